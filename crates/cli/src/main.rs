@@ -1,0 +1,3 @@
+//! The binary `toolcrib`.
+
+fn main() {}
