@@ -1,0 +1,42 @@
+//! What stood in the way of an answer.
+
+/// Why a pair is undecided; named after the fragment that defeated the prover.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Obstacle {
+    /// The time or the number of steps ran out.
+    #[error("budget: the search was not finished in time")]
+    Budget,
+    /// A limit on the input was exceeded.
+    #[error("budget: {what} is over its limit of {limit}")]
+    Limit {
+        /// What was counted.
+        what: &'static str,
+        /// How many are allowed.
+        limit: u64,
+    },
+    /// Values would have to be nested too deeply.
+    #[error("recursion: values nested deeper than the search goes")]
+    Depth,
+    /// A fragment expands into too many cases.
+    #[error("{0}: too many cases")]
+    Cases(&'static str),
+    /// A pattern without an automaton.
+    #[error("pattern: {0:?} is outside the regular fragment or over its budget")]
+    Pattern(String),
+    /// A format that asserts.
+    #[error("format: {0:?} is opaque to the prover")]
+    Format(String),
+    /// Numbers outside of what can be enumerated or written.
+    #[error("number: the values in question cannot be enumerated")]
+    Number,
+    /// Arrays too large to construct.
+    #[error("array: items cannot be arranged within the budget")]
+    Array,
+    /// Objects too large to construct.
+    #[error("object: properties cannot be arranged within the budget")]
+    Object,
+    /// The validators do not agree with the prover on a value.
+    #[error("validator: prover and validator disagree on {0}")]
+    Validator(String),
+}
