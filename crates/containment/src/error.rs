@@ -65,10 +65,4 @@ pub enum SchemaFault {
         /// The pattern as written.
         pattern: String,
     },
-    /// A reference that leads back to itself without descending into the value.
-    #[error("reference loop through {reference:?}")]
-    ReferenceLoop {
-        /// The reference that closes the loop.
-        reference: String,
-    },
 }

@@ -12,7 +12,7 @@ use crate::error::{SchemaError, SchemaFault, Side};
 use crate::lower::{Mode, Stop};
 use crate::obstacle::Obstacle;
 use crate::pattern::Patterns;
-use crate::solve::{Budget, Outcome, Solver};
+use crate::solve::{Budget, Outcome, Reach, Solver};
 use crate::witness::{Oracle, Witness};
 
 /// Stack of the thread a judgement runs on; lowering and search recurse along the schema.
@@ -193,8 +193,20 @@ impl Prover {
             return Ok(Verdict::Compatible(Proof::Identical));
         }
         let deadline = start + timeout;
-        let budget = Budget { deadline, steps_max: limits.steps_max, nodes_max: limits.nodes_max };
-        let outcome = Solver::new(&mut arena, &mut patterns, budget).solve_all([p.lit, !c.lit]);
+        let spelled = [&given, &wanted].iter().any(|document| document.dialect == Dialect::Draft4);
+        let reach = if spelled { Reach::Spelled } else { Reach::Every };
+        let budget = Budget { deadline, steps_max: limits.steps_max, nodes_max: limits.nodes_max, reach };
+        let mut outcome = Solver::new(&mut arena, &mut patterns, budget).solve_all([p.lit, !c.lit]);
+        if let Outcome::Found(value) = &outcome
+            && engine_dependent(value)
+        {
+            let plain = Budget { reach: Reach::Plain, ..budget };
+            let again = Solver::new(&mut arena, &mut patterns, plain).solve_all([p.lit, !c.lit]);
+            if again == Outcome::Nothing {
+                return Ok(Verdict::Unknown(Obstacle::Engines(value.to_string())));
+            }
+            outcome = again;
+        }
         let obstacle = match &outcome {
             Outcome::Nothing => return Ok(Verdict::Compatible(Proof::Exhausted)),
             Outcome::Found(value) => Obstacle::Validator(value.to_string()),
@@ -231,4 +243,16 @@ fn too_heavy(producer: Lowered, consumer: Lowered, limits: &Limits) -> Option<Ob
     let limit = limits.in_place_max;
     let heavy = producer.in_place.max(consumer.in_place) > limit;
     heavy.then_some(Obstacle::Limit { what: "in-place expansion", limit })
+}
+
+/// Whether engines may read a part of the value differently.
+fn engine_dependent(value: &Value) -> bool {
+    let breaks = |text: &str| text.contains(['\n', '\r', '\u{2028}', '\u{2029}']);
+    match value {
+        Value::String(text) => breaks(text),
+        Value::Number(_) => crate::kind::Kind::of(value) == crate::kind::Kind::WholeFloat,
+        Value::Array(items) => items.iter().any(engine_dependent),
+        Value::Object(map) => map.iter().any(|(key, value)| breaks(key) || engine_dependent(value)),
+        _ => false,
+    }
 }

@@ -36,6 +36,14 @@ pub enum Obstacle {
     /// Objects too large to construct.
     #[error("object: properties cannot be arranged within the budget")]
     Object,
+    /// A reference that leads back to itself without descending into the value: no dialect says
+    /// what that means.
+    #[error("recursion: a reference leads back to itself in place")]
+    ReferenceLoop,
+    /// Only values tell the schemas apart that engines read differently: a string with a line break
+    /// under `.` or `$`, or `1.0` as an integer of draft-04.
+    #[error("engines: only {0} tells the two apart, which engines read differently")]
+    Engines(String),
     /// The validators do not agree with the prover on a value.
     #[error("validator: prover and validator disagree on {0}")]
     Validator(String),

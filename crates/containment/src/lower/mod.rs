@@ -145,8 +145,7 @@ impl<'a> Lowering<'a> {
         }
         let key = self.key(schema, place);
         if !place.fresh && self.chain.contains(&key) {
-            let reference = map.get("$ref").and_then(Value::as_str).unwrap_or("#").to_owned();
-            return Err(Stop::Fault(SchemaFault::ReferenceLoop { reference }));
+            return Err(Stop::Obstacle(Obstacle::ReferenceLoop));
         }
         match self.memo.get_mut(&key) {
             Some(Memo::Done { lit, in_place }) => {
@@ -193,10 +192,15 @@ impl<'a> Lowering<'a> {
     fn key(&self, schema: &Value, place: &Place<'_>) -> Key {
         let mut scope = String::new();
         if self.dynamic {
+            // Resources entered again change nothing: the scope is told apart by its first and last entries.
             scope.push_str(place.resolver.base_uri().as_str());
-            for uri in &place.resolver.dynamic_scope() {
+            let uris = place.resolver.dynamic_scope();
+            let uris: Vec<&str> = uris.iter().map(|uri| uri.as_str()).collect();
+            let innermost = uris.iter().enumerate().filter(|(at, uri)| !uris.iter().take(*at).any(|own| own == *uri));
+            let outermost = uris.iter().enumerate().filter(|(at, uri)| !uris.iter().skip(at + 1).any(|own| own == *uri));
+            for (_, uri) in innermost.chain(outermost) {
                 scope.push(' ');
-                scope.push_str(uri.as_str());
+                scope.push_str(uri);
             }
         }
         Key {

@@ -66,6 +66,20 @@ pub(crate) struct Budget {
     pub(crate) deadline: Instant,
     pub(crate) steps_max: u64,
     pub(crate) nodes_max: usize,
+    /// Whether values are considered that engines read differently.
+    pub(crate) reach: Reach,
+}
+
+/// Which values a search considers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// All of them; an integer written as a float is told apart.
+    Spelled,
+    /// All of them; how a number is written makes no difference.
+    Every,
+    /// Only those every engine reads alike: no line breaks in strings, no `1.0`. Finding nothing
+    /// here proves nothing.
+    Plain,
 }
 
 /// One search over one arena.
@@ -170,6 +184,9 @@ impl<'a> Solver<'a> {
     fn every_kind(&mut self, goal: Lit) -> Outcome {
         let mut alternatives = Alternatives::default();
         for kind in Kind::EVERY {
+            if kind == Kind::WholeFloat && self.budget.reach != Reach::Spelled {
+                continue;
+            }
             let special = self.arena.specialise(goal, kind);
             if special == Lit::FALSE {
                 continue;

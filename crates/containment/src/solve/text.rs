@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::{Outcome, Solver};
+use super::{Outcome, Reach, Solver};
 use crate::arena::{Lit, Node};
 use crate::language::{self, Found};
 use crate::obstacle::Obstacle;
@@ -14,6 +14,8 @@ use crate::pattern::PatternId;
 const GUESSES: [&str; 14] = [
     "", "a", "A", "0", " ", "aa", "ab", "abc", "foo", "-", "_", "1.0", "a@b.co", "\u{e9}",
 ];
+/// Characters that engines treat differently under `.` and `$`.
+pub(crate) const LINE_BREAKS: &str = "[\\n\\r\\u2028\\u2029]";
 /// Longest string that is built for a minimum length.
 const LENGTH_MAX: u64 = 20_000;
 
@@ -122,6 +124,10 @@ impl Solver<'_> {
         let without = clear(self, &demand.without);
         if let Some(format) = &demand.format {
             opaque = Some(Obstacle::Format(format.to_string()));
+        }
+        let mut without = without;
+        if self.budget.reach == Reach::Plain {
+            without.extend(self.patterns.intern(LINE_BREAKS));
         }
         let found = match self.patterns.product(&within, &without) {
             Some(automaton) => language::shortest(automaton, demand.min, demand.max, &demand.excluded),
