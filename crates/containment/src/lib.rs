@@ -9,6 +9,7 @@
 mod arena;
 pub mod batch;
 mod canonical;
+pub mod crosscheck;
 mod dialect;
 mod document;
 mod error;
