@@ -1,1 +1,20 @@
-//! The tool contract.
+//! The tool contract: one object that is the same in the author's code, in CI, in the registry and on the wire.
+//!
+//! Pure: no async, no clock, no disk, no network.
+
+#[cfg(test)]
+mod arbitrary;
+
+pub mod annotations;
+mod canonical;
+mod definition;
+mod digest;
+pub mod json;
+pub mod limits;
+mod name;
+
+pub use annotations::{Annotations, Audience, Effect, Hint, Hints};
+pub use canonical::{CanonicalError, canonical};
+pub use definition::{Definition, DefinitionError};
+pub use digest::{Digest, DigestError, Digests};
+pub use name::{NameError, ToolName};
