@@ -170,6 +170,41 @@ impl Arena {
         lit
     }
 
+    /// Whether a definition refers to itself under an odd number of negations. `oneOf` does not count.
+    pub(crate) fn recurs_under_negation(&self) -> bool {
+        (0..self.loops.len()).any(|slot| self.reaches_itself_negated(slot))
+    }
+
+    fn reaches_itself_negated(&self, slot: usize) -> bool {
+        let mut seen = ahash::AHashSet::new();
+        let mut queue: Vec<Lit> = self.loops.get(slot).copied().into_iter().collect();
+        while let Some(lit) = queue.pop() {
+            if !seen.insert(lit) {
+                continue;
+            }
+            let signed = |child: &Lit| if lit.negated() { !*child } else { *child };
+            match self.node(lit) {
+                Node::Loop(own) if *own as usize == slot => {
+                    if lit.negated() {
+                        return true;
+                    }
+                }
+                Node::Loop(own) => queue.extend(self.loops.get(*own as usize).map(signed)),
+                Node::All(children) | Node::One(children) => queue.extend(children.iter().map(signed)),
+                Node::Items { prefix, rest } => queue.extend(prefix.iter().chain([rest]).map(signed)),
+                Node::Has { item, .. } => queue.push(signed(item)),
+                Node::Names(name) => queue.push(signed(name)),
+                Node::Properties(fields) => {
+                    let named = fields.named.iter().map(|(_, lit)| lit);
+                    let patterns = fields.patterns.iter().map(|(_, lit)| lit);
+                    queue.extend(named.chain(patterns).chain([&fields.rest]).map(signed));
+                }
+                _ => {}
+            }
+        }
+        false
+    }
+
     pub(crate) fn kinds(&mut self, kinds: Kinds) -> Lit {
         match kinds {
             Kinds::ALL => Lit::TRUE,

@@ -207,6 +207,12 @@ impl Prover {
             }
             outcome = again;
         }
+        if let Outcome::Found(value) = &outcome
+            && nested(value)
+            && arena.recurs_under_negation()
+        {
+            return Ok(Verdict::Unknown(Obstacle::NegativeRecursion(value.to_string())));
+        }
         let obstacle = match &outcome {
             Outcome::Nothing => return Ok(Verdict::Compatible(Proof::Exhausted)),
             Outcome::Found(value) => Obstacle::Validator(value.to_string()),
@@ -253,6 +259,16 @@ fn engine_dependent(value: &Value) -> bool {
         Value::Number(_) => crate::kind::Kind::of(value) == crate::kind::Kind::WholeFloat,
         Value::Array(items) => items.iter().any(engine_dependent),
         Value::Object(map) => map.iter().any(|(key, value)| breaks(key) || engine_dependent(value)),
+        _ => false,
+    }
+}
+
+/// Whether a container lies inside a container: only then a value can run through a recursion.
+fn nested(value: &Value) -> bool {
+    let container = |value: &Value| value.is_array() || value.is_object();
+    match value {
+        Value::Array(items) => items.iter().any(container),
+        Value::Object(map) => map.values().any(container),
         _ => false,
     }
 }

@@ -40,6 +40,10 @@ pub enum Obstacle {
     /// what that means.
     #[error("recursion: a reference leads back to itself in place")]
     ReferenceLoop,
+    /// A definition that refers to itself under negation: a counterexample exists, but published
+    /// judgements of such schemas contradict the validators, so none is passed as a break.
+    #[error("recursion: a definition refers to itself under negation, {0} is in doubt")]
+    NegativeRecursion(String),
     /// Only values tell the schemas apart that engines read differently: a string with a line break
     /// under `.` or `$`, or `1.0` as an integer of draft-04.
     #[error("engines: only {0} tells the two apart, which engines read differently")]

@@ -23,7 +23,7 @@ impl Lowering<'_> {
             let seen = &case.seen;
             let free = seen.everything || !seen.patterns.is_empty() || seen.names.is_empty();
             let own = if free { Lit::TRUE } else { self.remaining_fields(seen, Lit::FALSE) };
-            lits.push(self.arena.all(case.condition.iter().copied().chain([own])));
+            lits.push(self.arena.all([case.condition, own]));
         }
         Ok(self.arena.any(lits))
     }

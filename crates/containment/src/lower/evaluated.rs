@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::keywords::{branches, dependency_keywords, tuple};
 use super::{Lowering, Place, Stop};
-use crate::arena::{Fields, Lit, Node};
+use crate::arena::{Arena, Fields, Lit, Node};
 use crate::dialect::Dialect;
 use crate::kind::Kinds;
 use crate::obstacle::Obstacle;
@@ -18,8 +18,8 @@ use crate::pattern::PatternId;
 
 type Schema<'r> = &'r Map<String, Value>;
 
-/// Cases one schema object may fall into.
-const CASES_MAX: usize = 256;
+/// Combinations of cases that are told apart at once; the search grows exponentially with them.
+const CASES_MAX: usize = 64;
 
 /// Which annotations are collected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,10 +49,16 @@ impl Seen {
     }
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Case {
-    pub(super) condition: Vec<Lit>,
+    pub(super) condition: Lit,
     pub(super) seen: Seen,
+}
+
+impl Default for Case {
+    fn default() -> Case {
+        Case { condition: Lit::TRUE, seen: Seen::default() }
+    }
 }
 
 type Cases = Vec<Case>;
@@ -61,27 +67,32 @@ fn silent(cases: &[Case]) -> bool {
     cases.iter().all(|case| case.seen == Seen::default())
 }
 
-fn product(left: &[Case], right: &[Case]) -> Result<Cases, Stop> {
+/// Every pair of cases; those that have seen the same become one.
+fn product(arena: &mut Arena, left: &[Case], right: &[Case]) -> Result<Cases, Stop> {
     if left.len() * right.len() > CASES_MAX {
         return Err(Stop::Obstacle(Obstacle::Cases("unevaluated")));
     }
-    let mut joined = Vec::with_capacity(left.len() * right.len());
+    let mut joined: Vec<(Seen, Vec<Lit>)> = Vec::new();
     for a in left {
         for b in right {
-            let condition = a.condition.iter().chain(&b.condition).copied().collect();
-            joined.push(Case { condition, seen: a.seen.clone().with(&b.seen) });
+            let condition = arena.all([a.condition, b.condition]);
+            if condition == Lit::FALSE {
+                continue;
+            }
+            let seen = a.seen.clone().with(&b.seen);
+            match joined.iter_mut().find(|(own, _)| *own == seen) {
+                Some((_, conditions)) => conditions.push(condition),
+                None => joined.push((seen, vec![condition])),
+            }
         }
     }
-    Ok(joined)
+    Ok(joined.into_iter().map(|(seen, conditions)| Case { condition: arena.any(conditions), seen }).collect())
 }
 
-fn under(condition: Lit, cases: Cases) -> Cases {
+fn under(arena: &mut Arena, condition: Lit, cases: Cases) -> Cases {
     cases
         .into_iter()
-        .map(|mut case| {
-            case.condition.push(condition);
-            case
-        })
+        .map(|case| Case { condition: arena.all([condition, case.condition]), seen: case.seen })
         .collect()
 }
 
@@ -96,7 +107,7 @@ impl Lowering<'_> {
         let mut lits = Vec::with_capacity(cases.len());
         for case in cases {
             let own = if case.seen.everything { Lit::TRUE } else { self.remaining_fields(&case.seen, rest) };
-            lits.push(self.arena.all(case.condition.into_iter().chain([own])));
+            lits.push(self.arena.all([case.condition, own]));
         }
         Ok(self.arena.any(lits))
     }
@@ -125,7 +136,7 @@ impl Lowering<'_> {
                 let rest = self.arena.any(case.seen.contained.iter().copied().chain([rest]));
                 self.items(vec![Lit::TRUE; case.seen.prefix], rest)
             };
-            lits.push(self.arena.all(case.condition.into_iter().chain([own])));
+            lits.push(self.arena.all([case.condition, own]));
         }
         Ok(self.arena.any(lits))
     }
@@ -150,7 +161,7 @@ impl Lowering<'_> {
                 let (target, there) = self.follow(keyword, reference, here)?;
                 if let Some(target) = target.as_object() {
                     let inner = self.cases(target, &there, aspect, false)?;
-                    cases = product(&cases, &inner)?;
+                    cases = product(self.arena, &cases, &inner)?;
                 }
             }
         }
@@ -158,14 +169,14 @@ impl Lowering<'_> {
             return Ok(cases);
         }
         let seen = self.directly_seen(map, here, aspect, own)?;
-        cases = product(&cases, &[Case { condition: Vec::new(), seen }])?;
+        cases = product(self.arena, &cases, &[Case { condition: Lit::TRUE, seen }])?;
         if cases.iter().all(|case| case.seen.everything) {
             return Ok(cases);
         }
         for schema in branches(map, "allOf") {
             let inner = self.inner_cases(schema, here, aspect)?;
             if !silent(&inner) {
-                cases = product(&cases, &inner)?;
+                cases = product(self.arena, &cases, &inner)?;
             }
         }
         for keyword in ["anyOf", "oneOf"] {
@@ -174,7 +185,8 @@ impl Lowering<'_> {
                 if !silent(&inner) {
                     let holds = self.lower(schema, here)?;
                     let fails = !self.lower(schema, &here.open())?;
-                    cases = product(&cases, &alternatives(holds, inner, fails, Vec::new()))?;
+                    let split = self.alternatives(holds, inner, fails, Vec::new());
+                    cases = product(self.arena, &cases, &split)?;
                 }
             }
         }
@@ -182,14 +194,16 @@ impl Lowering<'_> {
             let mut yes = self.inner_cases(condition, here, aspect)?;
             let mut no = vec![Case::default()];
             if let Some(schema) = map.get("then") {
-                yes = product(&yes, &self.inner_cases(schema, here, aspect)?)?;
+                let inner = self.inner_cases(schema, here, aspect)?;
+                yes = product(self.arena, &yes, &inner)?;
             }
             if let Some(schema) = map.get("else") {
                 no = self.inner_cases(schema, here, aspect)?;
             }
             if !silent(&yes) || !silent(&no) {
                 let holds = self.lower(condition, &here.open())?;
-                cases = product(&cases, &alternatives(holds, yes, !holds, no))?;
+                let split = self.alternatives(holds, yes, !holds, no);
+                cases = product(self.arena, &cases, &split)?;
             }
         }
         for keyword in dependency_keywords(here.dialect) {
@@ -200,7 +214,8 @@ impl Lowering<'_> {
                     let key = self.arena.intern(Node::Key(name.as_str().into()));
                     let object = self.arena.kinds(Kinds::OBJECT);
                     let present = self.arena.all([object, key]);
-                    cases = product(&cases, &alternatives(present, inner, !present, Vec::new()))?;
+                    let split = self.alternatives(present, inner, !present, Vec::new());
+                    cases = product(self.arena, &cases, &split)?;
                 }
             }
         }
@@ -248,11 +263,11 @@ impl Lowering<'_> {
         }
         Ok(seen)
     }
-}
 
-fn alternatives(holds: Lit, yes: Cases, fails: Lit, no: Cases) -> Cases {
-    let no = if no.is_empty() { vec![Case::default()] } else { no };
-    let mut both = under(holds, yes);
-    both.extend(under(fails, no));
-    both
+    fn alternatives(&mut self, holds: Lit, yes: Cases, fails: Lit, no: Cases) -> Cases {
+        let no = if no.is_empty() { vec![Case::default()] } else { no };
+        let mut both = under(self.arena, holds, yes);
+        both.extend(under(self.arena, fails, no));
+        both
+    }
 }

@@ -1,0 +1,122 @@
+//! Canonical form: RFC 8785 with one difference, integers of 64 bits keep every digit (R1.9).
+//!
+//! Guarantees, for the texts it accepts: equal JSON gives equal bytes, different JSON gives different bytes
+//! (9007199254740993 and 9007199254740992 do not collide), whatever the order of keys and the white space.
+//!
+//! Refuses numbers that the form cannot carry exactly: their literal is neither a 64-bit integer nor the
+//! decimal that its nearest double prints as.
+
+mod number;
+
+use std::cmp::Ordering;
+
+use crate::json::{Kind, Node, Pointer, write_string};
+
+/// Why a text has no canonical form.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CanonicalError {
+    /// A number that cannot be carried exactly.
+    #[error(
+        "{pointer}: the number {literal} cannot be carried exactly (neither a 64-bit integer nor a double)"
+    )]
+    InexactNumber { pointer: Pointer, literal: String },
+}
+
+/// The canonical bytes of a value, as UTF-8 text.
+///
+/// # Errors
+/// A number that cannot be carried exactly.
+pub fn canonical(node: Node<'_>) -> Result<String, CanonicalError> {
+    let mut out = String::with_capacity(node.raw().len());
+    write(node, &mut out, &mut Pointer::root())?;
+    Ok(out)
+}
+
+/// The canonical text of an object without those of its members that `keep` refuses.
+pub(crate) fn canonical_members(
+    node: Node<'_>,
+    keep: impl Fn(&str) -> bool,
+) -> Result<String, CanonicalError> {
+    let mut out = String::with_capacity(node.raw().len());
+    write_object(node, &mut out, &mut Pointer::root(), keep)?;
+    Ok(out)
+}
+
+fn write(node: Node<'_>, out: &mut String, pointer: &mut Pointer) -> Result<(), CanonicalError> {
+    match node.kind() {
+        Kind::Null | Kind::Boolean => out.push_str(node.raw()),
+        Kind::String => {
+            // Without a backslash the literal is already minimal: control characters are never unescaped.
+            if node.raw().contains('\\') {
+                write_string(out, &node.as_str().unwrap_or_default());
+            } else {
+                out.push_str(node.raw());
+            }
+        }
+        Kind::Number => number::write(node.raw(), out).map_err(|number::Inexact| {
+            CanonicalError::InexactNumber { pointer: pointer.clone(), literal: node.raw().to_owned() }
+        })?,
+        Kind::Array => {
+            out.push('[');
+            for (i, element) in node.elements().enumerate() {
+                if i > 0 {
+                    out.push(',');
+                }
+                if matches!(element.kind(), Kind::Null | Kind::Boolean | Kind::String) {
+                    write(element, out, pointer)?;
+                } else {
+                    pointer.push(&i.to_string());
+                    write(element, out, pointer)?;
+                    pointer.pop();
+                }
+            }
+            out.push(']');
+        }
+        Kind::Object => write_object(node, out, pointer, |_| true)?,
+    }
+    Ok(())
+}
+
+fn write_object(
+    node: Node<'_>,
+    out: &mut String,
+    pointer: &mut Pointer,
+    keep: impl Fn(&str) -> bool,
+) -> Result<(), CanonicalError> {
+    let mut members: Vec<_> = node
+        .members()
+        .filter_map(|(key, value)| key.as_str().map(|text| (text, key, value)))
+        .filter(|(text, ..)| keep(text))
+        .collect();
+    members.sort_unstable_by(|a, b| by_utf16(&a.0, &b.0));
+    out.push('{');
+    for (i, (text, key, value)) in members.into_iter().enumerate() {
+        if i > 0 {
+            out.push(',');
+        }
+        write(key, out, pointer)?;
+        out.push(':');
+        if matches!(value.kind(), Kind::Null | Kind::Boolean | Kind::String) {
+            write(value, out, pointer)?;
+        } else {
+            pointer.push(&text);
+            write(value, out, pointer)?;
+            pointer.pop();
+        }
+    }
+    out.push('}');
+    Ok(())
+}
+
+/// RFC 8785 sorts by UTF-16 code units; bytes agree with that unless a character is beyond U+D7FF.
+fn by_utf16(a: &str, b: &str) -> Ordering {
+    if a.bytes().chain(b.bytes()).all(|byte| byte < 0xEE) {
+        a.cmp(b)
+    } else {
+        a.encode_utf16().cmp(b.encode_utf16())
+    }
+}
+
+#[cfg(test)]
+mod tests;

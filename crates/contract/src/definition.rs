@@ -1,0 +1,218 @@
+//! A definition: one tool as JSON, in the shape of MCP `tools/list` (R1.1).
+//!
+//! Guarantees: what was given comes back. Unknown fields, vendor annotations, key order, the spelling of
+//! every number and string survive; only white space between tokens goes. `{"name":"x"}` alone is a valid
+//! stored definition and comes back as `{"name":"x"}`.
+//!
+//! Refuses: what is no JSON object with a `name` that is a non-empty string, and what strict reading refuses.
+
+use std::borrow::Cow;
+
+use crate::annotations::{self, Annotations};
+use crate::json::{Limits, Node, ObjectWriter, OwnedDocument, ReadError};
+
+/// One tool as JSON. Clones share the text.
+#[derive(Debug, Clone)]
+pub struct Definition {
+    document: OwnedDocument,
+    name: String,
+}
+
+/// Why a text is no definition.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DefinitionError {
+    /// Not JSON, or over a limit.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// Some other JSON value.
+    #[error("a definition is a JSON object, this is {found}")]
+    NotAnObject { found: &'static str },
+    /// `name` is missing.
+    #[error("/name: a definition has a name")]
+    NoName,
+    /// `name` is not a non-empty string.
+    #[error("/name: a name is a non-empty string, this is {found}")]
+    BadName { found: &'static str },
+}
+
+impl Definition {
+    /// Reads a definition from text.
+    ///
+    /// # Errors
+    /// A [`DefinitionError`] that names the place and the rule or limit.
+    pub fn parse(text: impl AsRef<[u8]>) -> Result<Self, DefinitionError> {
+        let document = crate::json::Document::parse(text.as_ref(), &Limits::definition())?;
+        Self::from_node(document.root())
+    }
+
+    /// Takes a definition out of a larger text, for example one tool of a `tools/list` answer.
+    ///
+    /// # Errors
+    /// A [`DefinitionError`] that names the place and the rule or limit.
+    pub fn from_node(node: Node<'_>) -> Result<Self, DefinitionError> {
+        if !node.is_object() {
+            return Err(DefinitionError::NotAnObject { found: node.kind().name() });
+        }
+        let name = node.get("name").ok_or(DefinitionError::NoName)?;
+        let name = match name.as_str() {
+            Some(name) if !name.is_empty() => name.into_owned(),
+            Some(_) => return Err(DefinitionError::BadName { found: "empty" }),
+            None => return Err(DefinitionError::BadName { found: name.kind().name() }),
+        };
+        let document = OwnedDocument::parse(node.to_compact(), &Limits::definition())?;
+        Ok(Self { document, name })
+    }
+
+    /// Reads a definition from a tree of values.
+    ///
+    /// # Errors
+    /// A [`DefinitionError`] that names the place and the rule or limit.
+    pub fn from_value(value: &serde_json::Value) -> Result<Self, DefinitionError> {
+        Self::parse(value.to_string())
+    }
+
+    /// The compact text: what was given, without white space between tokens.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        self.document.source()
+    }
+
+    /// The whole definition as JSON.
+    #[must_use]
+    pub fn root(&self) -> Node<'_> {
+        self.document.root()
+    }
+
+    /// The member `key` as JSON.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<Node<'_>> {
+        self.root().get(key)
+    }
+
+    /// The name as it stands; [`crate::ToolName`] says whether it may be served.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The description, if it is a string.
+    #[must_use]
+    pub fn description(&self) -> Option<Cow<'_, str>> {
+        self.get("description")?.as_str()
+    }
+
+    /// The title for people, in the specification's order: `title`, `annotations.title`.
+    #[must_use]
+    pub fn title(&self) -> Option<Cow<'_, str>> {
+        let own = self.get("title").and_then(Node::as_str);
+        own.or_else(|| self.get("annotations")?.get("title")?.as_str())
+    }
+
+    /// The input schema, if there is one. `null` counts as none.
+    #[must_use]
+    pub fn input_schema(&self) -> Option<Node<'_>> {
+        self.get("inputSchema").filter(|schema| !schema.is_null())
+    }
+
+    /// The output schema, if there is one. `null` counts as none.
+    #[must_use]
+    pub fn output_schema(&self) -> Option<Node<'_>> {
+        self.get("outputSchema").filter(|schema| !schema.is_null())
+    }
+
+    /// What `annotations` say.
+    #[must_use]
+    pub fn annotations(&self) -> Annotations {
+        self.get("annotations").map(Annotations::read).unwrap_or_default()
+    }
+
+    /// The text for the MCP wire: the specification's annotation names, everything else as it is.
+    #[must_use]
+    pub fn wire_text(&self) -> Cow<'_, str> {
+        match self.get("annotations").and_then(annotations::wire) {
+            Some(annotations) => Cow::Owned(self.with_member("annotations", &annotations)),
+            None => Cow::Borrowed(self.text()),
+        }
+    }
+
+    /// The text with member `key` replaced where it stands, or added at the end. `value` is JSON text.
+    #[must_use]
+    pub fn with_member(&self, key: &str, value: &str) -> String {
+        let mut out = ObjectWriter::new();
+        let mut replaced = false;
+        for (name, old) in self.root().members() {
+            if name.is_text(key) {
+                out.raw(key, value);
+                replaced = true;
+            } else {
+                out.copy(name, old);
+            }
+        }
+        if !replaced {
+            out.raw(key, value);
+        }
+        out.finish()
+    }
+}
+
+impl PartialEq for Definition {
+    fn eq(&self, other: &Self) -> bool {
+        self.text() == other.text()
+    }
+}
+
+impl Eq for Definition {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// R1.1: a name alone is a valid stored definition and comes back as it was.
+    #[test]
+    fn name_only_comes_back_as_it_was() {
+        assert_eq!(Definition::parse(r#"{"name":"x"}"#).unwrap().text(), r#"{"name":"x"}"#);
+        assert_eq!(Definition::parse(" { \"name\" : \"x\" } ").unwrap().text(), r#"{"name":"x"}"#);
+    }
+
+    /// R1.1: unknown fields, vendor annotations, key order and exact numbers survive.
+    #[test]
+    fn everything_given_comes_back() {
+        let text = concat!(
+            r#"{"defer_loading":true,"outputSchema":null,"name":"x","annotations":{"x-cost":0.60,"readOnly":true,"priority":1},"#,
+            r#""inputSchema":{"type":"object","required":["z","a"],"properties":{"z":{"maximum":9007199254740993},"a":{"multipleOf":1e-2}}},"#,
+            r#""allowed_callers":["direct"],"_meta":{"k":[1.0,-0,"\u00e9"]}}"#
+        );
+        let definition = Definition::parse(text).unwrap();
+        assert_eq!(definition.text(), text);
+        assert_eq!(definition.input_schema().unwrap().get("type").unwrap().as_str().unwrap(), "object");
+        assert!(definition.output_schema().is_none());
+    }
+
+    /// R1.2: the wire has the specification's names; the stored text does not change.
+    #[test]
+    fn wire_text_renames_hints_in_place() {
+        let definition =
+            Definition::parse(r#"{"name":"x","annotations":{"readOnly":true},"title":"X"}"#).unwrap();
+        assert_eq!(definition.wire_text(), r#"{"name":"x","annotations":{"readOnlyHint":true},"title":"X"}"#);
+        assert_eq!(definition.text(), r#"{"name":"x","annotations":{"readOnly":true},"title":"X"}"#);
+    }
+
+    #[test]
+    fn each_refusal_is_its_own_error() {
+        let refuse = |text: &str| Definition::parse(text).unwrap_err().to_string();
+        assert_eq!(refuse("[]"), "a definition is a JSON object, this is array");
+        assert_eq!(refuse("{}"), "/name: a definition has a name");
+        assert_eq!(refuse(r#"{"name":7}"#), "/name: a name is a non-empty string, this is number");
+        assert_eq!(refuse(r#"{"name":""}"#), "/name: a name is a non-empty string, this is empty");
+        assert_eq!(refuse(r#"{"name":"a","name":"b"}"#), "duplicate key \"name\" at byte 22");
+    }
+
+    #[test]
+    fn title_has_the_specifications_order() {
+        let title = |text: &str| Definition::parse(text).unwrap().title().map(Cow::into_owned);
+        assert_eq!(title(r#"{"name":"x","annotations":{"title":"B"},"title":"A"}"#).as_deref(), Some("A"));
+        assert_eq!(title(r#"{"name":"x","annotations":{"title":"B"}}"#).as_deref(), Some("B"));
+        assert_eq!(title(r#"{"name":"x"}"#), None);
+    }
+}

@@ -1,0 +1,29 @@
+//! Strict reading of untrusted JSON into a borrowed tape.
+//!
+//! Guarantees: one pass over the bytes; nothing is copied (strings, numbers and whole values stay slices
+//! of the source, so what is forwarded is what was checked); every limit is applied before memory is
+//! spent; a tape slot is 16 bytes, so 4 MiB of text can never become hundreds of megabytes.
+//!
+//! Refuses, each with its own error and place: invalid UTF-8, anything RFC 8259 forbids, lone surrogates,
+//! duplicate keys, numbers beyond the range of a double, and text over [`Limits`].
+
+mod build;
+mod document;
+mod error;
+mod instance;
+mod node;
+mod number;
+mod parse;
+mod pointer;
+mod string;
+mod tape;
+
+pub use build::{ObjectWriter, write_string};
+pub use document::{Document, OwnedDocument};
+pub use error::{ReadError, ReadErrorKind};
+pub use instance::Tape;
+pub use node::{Elements, Kind, Members, Node};
+pub use number::Number;
+pub use parse::Limits;
+pub use pointer::Pointer;
+pub use string::Key;

@@ -1,0 +1,173 @@
+//! The validator reads the tape as it is: no tree of values is built for a call or an answer.
+
+use std::borrow::Cow;
+
+use jsonschema::JsonType;
+use jsonschema::json::{self, Json, NodeIdentity};
+use serde_json::Value;
+
+use super::document::OwnedDocument;
+use super::node::{Elements, Kind, Members, Node};
+use super::number::Number;
+use super::parse::Limits;
+use super::string::Key;
+
+/// The representation that compiled checks run over.
+#[derive(Debug)]
+pub struct Tape;
+
+impl Json for Tape {
+    type Node<'a> = Node<'a>;
+    type PreparedKey = Key;
+    type StringBuffer = Option<OwnedDocument>;
+
+    // A look-up walks the members, so one pass over them costs about as much as a look-up or two.
+    const KEYS_PER_LOOKUP: usize = 2;
+
+    fn prepare_key(key: &str) -> Key {
+        Key::new(key)
+    }
+
+    fn with_string_node<T>(
+        buffer: &mut Option<OwnedDocument>,
+        string: &str,
+        f: impl FnOnce(Node<'_>) -> T,
+    ) -> T {
+        let mut text = String::with_capacity(string.len() + 2);
+        super::build::write_string(&mut text, string);
+        // A string that was just written is always read back; the fallback only keeps this total.
+        *buffer = OwnedDocument::parse(text, &Limits::message().with_bytes_max(usize::MAX)).ok();
+        match buffer {
+            Some(document) => f(document.root()),
+            None => f(Node::new("", &[], 0)),
+        }
+    }
+}
+
+impl<'a> json::Node<'a, Tape> for Node<'a> {
+    type Object = Node<'a>;
+    type Array = Node<'a>;
+    type Number = Number<'a>;
+
+    fn as_object(&self) -> Option<Node<'a>> {
+        self.is_object().then_some(*self)
+    }
+
+    fn as_array(&self) -> Option<Node<'a>> {
+        self.is_array().then_some(*self)
+    }
+
+    fn as_string(&self) -> Option<Cow<'a, str>> {
+        Node::as_str(*self)
+    }
+
+    fn as_number(&self) -> Option<Number<'a>> {
+        Node::as_number(*self)
+    }
+
+    fn as_boolean(&self) -> Option<bool> {
+        self.as_bool()
+    }
+
+    fn is_null(&self) -> bool {
+        Node::is_null(*self)
+    }
+
+    fn is_number(&self) -> bool {
+        self.kind() == Kind::Number
+    }
+
+    fn json_type(&self) -> JsonType {
+        match self.kind() {
+            Kind::Null => JsonType::Null,
+            Kind::Boolean => JsonType::Boolean,
+            Kind::Number => JsonType::Number,
+            Kind::String => JsonType::String,
+            Kind::Array => JsonType::Array,
+            Kind::Object => JsonType::Object,
+        }
+    }
+
+    fn string_length(&self) -> Option<u64> {
+        match self.plain_str() {
+            Some(text) => Some(text.chars().count() as u64),
+            None => Node::as_str(*self).map(|text| text.chars().count() as u64),
+        }
+    }
+
+    fn equals_value(&self, expected: &Value) -> bool {
+        match expected {
+            Value::String(text) => self.is_text(text),
+            Value::Null => Node::is_null(*self),
+            Value::Bool(b) => self.as_bool() == Some(*b),
+            Value::Number(_) if self.kind() != Kind::Number => false,
+            Value::Array(items) => {
+                self.is_array()
+                    && self.len() == items.len()
+                    && self.elements().zip(items).all(|(a, b)| json::Node::equals_value(&a, b))
+            }
+            Value::Object(members) => {
+                self.is_object()
+                    && self.len() == members.len()
+                    && self.members().all(|(key, value)| {
+                        Node::as_str(key)
+                            .and_then(|k| members.get(k.as_ref()))
+                            .is_some_and(|expected| json::Node::equals_value(&value, expected))
+                    })
+            }
+            Value::Number(_) => jsonschema_value::cmp::equal(&Node::to_value(*self), expected),
+        }
+    }
+
+    fn to_value(&self) -> Cow<'a, Value> {
+        Cow::Owned(Node::to_value(*self))
+    }
+
+    fn identity(&self) -> Option<NodeIdentity> {
+        let (tape, at) = Node::identity(*self);
+        Some(NodeIdentity::tagged(tape, at))
+    }
+}
+
+impl<'a> json::Object<'a, Tape> for Node<'a> {
+    type Node = Node<'a>;
+    type MemberName = Cow<'a, str>;
+    type MembersIter = NamedMembers<'a>;
+
+    fn len(&self) -> usize {
+        Node::len(*self)
+    }
+
+    fn get(&self, key: &Key) -> Option<Node<'a>> {
+        Node::get(*self, key.as_str())
+    }
+
+    fn members(&self) -> NamedMembers<'a> {
+        NamedMembers(Node::members(*self))
+    }
+}
+
+impl<'a> json::Array<'a, Tape> for Node<'a> {
+    type Node = Node<'a>;
+    type ElementsIter = Elements<'a>;
+
+    fn len(&self) -> usize {
+        Node::len(*self)
+    }
+
+    fn elements(&self) -> Elements<'a> {
+        Node::elements(*self)
+    }
+}
+
+/// Members with their names unescaped, as the validator wants them.
+#[derive(Debug)]
+pub struct NamedMembers<'a>(Members<'a>);
+
+impl<'a> Iterator for NamedMembers<'a> {
+    type Item = (Cow<'a, str>, Node<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next().map(|(key, value)| (Node::as_str(key).unwrap_or_default(), value))
+    }
+}

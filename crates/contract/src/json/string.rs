@@ -1,0 +1,171 @@
+//! Strings: finding their end, checking their escapes, reading their text.
+
+use std::borrow::Cow;
+
+use super::error::ReadErrorKind;
+
+/// A key prepared once for repeated look-ups.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Key(Box<str>);
+
+impl Key {
+    /// Prepares `text`.
+    #[must_use]
+    pub fn new(text: &str) -> Self {
+        Self(text.into())
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+pub(super) struct Scan {
+    /// One past the closing quote.
+    pub(super) end: usize,
+    pub(super) escaped: bool,
+}
+
+const ONES: u64 = 0x0101_0101_0101_0101;
+const HIGHS: u64 = 0x8080_8080_8080_8080;
+
+/// Bytes of `word` that end plain text (quote, backslash, control), as high bits. Bytes over 0x7F never do.
+fn stops(word: u64) -> u64 {
+    let zero = |w: u64| w.wrapping_sub(ONES) & !w;
+    let quote = zero(word ^ (ONES * b'"' as u64));
+    let slash = zero(word ^ (ONES * b'\\' as u64));
+    let control = word.wrapping_sub(ONES * 0x20) & !word;
+    (quote | slash | control) & HIGHS
+}
+
+/// Finds the end of the string whose text starts at `at`; `Err` carries the place and the reason.
+pub(super) fn scan(bytes: &[u8], mut at: usize) -> Result<Scan, (usize, ReadErrorKind)> {
+    let mut escaped = false;
+    loop {
+        while let Some(chunk) = bytes.get(at..at + 8) {
+            let mut word = [0; 8];
+            word.copy_from_slice(chunk);
+            let found = stops(u64::from_le_bytes(word));
+            if found != 0 {
+                // The lowest set bit is exact; higher ones may be borrow artefacts.
+                at += (found.trailing_zeros() / 8) as usize;
+                break;
+            }
+            at += 8;
+        }
+        match bytes.get(at) {
+            None => return Err((at, ReadErrorKind::End)),
+            Some(b'"') => return Ok(Scan { end: at + 1, escaped }),
+            Some(b'\\') => {
+                escaped = true;
+                at = escape(bytes, at)?;
+            }
+            Some(&c) if c < 0x20 => return Err((at, ReadErrorKind::Control { code: u32::from(c) })),
+            Some(_) => at += 1,
+        }
+    }
+}
+
+fn escape(bytes: &[u8], at: usize) -> Result<usize, (usize, ReadErrorKind)> {
+    match bytes.get(at + 1) {
+        None => Err((at + 1, ReadErrorKind::End)),
+        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
+        Some(b'u') => {
+            let code = hex4(bytes, at + 2)?;
+            match code {
+                0xD800..=0xDBFF => {
+                    let lone = (at, ReadErrorKind::LoneSurrogate { code });
+                    if bytes.get(at + 6..at + 8) != Some(b"\\u") {
+                        return Err(lone);
+                    }
+                    match hex4(bytes, at + 8)? {
+                        0xDC00..=0xDFFF => Ok(at + 12),
+                        _ => Err(lone),
+                    }
+                }
+                0xDC00..=0xDFFF => Err((at, ReadErrorKind::LoneSurrogate { code })),
+                _ => Ok(at + 6),
+            }
+        }
+        Some(_) => Err((at, ReadErrorKind::Escape)),
+    }
+}
+
+fn hex4(bytes: &[u8], at: usize) -> Result<u32, (usize, ReadErrorKind)> {
+    let Some(digits) = bytes.get(at..at + 4) else { return Err((bytes.len(), ReadErrorKind::End)) };
+    digits.iter().try_fold(0, |code, &d| {
+        char::from(d).to_digit(16).map(|d| code << 4 | d).ok_or((at, ReadErrorKind::Escape))
+    })
+}
+
+/// The text of a string that [`scan`] accepted. `raw` stands between the quotes.
+pub(super) fn unescape(raw: &str, escaped: bool) -> Cow<'_, str> {
+    if !escaped {
+        return Cow::Borrowed(raw);
+    }
+    let mut text = String::with_capacity(raw.len());
+    let mut rest = raw;
+    while let Some((plain, tail)) = rest.split_once('\\') {
+        text.push_str(plain);
+        let mut chars = tail.chars();
+        match chars.next() {
+            Some('b') => text.push('\u{8}'),
+            Some('f') => text.push('\u{c}'),
+            Some('n') => text.push('\n'),
+            Some('r') => text.push('\r'),
+            Some('t') => text.push('\t'),
+            Some('u') => {
+                let unit = |t: &str| t.get(..4).and_then(|h| u32::from_str_radix(h, 16).ok()).unwrap_or(0);
+                let high = unit(chars.as_str());
+                let mut tail = chars.as_str().get(4..).unwrap_or_default();
+                let code = if (0xD800..0xDC00).contains(&high) {
+                    let low = unit(tail.get(2..).unwrap_or_default());
+                    tail = tail.get(6..).unwrap_or_default();
+                    0x10000 + ((high - 0xD800) << 10) + (low.wrapping_sub(0xDC00) & 0x3FF)
+                } else {
+                    high
+                };
+                text.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
+                rest = tail;
+                continue;
+            }
+            Some(c) => text.push(c),
+            None => {}
+        }
+        rest = chars.as_str();
+    }
+    text.push_str(rest);
+    Cow::Owned(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_before_a_stop_is_passed_over() {
+        for lead in 0..20 {
+            for stop in [b'"', b'\\', 0x00, 0x1f] {
+                let mut text = [0xC3, 0xA9].repeat(lead / 2);
+                text.resize(lead, b'x');
+                text.push(stop);
+                text.extend_from_slice(b"nnnnnnnn\"");
+                let result = scan(&text, 0);
+                match stop {
+                    b'"' => assert_eq!(result.ok().map(|s| s.end), Some(lead + 1)),
+                    b'\\' => assert!(result.is_ok_and(|s| s.escaped)),
+                    _ => assert_eq!(result.err().map(|e| e.0), Some(lead)),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn text_of_escapes_is_what_serde_json_reads() {
+        for raw in [r"a\n\t\r\b\f\/\\\q", r"\u00e9\u0041", r"\ud83d\ude00!", r"x\u0000y"] {
+            let raw = raw.replace(r"\q", "\\\"");
+            let expected: String = serde_json::from_str(&format!("\"{raw}\"")).unwrap();
+            assert_eq!(unescape(&raw, true), expected);
+        }
+    }
+}
