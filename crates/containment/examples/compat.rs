@@ -4,7 +4,8 @@ use toolcrib_containment::{Options, Prover, World, batch};
 
 #[allow(clippy::print_stderr)]
 fn main() -> std::io::Result<()> {
-    let world = if std::env::args().nth(1).as_deref() == Some("declared") { World::Declared } else { World::Open };
+    let world =
+        if std::env::args().nth(1).as_deref() == Some("declared") { World::Declared } else { World::Open };
     let prover = Prover::new(Options { world, ..Options::default() });
     let faults = batch::run(std::io::BufReader::new(std::io::stdin()), std::io::stdout(), &prover)?;
     for fault in faults {

@@ -10,7 +10,8 @@ use toolcrib_containment::{Options, Prover, World};
 #[allow(clippy::print_stdout)]
 fn main() -> std::io::Result<()> {
     let mut arguments = std::env::args().skip(1);
-    let folder = PathBuf::from(arguments.next().unwrap_or_else(|| "../shared/data/contract-pairs".to_owned()));
+    let folder =
+        PathBuf::from(arguments.next().unwrap_or_else(|| "../shared/data/contract-pairs".to_owned()));
     let verbose = arguments.any(|argument| argument == "-v");
     let prover = Prover::new(Options { world: World::Open, ..Options::default() });
     let mut files: Vec<PathBuf> = std::fs::read_dir(&folder)?

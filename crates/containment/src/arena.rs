@@ -184,11 +184,8 @@ impl Arena {
             }
             let signed = |child: &Lit| if lit.negated() { !*child } else { *child };
             match self.node(lit) {
-                Node::Loop(own) if *own as usize == slot => {
-                    if lit.negated() {
-                        return true;
-                    }
-                }
+                Node::Loop(own) if *own as usize == slot && lit.negated() => return true,
+                Node::Loop(own) if *own as usize == slot => {}
                 Node::Loop(own) => queue.extend(self.loops.get(*own as usize).map(signed)),
                 Node::All(children) | Node::One(children) => queue.extend(children.iter().map(signed)),
                 Node::Items { prefix, rest } => queue.extend(prefix.iter().chain([rest]).map(signed)),
@@ -269,8 +266,10 @@ impl Arena {
         }
         open.sort_unstable();
         // A branch that stands twice can never be the only one.
-        let twice: Vec<Lit> =
-            open.windows(2).filter_map(|pair| matches!(pair, [a, b] if a == b).then(|| pair.first().copied())?).collect();
+        let twice: Vec<Lit> = open
+            .windows(2)
+            .filter_map(|pair| matches!(pair, [a, b] if a == b).then(|| pair.first().copied())?)
+            .collect();
         if !twice.is_empty() {
             open.retain(|lit| !twice.contains(lit));
             let rest = self.one(open);
@@ -325,7 +324,8 @@ impl Arena {
 
     /// Sets of the same kind and sign in one conjunction become one set.
     fn merge_sets(&mut self, lits: &mut Vec<Lit>) {
-        let is_set = |arena: &Arena, lit: &Lit| matches!(arena.node(*lit), Node::TextIn(_) | Node::NumberIn(_));
+        let is_set =
+            |arena: &Arena, lit: &Lit| matches!(arena.node(*lit), Node::TextIn(_) | Node::NumberIn(_));
         if lits.iter().filter(|lit| is_set(self, lit)).count() < 2 {
             return;
         }

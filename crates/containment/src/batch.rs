@@ -110,8 +110,10 @@ pub fn run(
             }
             let written = match judged(&line, prover) {
                 Ok(written) => written,
-                Err((id, fault)) => {
-                    let written = json!({"id": id, "verdict": "unknown", "micros": 0, "reason": fault.to_string()});
+                Err(faulty) => {
+                    let (id, fault) = *faulty;
+                    let written =
+                        json!({"id": id, "verdict": "unknown", "micros": 0, "reason": fault.to_string()});
                     faults.push(LineFault { line: at + 1, fault });
                     written
                 }
@@ -123,16 +125,16 @@ pub fn run(
     })
 }
 
-fn judged(line: &str, prover: &Prover) -> Result<Value, (Value, PairFault)> {
+fn judged(line: &str, prover: &Prover) -> Result<Value, Box<(Value, PairFault)>> {
     if line.len() > LINE_BYTES_MAX {
-        return Err((Value::Null, PairFault::TooLong));
+        return Err(Box::new((Value::Null, PairFault::TooLong)));
     }
     let pair: Pair = serde_json::from_str(line).map_err(|error| {
         let id = serde_json::from_str::<Value>(line).ok().and_then(|value| value.get("id").cloned());
-        (id.unwrap_or_default(), error.into())
+        Box::new((id.unwrap_or_default(), error.into()))
     })?;
     match pair.judge(prover) {
         Ok(judgement) => Ok(answer(&pair.id, &judgement)),
-        Err(fault) => Err((pair.id, fault)),
+        Err(fault) => Err(Box::new((pair.id, fault))),
     }
 }

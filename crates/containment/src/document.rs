@@ -135,7 +135,10 @@ fn within(value: &Value, limits: &Limits) -> Result<(), Stop> {
         };
         containers += 1;
         if depth > limits.depth_max {
-            return Err(Stop::Obstacle(Obstacle::Limit { what: "schema depth", limit: limits.depth_max as u64 }));
+            return Err(Stop::Obstacle(Obstacle::Limit {
+                what: "schema depth",
+                limit: limits.depth_max as u64,
+            }));
         }
         if containers > limits.containers_max {
             let limit = limits.containers_max as u64;

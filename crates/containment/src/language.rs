@@ -202,7 +202,7 @@ fn pieces(hir: &Hir) -> Option<Vec<Piece>> {
         HirKind::Concat(parts) => {
             let mut joined = free(Regular::new_empty_string());
             for part in parts {
-                joined = concatenate(joined, &pieces(part)?)?;
+                joined = concatenate(&joined, &pieces(part)?)?;
             }
             joined
         }
@@ -219,9 +219,9 @@ fn pieces(hir: &Hir) -> Option<Vec<Piece>> {
     })
 }
 
-fn concatenate(left: Vec<Piece>, right: &[Piece]) -> Option<Vec<Piece>> {
+fn concatenate(left: &[Piece], right: &[Piece]) -> Option<Vec<Piece>> {
     let mut joined = Vec::new();
-    for a in &left {
+    for a in left {
         for b in right {
             // Nothing may be consumed before a start anchor nor after an end anchor.
             if (b.start && !nullable(&a.regular)) || (a.end && !nullable(&b.regular)) {
@@ -277,7 +277,12 @@ pub(crate) enum Found {
 }
 
 /// A shortest string of the language with a length in the bounds, other than the excluded ones.
-pub(crate) fn shortest(automaton: &FastAutomaton, min: u64, max: Option<u64>, excluded: &[Box<str>]) -> Found {
+pub(crate) fn shortest(
+    automaton: &FastAutomaton,
+    min: u64,
+    max: Option<u64>,
+    excluded: &[Box<str>],
+) -> Found {
     let found = shortest_of(automaton, min, max);
     let Found::Text(text) = &found else { return found };
     if !excluded.iter().any(|own| **own == **text) {

@@ -36,10 +36,8 @@ impl Patterns {
             return Some(*id);
         }
         let translated = jsonschema_regex::to_rust_regex(source).ok()?;
-        let matcher = fancy_regex::RegexBuilder::new(&translated)
-            .backtrack_limit(BACKTRACK_LIMIT)
-            .build()
-            .ok();
+        let matcher =
+            fancy_regex::RegexBuilder::new(&translated).backtrack_limit(BACKTRACK_LIMIT).build().ok();
         matcher.as_ref()?;
         let id = PatternId(u32::try_from(self.entries.len()).ok()?);
         self.entries.push(Entry { source: source.into(), matcher, automaton: None });

@@ -40,11 +40,7 @@ fn decimal(text: &str) -> Option<Rational> {
         return None;
     }
     let power = BigInt::from(10).pow(u32::try_from(scale.unsigned_abs()).ok()?);
-    Some(if scale >= 0 {
-        Rational::from_integer(digits * power)
-    } else {
-        Rational::new(digits, power)
-    })
+    Some(if scale >= 0 { Rational::from_integer(digits * power) } else { Rational::new(digits, power) })
 }
 
 /// Whether `value` is an integer multiple of `step`.

@@ -73,24 +73,28 @@ impl Renderer<'_> {
                 }
                 json!({"$ref": format!("#/$defs/loop{slot}")})
             }
-            Node::Truth => unless(&json!("boolean"), json!({"const": true})),
+            Node::Truth => unless(&json!("boolean"), &json!({"const": true})),
             Node::Least(bound) => json!({"minimum": number(bound)?}),
             Node::Above(bound) => json!({"exclusiveMinimum": number(bound)?}),
             Node::Multiple(step) => json!({"multipleOf": number(step)?}),
             Node::NumberIn(set) => {
                 let values: Option<Vec<Value>> = set.iter().map(number).collect();
-                unless(&json!("number"), json!({"enum": values?}))
+                unless(&json!("number"), &json!({"enum": values?}))
             }
             Node::LengthMin(min) => json!({"minLength": min}),
             Node::Matches(pattern) => json!({"pattern": self.patterns.source(*pattern)}),
             Node::Format(_) => return None,
-            Node::TextIn(set) => unless(&json!("string"), json!({"enum": set})),
+            Node::TextIn(set) => unless(&json!("string"), &json!({"enum": set})),
             Node::ItemsMin(min) => json!({"minItems": min}),
             Node::Unique => json!({"uniqueItems": true}),
             Node::Items { prefix, rest } => {
                 let parts: Option<Vec<Value>> = prefix.iter().map(|child| self.lit(*child)).collect();
                 let (parts, rest) = (parts?, self.lit(*rest)?);
-                if parts.is_empty() { json!({"items": rest}) } else { json!({"prefixItems": parts, "items": rest}) }
+                if parts.is_empty() {
+                    json!({"items": rest})
+                } else {
+                    json!({"prefixItems": parts, "items": rest})
+                }
             }
             Node::Has { item, count } => json!({"contains": self.lit(*item)?, "minContains": count}),
             Node::PropertiesMin(min) => json!({"minProperties": min}),
@@ -125,7 +129,7 @@ impl Renderer<'_> {
 }
 
 /// The schema for values of the type; every other value passes.
-fn unless(kind: &Value, schema: Value) -> Value {
+fn unless(kind: &Value, schema: &Value) -> Value {
     json!({"anyOf": [{"not": {"type": kind}}, schema]})
 }
 

@@ -1,5 +1,7 @@
 //! Laws of containment, over random schemas.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 mod support;
 
 use proptest::prelude::*;
@@ -39,9 +41,9 @@ fn embedded(schema: &Value, name: &str) -> Value {
 fn reversed(value: &Value) -> Value {
     match value {
         Value::Array(items) => Value::Array(items.iter().map(reversed).collect()),
-        Value::Object(map) => {
-            Value::Object(map.iter().rev().map(|(key, value)| (key.clone(), reversed(value))).collect::<Map<_, _>>())
-        }
+        Value::Object(map) => Value::Object(
+            map.iter().rev().map(|(key, value)| (key.clone(), reversed(value))).collect::<Map<_, _>>(),
+        ),
         other => other.clone(),
     }
 }
@@ -50,13 +52,18 @@ fn inlined(value: &Value, root: &Value, depth: usize) -> Value {
     match value {
         Value::Array(items) => Value::Array(items.iter().map(|item| inlined(item, root, depth)).collect()),
         Value::Object(map) => {
-            if let Some(target) = map.get("$ref").and_then(Value::as_str).and_then(|text| root.pointer(&text[1..]))
+            if let Some(target) =
+                map.get("$ref").and_then(Value::as_str).and_then(|text| root.pointer(&text[1..]))
                 && map.len() == 1
                 && depth > 0
             {
                 return inlined(target, root, depth - 1);
             }
-            Value::Object(map.iter().map(|(key, value)| (key.clone(), inlined(value, root, depth))).collect::<Map<_, _>>())
+            Value::Object(
+                map.iter()
+                    .map(|(key, value)| (key.clone(), inlined(value, root, depth)))
+                    .collect::<Map<_, _>>(),
+            )
         }
         other => other.clone(),
     }

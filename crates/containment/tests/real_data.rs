@@ -1,5 +1,7 @@
 //! The score on pairs of known truth and a real server's history, where that data is at hand.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::print_stderr, clippy::panic)]
+
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufReader;
@@ -25,7 +27,8 @@ fn data(name: &str) -> Option<PathBuf> {
 fn labelled_pairs_are_judged_without_a_wrong_answer() {
     let Some(folder) = data("contract-pairs") else { return };
     let prover = Prover::new(Options { world: World::Open, ..Options::default() });
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     let scores: Vec<_> = files
         .iter()
@@ -53,10 +56,16 @@ fn a_real_history_is_decided_completely() {
         .map(|entry| {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            let version = name.trim_start_matches('v').split('.').map_while(|part| part.parse().ok()).collect();
+            let version =
+                name.trim_start_matches('v').split('.').map_while(|part| part.parse().ok()).collect();
             let document: Value = serde_json::from_reader(BufReader::new(File::open(path).unwrap())).unwrap();
             let tools = document["tools"].as_array().unwrap().iter();
-            (version, tools.map(|tool| (tool["name"].as_str().unwrap().to_owned(), tool["inputSchema"].clone())).collect())
+            (
+                version,
+                tools
+                    .map(|tool| (tool["name"].as_str().unwrap().to_owned(), tool["inputSchema"].clone()))
+                    .collect(),
+            )
         })
         .collect();
     releases.sort_by(|a, b| a.0.cmp(&b.0));
@@ -66,7 +75,9 @@ fn a_real_history_is_decided_completely() {
     prover.on_large_stack(|| {
         for pair in releases.windows(2) {
             for (name, old) in &pair[0].1 {
-                let Some(new) = pair[1].1.get(name).filter(|new| *new != old && !new.is_null() && !old.is_null()) else {
+                let Some(new) =
+                    pair[1].1.get(name).filter(|new| *new != old && !new.is_null() && !old.is_null())
+                else {
                     continue;
                 };
                 changed += 1;

@@ -24,7 +24,10 @@ fn remote_references_are_refused_and_not_fetched() {
 #[test]
 fn unusable_schemas_are_named() {
     let fault = |schema: Value| judge(&json!({}), &schema).unwrap_err().fault;
-    assert!(matches!(fault(json!({"$schema": "https://schemas.test/mine"})), SchemaFault::UnknownDialect { .. }));
+    assert!(matches!(
+        fault(json!({"$schema": "https://schemas.test/mine"})),
+        SchemaFault::UnknownDialect { .. }
+    ));
     assert!(matches!(fault(json!({"type": "strin"})), SchemaFault::NotASchema { .. }));
     assert!(matches!(fault(json!(12)), SchemaFault::NotASchema { .. }));
     assert!(matches!(fault(json!({"$ref": "#/$defs/none"})), SchemaFault::UnresolvedReference { .. }));
@@ -73,7 +76,12 @@ fn deep_and_large_schemas_are_unknown_by_the_name_of_the_limit() {
 fn the_timeout_yields_unknown_and_no_hang() {
     let branch = |seed: usize| {
         let fields: Map<String, Value> = (0..12)
-            .map(|at| (format!("p{}", (at * 7 + seed) % 40), json!({"oneOf": [{"minimum": at}, {"maxLength": seed}]})))
+            .map(|at| {
+                (
+                    format!("p{}", (at * 7 + seed) % 40),
+                    json!({"oneOf": [{"minimum": at}, {"maxLength": seed}]}),
+                )
+            })
             .collect();
         json!({"properties": fields, "dependentRequired": {format!("p{seed}"): [format!("p{}", seed + 1)]}})
     };

@@ -1,6 +1,8 @@
 //! The wrong answers of published tools, kept as cases: bare and as property `x` of an object, in
 //! both directions, in the open world, every break confirmed by a second engine.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
+
 mod support;
 
 use serde_json::{Value, json};
@@ -36,49 +38,132 @@ fn cases() -> Vec<Case> {
             {"v": {"type": kinds}, "kids": {"type": "array", "items": {"$ref": "#/$defs/T"}}}}}})
     };
     vec![
-        case("W1", json!({"required": ["a"], "maxProperties": 1}),
-            json!({"required": ["a"], "properties": {"c": {}}, "additionalProperties": false}), B, C),
+        case(
+            "W1",
+            json!({"required": ["a"], "maxProperties": 1}),
+            json!({"required": ["a"], "properties": {"c": {}}, "additionalProperties": false}),
+            B,
+            C,
+        ),
         case("W3", json!({"const": {"a": 1, "b": 2}}), json!({"const": {"b": 2, "a": 1}}), C, C),
-        case("W4", json!({"oneOf": [{"type": "string"}, {"type": "integer"}]}),
-            json!({"oneOf": [{"type": "string"}, {"type": "integer"}, {"type": "number"}]}), B, B),
-        case("W5", json!({"required": ["a"]}),
-            json!({"required": ["a", "b"], "properties": {"b": {"default": 1}}}), B, C),
+        case(
+            "W4",
+            json!({"oneOf": [{"type": "string"}, {"type": "integer"}]}),
+            json!({"oneOf": [{"type": "string"}, {"type": "integer"}, {"type": "number"}]}),
+            B,
+            B,
+        ),
+        case(
+            "W5",
+            json!({"required": ["a"]}),
+            json!({"required": ["a", "b"], "properties": {"b": {"default": 1}}}),
+            B,
+            C,
+        ),
         case("W6", json!({"required": ["a"]}), json!({"required": ["b"]}), B, B),
         case("W7", json!({"type": "string", "pattern": "^a"}), json!({"type": "string"}), C, B),
-        case("W8", json!({"anyOf": [{"type": "string"}]}),
-            json!({"anyOf": [{"type": "string"}, {"type": "null"}]}), C, B),
+        case(
+            "W8",
+            json!({"anyOf": [{"type": "string"}]}),
+            json!({"anyOf": [{"type": "string"}, {"type": "null"}]}),
+            C,
+            B,
+        ),
         case("W9", json!({"enum": ["a", "b", "c"]}), json!({"enum": ["a", "b"]}), B, C),
         case("W10", json!({"type": "string"}), json!({"type": "string", "enum": ["a"]}), B, C),
         case("W11", json!({"const": "a"}), json!({"const": "b"}), B, B),
-        case("W12", json!({"type": "array", "items": {"type": "string"}}),
-            json!({"type": "array", "items": {"type": "integer"}}), B, B),
+        case(
+            "W12",
+            json!({"type": "array", "items": {"type": "string"}}),
+            json!({"type": "array", "items": {"type": "integer"}}),
+            B,
+            B,
+        ),
         case("W13", json!({"type": "integer"}), json!({"type": "number"}), C, B),
-        case("W14", json!({"type": ["string", "null"]}),
-            json!({"anyOf": [{"type": "string"}, {"type": "null"}]}), C, C),
-        case("W15", json!({"enum": ["a", "b"]}),
-            json!({"oneOf": [{"const": "a", "title": "A"}, {"const": "b", "title": "B"}]}), C, C),
-        case("W16", json!({"type": "integer", "minimum": 1}), json!({"type": "integer", "exclusiveMinimum": 0}), C, C),
+        case(
+            "W14",
+            json!({"type": ["string", "null"]}),
+            json!({"anyOf": [{"type": "string"}, {"type": "null"}]}),
+            C,
+            C,
+        ),
+        case(
+            "W15",
+            json!({"enum": ["a", "b"]}),
+            json!({"oneOf": [{"const": "a", "title": "A"}, {"const": "b", "title": "B"}]}),
+            C,
+            C,
+        ),
+        case(
+            "W16",
+            json!({"type": "integer", "minimum": 1}),
+            json!({"type": "integer", "exclusiveMinimum": 0}),
+            C,
+            C,
+        ),
         case("W17", json!({"type": "array"}), json!({"type": "array", "contains": {"type": "string"}}), B, C),
         case("W18", json!({}), json!({"if": {"required": ["m"]}, "then": {"required": ["b"]}}), B, C),
         case("W19", json!({"type": "array"}), json!({"type": "array", "uniqueItems": true}), B, C),
         case("W20", tree(json!(["string", "integer"])), tree(json!("string")), B, C),
-        case("W21", json!({"$schema": D7, "items": [{"type": "string"}]}),
-            json!({"$schema": D2020, "prefixItems": [{"type": "string"}]}), C, C),
-        case("W22", json!({"$schema": D7, "$ref": "#/definitions/S", "maxLength": 3, "definitions": {"S": {"type": "string"}}}),
-            json!({"$schema": D2020, "$ref": "#/definitions/S", "maxLength": 3, "definitions": {"S": {"type": "string"}}}), B, C),
-        case("W23", json!({"$schema": D7, "items": {"type": "string"}}),
-            json!({"$schema": D7, "items": {"type": "string"}, "additionalItems": false}), C, C),
-        case("W24", json!({"type": "string", "pattern": "[0-9]*"}), json!({"type": "string", "pattern": "[x-z]*"}), C, C),
+        case(
+            "W21",
+            json!({"$schema": D7, "items": [{"type": "string"}]}),
+            json!({"$schema": D2020, "prefixItems": [{"type": "string"}]}),
+            C,
+            C,
+        ),
+        case(
+            "W22",
+            json!({"$schema": D7, "$ref": "#/definitions/S", "maxLength": 3, "definitions": {"S": {"type": "string"}}}),
+            json!({"$schema": D2020, "$ref": "#/definitions/S", "maxLength": 3, "definitions": {"S": {"type": "string"}}}),
+            B,
+            C,
+        ),
+        case(
+            "W23",
+            json!({"$schema": D7, "items": {"type": "string"}}),
+            json!({"$schema": D7, "items": {"type": "string"}, "additionalItems": false}),
+            C,
+            C,
+        ),
+        case(
+            "W24",
+            json!({"type": "string", "pattern": "[0-9]*"}),
+            json!({"type": "string", "pattern": "[x-z]*"}),
+            C,
+            C,
+        ),
         case("W25", json!({"type": "string", "const": [1]}), json!({"type": "string", "const": [2]}), C, C),
-        case("W26", json!({"type": "integer", "multipleOf": 3}), json!({"type": "number", "multipleOf": 0.3}), C, B),
-        case("W27", json!({"type": "integer", "minimum": 18_446_744_073_709_551_613_u64}),
-            json!({"type": "integer", "minimum": 18_446_744_073_709_551_614_u64}), B, C),
+        case(
+            "W26",
+            json!({"type": "integer", "multipleOf": 3}),
+            json!({"type": "number", "multipleOf": 0.3}),
+            C,
+            B,
+        ),
+        case(
+            "W27",
+            json!({"type": "integer", "minimum": 18_446_744_073_709_551_613_u64}),
+            json!({"type": "integer", "minimum": 18_446_744_073_709_551_614_u64}),
+            B,
+            C,
+        ),
         case("W28", json!({"const": "\u{e9}"}), json!({"type": "string", "pattern": "^\\w$"}), B, B),
         case("W28 digits", json!({"const": "\u{7c0}"}), json!({"type": "string", "pattern": "^\\d$"}), B, B),
-        case("W29", json!({"$schema": D7, "type": "number", "minimum": 4}),
-            json!({"$schema": D4, "type": "number", "minimum": 4, "exclusiveMinimum": true}), B, C),
-        case("W30", json!({"type": "integer"}),
-            json!({"type": "integer", "minimum": -9_007_199_254_740_991_i64, "maximum": 9_007_199_254_740_991_i64}), B, C),
+        case(
+            "W29",
+            json!({"$schema": D7, "type": "number", "minimum": 4}),
+            json!({"$schema": D4, "type": "number", "minimum": 4, "exclusiveMinimum": true}),
+            B,
+            C,
+        ),
+        case(
+            "W30",
+            json!({"type": "integer"}),
+            json!({"type": "integer", "minimum": -9_007_199_254_740_991_i64, "maximum": 9_007_199_254_740_991_i64}),
+            B,
+            C,
+        ),
     ]
 }
 
@@ -154,7 +239,11 @@ fn the_validator_refuses_an_object_without_its_required_keys() {
 fn witnesses_are_minimal() {
     let prover = Prover::new(Options { world: World::Open, ..Options::default() });
     let expected = [
-        (json!({"required": ["a"], "maxProperties": 1}), json!({"required": ["a"], "properties": {"c": {}}, "additionalProperties": false}), json!({"a": null})),
+        (
+            json!({"required": ["a"], "maxProperties": 1}),
+            json!({"required": ["a"], "properties": {"c": {}}, "additionalProperties": false}),
+            json!({"a": null}),
+        ),
         (json!({"type": "number"}), json!({"type": "integer"}), json!(0.5)),
         (json!({"type": "array"}), json!({"type": "array", "uniqueItems": true}), json!([null, null])),
         (json!({"enum": ["a", "b", "c"]}), json!({"enum": ["a", "b"]}), json!("c")),

@@ -222,7 +222,12 @@ impl Lowering<'_> {
         Ok(cases)
     }
 
-    fn inner_cases<'r>(&mut self, schema: &'r Value, here: &Place<'r>, aspect: Aspect) -> Result<Cases, Stop> {
+    fn inner_cases<'r>(
+        &mut self,
+        schema: &'r Value,
+        here: &Place<'r>,
+        aspect: Aspect,
+    ) -> Result<Cases, Stop> {
         let place = self.enter(schema, here)?;
         match schema.as_object() {
             Some(map) => self.cases(map, &place, aspect, false),

@@ -236,7 +236,12 @@ impl Lowering<'_> {
         self.arena.intern(Node::Properties(Box::new(fields)))
     }
 
-    fn applicators<'r>(&mut self, map: Schema<'r>, here: &Place<'r>, parts: &mut Vec<Lit>) -> Result<(), Stop> {
+    fn applicators<'r>(
+        &mut self,
+        map: Schema<'r>,
+        here: &Place<'r>,
+        parts: &mut Vec<Lit>,
+    ) -> Result<(), Stop> {
         for schema in branches(map, "allOf") {
             parts.push(self.lower(schema, here)?);
         }
@@ -286,7 +291,12 @@ impl Lowering<'_> {
         Ok(self.arena.any(cases))
     }
 
-    fn dependencies<'r>(&mut self, map: Schema<'r>, here: &Place<'r>, parts: &mut Vec<Lit>) -> Result<(), Stop> {
+    fn dependencies<'r>(
+        &mut self,
+        map: Schema<'r>,
+        here: &Place<'r>,
+        parts: &mut Vec<Lit>,
+    ) -> Result<(), Stop> {
         for keyword in dependency_keywords(here.dialect) {
             let Some(Value::Object(entries)) = map.get(*keyword) else { continue };
             for (name, dependency) in entries {
@@ -359,8 +369,23 @@ pub(super) fn tuple<'r>(map: Schema<'r>, dialect: Dialect) -> (&'r [Value], Opti
 /// Whether anything beside `$ref` constrains the value.
 fn says_more(map: Schema<'_>) -> bool {
     const SILENT: [&str; 17] = [
-        "$ref", "$id", "$schema", "$defs", "definitions", "$comment", "$anchor", "$dynamicAnchor", "title",
-        "description", "default", "examples", "deprecated", "$recursiveAnchor", "readOnly", "writeOnly", "id",
+        "$ref",
+        "$id",
+        "$schema",
+        "$defs",
+        "definitions",
+        "$comment",
+        "$anchor",
+        "$dynamicAnchor",
+        "title",
+        "description",
+        "default",
+        "examples",
+        "deprecated",
+        "$recursiveAnchor",
+        "readOnly",
+        "writeOnly",
+        "id",
     ];
     map.keys().any(|key| !SILENT.contains(&key.as_str()) && !key.starts_with("x-"))
 }

@@ -101,7 +101,17 @@ impl<'a> Lowering<'a> {
         assert_formats: bool,
         dynamic: bool,
     ) -> Self {
-        Lowering { arena, patterns, assert_formats, dynamic, memo: AHashMap::new(), chain: Vec::new(), steps: 0, weight: 0, heaviest: 0 }
+        Lowering {
+            arena,
+            patterns,
+            assert_formats,
+            dynamic,
+            memo: AHashMap::new(),
+            chain: Vec::new(),
+            steps: 0,
+            weight: 0,
+            heaviest: 0,
+        }
     }
 
     /// The most schema objects any one value is tested against.
@@ -122,7 +132,8 @@ impl<'a> Lowering<'a> {
         {
             place.dialect = embedded_dialect(map, place.dialect)?;
             let resource = place.dialect.draft().create_resource_ref(schema);
-            place.resolver = place.resolver.in_subresource(resource).map_err(|error| reference_fault("", &error))?;
+            place.resolver =
+                place.resolver.in_subresource(resource).map_err(|error| reference_fault("", &error))?;
         }
         Ok(place)
     }
@@ -141,7 +152,10 @@ impl<'a> Lowering<'a> {
         };
         self.steps += 1;
         if self.steps > STEPS_MAX {
-            return Err(Stop::Obstacle(Obstacle::Limit { what: "schema expansion", limit: STEPS_MAX as u64 }));
+            return Err(Stop::Obstacle(Obstacle::Limit {
+                what: "schema expansion",
+                limit: STEPS_MAX as u64,
+            }));
         }
         let key = self.key(schema, place);
         if !place.fresh && self.chain.contains(&key) {
@@ -195,9 +209,11 @@ impl<'a> Lowering<'a> {
             // Resources entered again change nothing: the scope is told apart by its first and last entries.
             scope.push_str(place.resolver.base_uri().as_str());
             let uris = place.resolver.dynamic_scope();
-            let uris: Vec<&str> = uris.iter().map(|uri| uri.as_str()).collect();
-            let innermost = uris.iter().enumerate().filter(|(at, uri)| !uris.iter().take(*at).any(|own| own == *uri));
-            let outermost = uris.iter().enumerate().filter(|(at, uri)| !uris.iter().skip(at + 1).any(|own| own == *uri));
+            let uris: Vec<&str> = uris.iter().map(referencing::Uri::as_str).collect();
+            let innermost =
+                uris.iter().enumerate().filter(|(at, uri)| !uris.iter().take(*at).any(|own| own == *uri));
+            let outermost =
+                uris.iter().enumerate().filter(|(at, uri)| !uris.iter().skip(at + 1).any(|own| own == *uri));
             for (_, uri) in innermost.chain(outermost) {
                 scope.push(' ');
                 scope.push_str(uri);

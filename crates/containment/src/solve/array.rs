@@ -56,7 +56,8 @@ impl Solver<'_> {
         if shape.max.is_some_and(|max| max < shape.min) || (shape.unique && shape.repeated) {
             return Outcome::Nothing;
         }
-        let prefix = shape.affirmed.iter().chain(&shape.denied).map(|(prefix, _)| prefix.len()).max().unwrap_or(0);
+        let prefix =
+            shape.affirmed.iter().chain(&shape.denied).map(|(prefix, _)| prefix.len()).max().unwrap_or(0);
         let asked: u64 = shape.has.iter().map(|(_, count)| *count).fold(0, u64::saturating_add);
         let debts = (shape.denied.len() as u64 + 2 * u64::from(shape.repeated)).saturating_add(asked);
         let longest = shape.min.max((prefix as u64).saturating_add(debts));
@@ -105,8 +106,11 @@ impl Solver<'_> {
     }
 
     fn slot(&mut self, shape: &Shape, position: usize) -> Lit {
-        let lits: Vec<Lit> =
-            shape.affirmed.iter().map(|(prefix, rest)| self.arena.unfold(at(prefix, *rest, position))).collect();
+        let lits: Vec<Lit> = shape
+            .affirmed
+            .iter()
+            .map(|(prefix, rest)| self.arena.unfold(at(prefix, *rest, position)))
+            .collect();
         self.arena.all(lits)
     }
 
@@ -166,7 +170,9 @@ impl Solver<'_> {
         if self.over_budget() {
             return Outcome::Undecided(Obstacle::Budget);
         }
-        let Some((debt, later)) = debts.split_first() else { return self.bounded(shape, row, 0, &mut Vec::new()) };
+        let Some((debt, later)) = debts.split_first() else {
+            return self.bounded(shape, &row, 0, &[]);
+        };
         let mut alternatives = Alternatives::default();
         match debt {
             Debt::Violate(prefix, rest) => {
@@ -229,13 +235,14 @@ impl Solver<'_> {
     }
 
     /// Keeps the upper bounds of `contains`: each position is outside, or counted.
-    fn bounded(&mut self, shape: &Shape, row: Row, position: usize, counted: &mut Vec<u64>) -> Outcome {
+    fn bounded(&mut self, shape: &Shape, row: &Row, position: usize, counted: &[u64]) -> Outcome {
+        let mut counted = counted.to_vec();
         counted.resize(shape.at_most.len(), 0);
         if shape.at_most.len() > BOUNDS_MAX {
             return Outcome::Undecided(Obstacle::Cases("maxContains"));
         }
         if shape.at_most.is_empty() || position >= row.slots.len() {
-            return self.values(shape, &row);
+            return self.values(shape, row);
         }
         if self.over_budget() {
             return Outcome::Undecided(Obstacle::Budget);
@@ -277,7 +284,7 @@ impl Solver<'_> {
                     }
                 }
             }
-            let outcome = self.bounded(shape, next, position + 1, &mut tally);
+            let outcome = self.bounded(shape, &next, position + 1, &tally);
             if let Some(value) = alternatives.take(outcome) {
                 return Outcome::Found(value);
             }

@@ -37,9 +37,13 @@ impl Solver<'_> {
         // Slots with few values first; a slot with `count` values always finds a free one.
         let mut order: Vec<usize> = (0..count).collect();
         order.sort_by_key(|slot| goals.get(*slot).and_then(domain).map_or(0, |values| values.values.len()));
-        let lists: Vec<&[Value]> =
-            goals.iter().map(|goal| domain(goal).map_or(&[] as &[Value], |own| own.values.as_slice())).collect();
-        let complete = goals.iter().all(|goal| domain(goal).is_some_and(|own| own.complete || own.values.len() >= count));
+        let lists: Vec<&[Value]> = goals
+            .iter()
+            .map(|goal| domain(goal).map_or(&[] as &[Value], |own| own.values.as_slice()))
+            .collect();
+        let complete = goals
+            .iter()
+            .all(|goal| domain(goal).is_some_and(|own| own.complete || own.values.len() >= count));
         let mut steps = 20_000usize;
         match assign(&lists, &order, &mut Vec::new(), &mut steps) {
             Some(chosen) => {
@@ -75,7 +79,12 @@ impl Solver<'_> {
     }
 }
 
-fn assign(lists: &[&[Value]], order: &[usize], chosen: &mut Vec<Value>, steps: &mut usize) -> Option<Vec<Value>> {
+fn assign(
+    lists: &[&[Value]],
+    order: &[usize],
+    chosen: &mut Vec<Value>,
+    steps: &mut usize,
+) -> Option<Vec<Value>> {
     let Some(slot) = order.get(chosen.len()) else { return Some(chosen.clone()) };
     for value in lists.get(*slot).copied().unwrap_or_default() {
         if *steps == 0 {

@@ -23,13 +23,15 @@ struct Bounds {
 
 impl Bounds {
     fn raise(&mut self, bound: &Rational, strict: bool) {
-        let tighter = self.low.as_ref().is_none_or(|(own, held)| bound > own || (bound == own && strict && !held));
+        let tighter =
+            self.low.as_ref().is_none_or(|(own, held)| bound > own || (bound == own && strict && !held));
         if tighter {
             self.low = Some((bound.clone(), strict));
         }
     }
     fn lower(&mut self, bound: &Rational, strict: bool) {
-        let tighter = self.high.as_ref().is_none_or(|(own, held)| bound < own || (bound == own && strict && !held));
+        let tighter =
+            self.high.as_ref().is_none_or(|(own, held)| bound < own || (bound == own && strict && !held));
         if tighter {
             self.high = Some((bound.clone(), strict));
         }
@@ -177,4 +179,3 @@ fn dense(bounds: &Bounds, fits: impl Fn(&Rational) -> bool) -> Outcome {
     }
     Outcome::Undecided(Obstacle::Number)
 }
-

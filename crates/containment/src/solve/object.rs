@@ -153,7 +153,7 @@ impl Solver<'_> {
             }
         }
         owed.sort_by_key(Vec::len);
-        Ok(self.pay(&plan, &owed, draft))
+        Ok(self.pay(&plan, &owed, &draft))
     }
 
     /// What a property of this name must satisfy, `FALSE` when its name is not admitted.
@@ -291,18 +291,18 @@ impl Solver<'_> {
         Ok(Some(payments))
     }
 
-    fn pay(&mut self, plan: &Plan, owed: &[Vec<Payment>], draft: Draft) -> Outcome {
+    fn pay(&mut self, plan: &Plan, owed: &[Vec<Payment>], draft: &Draft) -> Outcome {
         if self.over_budget() {
             return Outcome::Undecided(Obstacle::Budget);
         }
         if plan.max.is_some_and(|max| draft.len() > max) {
             return Outcome::Nothing;
         }
-        let Some((first, rest)) = owed.split_first() else { return self.finish(plan, &draft) };
+        let Some((first, rest)) = owed.split_first() else { return self.finish(plan, draft) };
         let mut alternatives = Alternatives::default();
         for payment in first {
-            for next in self.paid(plan, &draft, payment) {
-                let outcome = self.pay(plan, rest, next);
+            for next in self.paid(plan, draft, payment) {
+                let outcome = self.pay(plan, rest, &next);
                 if let Some(value) = alternatives.take(outcome) {
                     return Outcome::Found(value);
                 }
@@ -316,7 +316,8 @@ impl Solver<'_> {
         match payment {
             Payment::Named(name, lit) => {
                 let base = draft.named.get(name).copied();
-                let base = base.or_else(|| plan.fields.get(name).map(|field| field.base)).unwrap_or(Lit::FALSE);
+                let base =
+                    base.or_else(|| plan.fields.get(name).map(|field| field.base)).unwrap_or(Lit::FALSE);
                 let value = self.conjunction([base, *lit]);
                 if self.solve(value) == Outcome::Nothing {
                     return Vec::new();
@@ -334,7 +335,9 @@ impl Solver<'_> {
                     let (own_name, own_value) = (member.name, member.value);
                     let both_names = self.conjunction([own_name, *name]);
                     let both_values = self.conjunction([own_value, *value]);
-                    if self.solve(both_names) == Outcome::Nothing || self.solve(both_values) == Outcome::Nothing {
+                    if self.solve(both_names) == Outcome::Nothing
+                        || self.solve(both_values) == Outcome::Nothing
+                    {
                         continue;
                     }
                     let mut next = draft.clone();

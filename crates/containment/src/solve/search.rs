@@ -11,7 +11,13 @@ impl Solver<'_> {
         self.extend(kind, queue, Vec::new(), Vec::new())
     }
 
-    fn extend(&mut self, kind: Kind, mut queue: Vec<Lit>, mut facts: Vec<Lit>, mut open: Vec<Lit>) -> Outcome {
+    fn extend(
+        &mut self,
+        kind: Kind,
+        mut queue: Vec<Lit>,
+        mut facts: Vec<Lit>,
+        mut open: Vec<Lit>,
+    ) -> Outcome {
         if self.over_budget() {
             return Outcome::Undecided(Obstacle::Budget);
         }
@@ -99,7 +105,11 @@ impl Solver<'_> {
             }
             (Node::One(children), false) => (0..children.len())
                 .map(|at| {
-                    children.iter().enumerate().map(|(other, lit)| if other == at { *lit } else { !*lit }).collect()
+                    children
+                        .iter()
+                        .enumerate()
+                        .map(|(other, lit)| if other == at { *lit } else { !*lit })
+                        .collect()
                 })
                 .collect(),
             (Node::One(children), true) => {

@@ -11,9 +11,8 @@ use crate::obstacle::Obstacle;
 use crate::pattern::PatternId;
 
 /// Strings tried against opaque patterns and formats.
-const GUESSES: [&str; 14] = [
-    "", "a", "A", "0", " ", "aa", "ab", "abc", "foo", "-", "_", "1.0", "a@b.co", "\u{e9}",
-];
+const GUESSES: [&str; 14] =
+    ["", "a", "A", "0", " ", "aa", "ab", "abc", "foo", "-", "_", "1.0", "a@b.co", "\u{e9}"];
 /// Characters that engines treat differently under `.` and `$`.
 pub(crate) const LINE_BREAKS: &str = "[\\n\\r\\u2028\\u2029]";
 /// Longest string that is built for a minimum length.

@@ -49,11 +49,12 @@ impl Oracle<'_> {
             }
         }
         // Around an object that has everything required, one property at a time.
-        let bases: Vec<Map<String, Value>> = [Value::from(0), Value::from(""), Value::Null, Value::Object(Map::new())]
-            .iter()
-            .map(|filler| pool.required.iter().map(|name| (name.clone(), filler.clone())).collect())
-            .chain([Map::new()])
-            .collect();
+        let bases: Vec<Map<String, Value>> =
+            [Value::from(0), Value::from(""), Value::Null, Value::Object(Map::new())]
+                .iter()
+                .map(|filler| pool.required.iter().map(|name| (name.clone(), filler.clone())).collect())
+                .chain([Map::new()])
+                .collect();
         for base in &bases {
             if test(&Value::Object(base.clone()))? {
                 return Some(Value::Object(base.clone()));
@@ -76,7 +77,13 @@ impl Oracle<'_> {
 impl Pool {
     fn gather(documents: &[&Value]) -> Pool {
         let mut pool = Pool::default();
-        for value in [Value::Null, Value::Bool(true), Value::Bool(false), Value::Array(vec![]), Value::Object(Map::new())] {
+        for value in [
+            Value::Null,
+            Value::Bool(true),
+            Value::Bool(false),
+            Value::Array(vec![]),
+            Value::Object(Map::new()),
+        ] {
             pool.add(value);
         }
         for number in [0.0, 1.0, -1.0, 0.5, 2.0, 1e15] {
@@ -85,7 +92,9 @@ impl Pool {
         for integer in [0, 1, -1, 2, 1_000_000] {
             pool.add(Value::from(integer));
         }
-        for text in ["", "a", "ab", "abc", "A", "0", " ", "foo", "bar", "\u{e9}", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"] {
+        for text in
+            ["", "a", "ab", "abc", "A", "0", " ", "foo", "bar", "\u{e9}", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"]
+        {
             pool.add(Value::from(text));
         }
         let mut queue: Vec<&Value> = documents.to_vec();
@@ -113,7 +122,9 @@ impl Pool {
         for (key, value) in map {
             match (key.as_str(), value) {
                 ("const" | "default", value) => self.add(value.clone()),
-                ("enum" | "examples", Value::Array(values)) => values.iter().for_each(|value| self.add(value.clone())),
+                ("enum" | "examples", Value::Array(values)) => {
+                    values.iter().for_each(|value| self.add(value.clone()));
+                }
                 ("required", Value::Array(names)) => {
                     self.required.extend(names.iter().filter_map(Value::as_str).map(str::to_owned));
                 }
@@ -121,7 +132,9 @@ impl Pool {
                     self.names.extend(own.keys().cloned());
                 }
                 ("minLength" | "maxLength", Value::Number(count)) => {
-                    if let Some(count) = count.as_u64().and_then(|count| usize::try_from(count).ok()).filter(|c| *c < 2_000) {
+                    if let Some(count) =
+                        count.as_u64().and_then(|count| usize::try_from(count).ok()).filter(|c| *c < 2_000)
+                    {
                         for length in [count.saturating_sub(1), count, count + 1] {
                             self.add(Value::String("a".repeat(length)));
                         }

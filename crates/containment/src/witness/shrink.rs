@@ -88,8 +88,11 @@ fn simpler(value: &Value) -> Vec<Value> {
         }
         Value::Object(map) => {
             for key in map.keys().take(80) {
-                let rest: Map<String, Value> =
-                    map.iter().filter(|(own, _)| *own != key).map(|(own, value)| (own.clone(), value.clone())).collect();
+                let rest: Map<String, Value> = map
+                    .iter()
+                    .filter(|(own, _)| *own != key)
+                    .map(|(own, value)| (own.clone(), value.clone()))
+                    .collect();
                 candidates.push(Value::Object(rest));
             }
             for (key, item) in map.iter().take(80) {

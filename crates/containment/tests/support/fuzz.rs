@@ -36,7 +36,11 @@ pub fn run(count: u64, seed: u64, world: World) -> Tally {
         for round in 0..count {
             let mut random = Random::new(seed.wrapping_add(round).wrapping_mul(7919).wrapping_add(1));
             let old = schemas::document(&mut random);
-            let new = if random.chance(85) { schemas::mutated(&old, &mut random) } else { schemas::document(&mut random) };
+            let new = if random.chance(85) {
+                schemas::mutated(&old, &mut random)
+            } else {
+                schemas::document(&mut random)
+            };
             let (producer, consumer) = if random.chance(50) { (old, new) } else { (new, old) };
             pair(&prover, &producer, &consumer, &mut random, &mut tally, world);
         }
@@ -44,9 +48,18 @@ pub fn run(count: u64, seed: u64, world: World) -> Tally {
     })
 }
 
-fn pair(prover: &Prover, producer: &Value, consumer: &Value, random: &mut Random, tally: &mut Tally, world: World) {
+fn pair(
+    prover: &Prover,
+    producer: &Value,
+    consumer: &Value,
+    random: &mut Random,
+    tally: &mut Tally,
+    world: World,
+) {
     let dialect = Dialect::Draft202012;
-    let (Some(given), Some(wanted)) = (Validators::new(producer, dialect), Validators::new(consumer, dialect)) else {
+    let (Some(given), Some(wanted)) =
+        (Validators::new(producer, dialect), Validators::new(consumer, dialect))
+    else {
         tally.unusable += 1;
         return;
     };
@@ -81,7 +94,10 @@ fn pair(prover: &Prover, producer: &Value, consumer: &Value, random: &mut Random
         Verdict::Breaking(witness) => {
             tally.breaking += 1;
             let value = &witness.value;
-            assert!(given.first(value) && !wanted.first(value), "unconfirmed {value}\nP {producer}\nC {consumer}");
+            assert!(
+                given.first(value) && !wanted.first(value),
+                "unconfirmed {value}\nP {producer}\nC {consumer}"
+            );
             if given.second(value) == Some(false) || wanted.second(value) == Some(true) {
                 tally.disagreements += 1;
             }

@@ -54,7 +54,9 @@ pub fn steered(schema: &Value, root: &Value, random: &mut Random, depth: usize) 
         }
     }
     let kind = match map.get("type") {
-        Some(Value::Array(kinds)) if !kinds.is_empty() => random.pick(kinds).as_str().unwrap_or("null").to_owned(),
+        Some(Value::Array(kinds)) if !kinds.is_empty() => {
+            random.pick(kinds).as_str().unwrap_or("null").to_owned()
+        }
         Some(Value::String(kind)) => kind.clone(),
         _ if map.contains_key("properties") || map.contains_key("required") => "object".to_owned(),
         _ if map.contains_key("items") || map.contains_key("prefixItems") || map.contains_key("contains") => {
@@ -69,11 +71,14 @@ pub fn steered(schema: &Value, root: &Value, random: &mut Random, depth: usize) 
         "object" => object(map, root, random, depth),
         "array" => array(map, root, random, depth),
         "integer" => {
-            let base = near("minimum", random).or_else(|| near("maximum", random)).unwrap_or(random.below(6) as f64);
+            let base =
+                near("minimum", random).or_else(|| near("maximum", random)).unwrap_or(random.below(6) as f64);
             json!(base.round() as i64)
         }
         "number" => {
-            let base = near("minimum", random).or_else(|| near("maximum", random)).unwrap_or(random.below(12) as f64 / 4.0);
+            let base = near("minimum", random)
+                .or_else(|| near("maximum", random))
+                .unwrap_or(random.below(12) as f64 / 4.0);
             json!(base)
         }
         "string" => json!(random.pick(&TEXTS)),
@@ -108,9 +113,9 @@ fn object(map: &Map<String, Value>, root: &Value, random: &mut Random, depth: us
 fn array(map: &Map<String, Value>, root: &Value, random: &mut Random, depth: usize) -> Value {
     let prefix = map.get("prefixItems").and_then(Value::as_array).cloned().unwrap_or_default();
     let rest = map.get("items").or_else(|| map.get("contains")).cloned().unwrap_or(Value::Bool(true));
-    let length = random.below(4).max(map.get("minItems").and_then(Value::as_u64).unwrap_or(0).min(5) as usize);
-    let items = (0..length)
-        .map(|at| steered(prefix.get(at).unwrap_or(&rest), root, random, depth - 1))
-        .collect();
+    let length =
+        random.below(4).max(map.get("minItems").and_then(Value::as_u64).unwrap_or(0).min(5) as usize);
+    let items =
+        (0..length).map(|at| steered(prefix.get(at).unwrap_or(&rest), root, random, depth - 1)).collect();
     Value::Array(items)
 }

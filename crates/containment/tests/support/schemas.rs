@@ -149,11 +149,17 @@ fn mutate(schema: &mut Value, random: &mut Random, depth: usize) {
         *schema = fresh;
         return;
     };
-    let deeper: Vec<String> = map.iter().filter(|(_, value)| value.is_object() || value.is_array()).map(|(key, _)| key.clone()).collect();
+    let deeper: Vec<String> = map
+        .iter()
+        .filter(|(_, value)| value.is_object() || value.is_array())
+        .map(|(key, _)| key.clone())
+        .collect();
     if depth > 0 && !deeper.is_empty() && random.chance(55) {
         let key = random.pick(&deeper).clone();
         match map.get_mut(&key) {
-            Some(Value::Array(items)) if matches!(key.as_str(), "allOf" | "anyOf" | "oneOf" | "prefixItems") => {
+            Some(Value::Array(items))
+                if matches!(key.as_str(), "allOf" | "anyOf" | "oneOf" | "prefixItems") =>
+            {
                 if random.chance(25) {
                     items.push(fresh);
                 } else if !items.is_empty() {
@@ -162,14 +168,21 @@ fn mutate(schema: &mut Value, random: &mut Random, depth: usize) {
                 }
                 return;
             }
-            Some(Value::Object(fields)) if matches!(key.as_str(), "properties" | "$defs" | "patternProperties") => {
+            Some(Value::Object(fields))
+                if matches!(key.as_str(), "properties" | "$defs" | "patternProperties") =>
+            {
                 let names: Vec<String> = fields.keys().cloned().collect();
                 if let Some(field) = fields.get_mut(random.pick(&names)) {
                     mutate(field, random, depth - 1);
                 }
                 return;
             }
-            Some(value) if matches!(key.as_str(), "items" | "additionalProperties" | "not" | "if" | "then" | "else" | "contains") => {
+            Some(value)
+                if matches!(
+                    key.as_str(),
+                    "items" | "additionalProperties" | "not" | "if" | "then" | "else" | "contains"
+                ) =>
+            {
                 mutate(value, random, depth - 1);
                 return;
             }
