@@ -51,5 +51,9 @@ fn shuffling_changes_the_order_and_nothing_else() {
     let value: Value =
         serde_json::from_str(r#"{"a":1,"b":{"c":[{"d":1,"e":2,"f":3,"g":4}]},"h":0}"#).unwrap();
     assert_eq!(shuffled(&value, 1), value);
-    assert!((1..4).all(|seed| shuffled(&value, seed).to_string() != value.to_string()));
+    let text = value.to_string();
+    for seed in 1..4 {
+        let other = shuffled(&value, seed).to_string();
+        assert_ne!(other, text);
+    }
 }

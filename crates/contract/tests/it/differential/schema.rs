@@ -45,7 +45,7 @@ fn schema(dialect: Dialect, defs: &'static str) -> Text {
     let leaf = prop_oneof![1 => Just("true".to_owned()), 1 => Just("false".to_owned()), 10 => leaf];
     leaf.prop_recursive(3, 16, 3, move |inner| {
         let mut keywords = keywords_of_scalars();
-        keywords.extend(keywords_of_containers(dialect, inner.boxed()));
+        keywords.extend(keywords_of_containers(dialect, &inner.boxed()));
         object_of(keywords)
     })
     .boxed()
@@ -146,7 +146,7 @@ fn keywords_of_scalars() -> Vec<(u32, Keyword)> {
     ]
 }
 
-fn keywords_of_containers(dialect: Dialect, inner: Text) -> Vec<(u32, Keyword)> {
+fn keywords_of_containers(dialect: Dialect, inner: &Text) -> Vec<(u32, Keyword)> {
     let inner = || inner.clone();
     let mut keywords = vec![
         (2, keyword("allOf", list(inner(), 1, 3))),
