@@ -184,6 +184,23 @@ fn multiplying_recursion_is_checked_and_explained_in_bounded_time() {
     assert!(violations.one_line().contains("too deep to explain"), "{violations}");
 }
 
+/// R1.5: an identifier that is no URI is told as such, not as a reference that leads nowhere.
+#[test]
+fn identifiers_that_are_no_uri_are_refused_at_their_place() {
+    for (schema, place) in [
+        (
+            json!({"$id": "https://e.e}}x/r", "$ref": "b#y", "$defs": {"b": {"$id": "b", "$anchor": "y"}}}),
+            "/$id",
+        ),
+        (json!({"$id": "https://e.e}}x/r"}), "/$id"),
+        (json!({"properties": {"a": {"$id": "a b"}}}), "/properties/a/$id"),
+    ] {
+        let error = compile(&schema).unwrap_err();
+        assert!(matches!(error, SchemaError::Invalid { .. }), "{error}");
+        assert_eq!(error.pointer().as_str(), place);
+    }
+}
+
 #[test]
 fn references_that_never_move_are_refused() {
     for schema in [
