@@ -1,6 +1,6 @@
 //! Canonical form: its own canonical form, the same for every spelling of a value, and still that value.
 
-use toolcrib_contract::json::{Document, Limits};
+use toolcrib_contract::json::{Document, Limits, Node};
 use toolcrib_contract::{CanonicalError, Digest, canonical};
 
 use crate::target::{Shape, Target};
@@ -43,8 +43,9 @@ fn run(input: &[u8]) -> Shape {
         Ok(text) => {
             assert_eq!(of(&text), Ok(text.clone()), "not its own canonical form");
             assert_eq!(of(&root.to_compact()), Ok(text.clone()), "white space changed it");
-            // What a double or a 64-bit integer cannot carry was refused, so a tree of values has the same form.
-            assert_eq!(of(&root.to_value().to_string()), Ok(text.clone()), "another spelling changed it");
+            if survives_a_tree(root) {
+                assert_eq!(of(&root.to_value().to_string()), Ok(text.clone()), "another spelling changed it");
+            }
             assert_eq!(Digest::of(root), Ok(Digest::of_bytes(text.as_bytes())));
             Shape::of(&["canonical", root.kind().name(), &root.len().to_string(), &marks(&text)])
         }
@@ -55,6 +56,15 @@ fn run(input: &[u8]) -> Shape {
         }
         Err(other) => panic!("a new error: {other}"),
     }
+}
+
+/// What a double or a 64-bit integer cannot carry was refused, so a tree of values has the same form, but for integers
+/// such as `900719925474099310e1`, of which a tree makes doubles.
+fn survives_a_tree(node: Node<'_>) -> bool {
+    let doubled = node.as_number().is_some_and(|number| {
+        number.text().contains(['.', 'e', 'E']) && number.as_f64().abs() > 9_007_199_254_740_992.0
+    });
+    !doubled && node.elements().chain(node.members().map(|(_, value)| value)).all(survives_a_tree)
 }
 
 fn of(text: &str) -> Result<String, CanonicalError> {
