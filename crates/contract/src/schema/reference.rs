@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::dialect::Dialect;
 use super::error::SchemaError;
 use super::graph::{Graph, Reference};
+use crate::json::Pointer;
 
 /// Turns every reference into edges of the graph. References that only become reachable by following another
 /// one (into a place that no keyword leads to) are followed too.
@@ -130,6 +131,42 @@ fn is_published(uri: &str) -> bool {
         ["https://json-schema.org/draft/2020-12/meta/", "https://json-schema.org/draft/2019-09/meta/"];
     let uri = without_fragment(uri);
     Dialect::from_uri(uri).is_some() || VOCABULARIES.iter().any(|prefix| uri.starts_with(prefix))
+}
+
+/// The first reference that the validator may have meant by `cause`.
+pub(super) fn standing_for(schema: &Value, cause: &referencing::Error) -> Option<(Pointer, String)> {
+    let means = |reference: &str| {
+        let (bare, fragment) = reference.split_once('#').unwrap_or((reference, ""));
+        match cause {
+            referencing::Error::Unretrievable { uri, .. } => !bare.is_empty() && uri.ends_with(bare),
+            referencing::Error::PointerToNowhere { pointer } => fragment == pointer,
+            referencing::Error::NoSuchAnchor { anchor } | referencing::Error::InvalidAnchor { anchor } => {
+                fragment == anchor
+            }
+            _ => false,
+        }
+    };
+    let mut open = vec![(Pointer::root(), schema)];
+    while let Some((place, value)) = open.pop() {
+        match value {
+            Value::Object(members) => {
+                for (key, value) in members {
+                    let is_reference = matches!(key.as_str(), "$ref" | "$dynamicRef" | "$recursiveRef");
+                    match value {
+                        Value::String(text) if is_reference && means(text) => {
+                            return Some((place.join(key), text.clone()));
+                        }
+                        _ => open.push((place.join(key), value)),
+                    }
+                }
+            }
+            Value::Array(items) => {
+                open.extend(items.iter().enumerate().map(|(i, item)| (place.join(i.to_string()), item)));
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 fn percent_decoded(fragment: &str) -> Option<String> {
