@@ -1,28 +1,16 @@
 //! Every target, one file each.
 
 mod admission;
-mod canonical;
-mod check;
-mod definition;
-mod json;
+mod grown;
 
 use crate::target::Target;
 
 /// All targets, in the order they are run.
-pub const ALL: &[Target] =
-    &[json::TARGET, canonical::TARGET, definition::TARGET, admission::TARGET, check::TARGET];
+pub const ALL: &[Target] = &[admission::TARGET];
 
 #[must_use]
 pub fn named(name: &str) -> Option<&'static Target> {
     ALL.iter().find(|target| target.name == name)
-}
-
-/// The names of an error's variants, from the outermost in: a refusal without its details.
-fn variant(error: &impl std::fmt::Debug) -> String {
-    let text = format!("{error:?}");
-    let names =
-        text.split(['(', '{']).take(2).map(|part| part.split([' ', ')', ',']).next().unwrap_or_default());
-    names.filter(|name| name.starts_with(char::is_uppercase)).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

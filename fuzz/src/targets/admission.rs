@@ -1,15 +1,16 @@
 //! Admission: a schema is let in and compiles, or is refused with a place that exists in it.
 
-use toolcrib_contract::json::{Document, Limits};
+use toolcrib_contract::json::{Document, Limits, Node};
 use toolcrib_contract::schema::admit;
 use toolcrib_contract::{Schema, SchemaError, SchemaOptions};
 
+use super::grown::Growth;
 use crate::target::{Shape, Target};
 
 pub(super) const TARGET: Target =
     Target { name: "admission", seeds, dictionary: DICTIONARY, bytes_max: 2_048, run };
 
-pub(super) const DICTIONARY: &[&str] = &[
+const DICTIONARY: &[&str] = &[
     "\"$ref\":\"#\"",
     "\"$ref\":\"#/$defs/a\"",
     "\"$defs\":{\"a\":",
@@ -62,11 +63,19 @@ fn seeds() -> Vec<Vec<u8>> {
     ]
     .iter()
     .map(|text| text.as_bytes().to_vec())
+    .chain([(128..192).collect(), (0..96u8).map(|i| i.wrapping_mul(37) | 128).collect()])
     .collect()
 }
 
+fn looks_like_json(input: &[u8]) -> bool {
+    matches!(input.first(), None | Some(b'{' | b'[' | b' ' | b'\n' | b't' | b'f'))
+}
+
 fn run(input: &[u8]) -> Shape {
-    let Ok(document) = Document::parse(input, &Limits::definition()) else { return Shape::of(&["unread"]) };
+    // Bytes that do not look like a schema are choices from which one is grown.
+    let grown = Growth::new(input).schema().to_string();
+    let text = if looks_like_json(input) { input } else { grown.as_bytes() };
+    let Ok(document) = Document::parse(text, &Limits::definition()) else { return Shape::of(&["unread"]) };
     let root = document.root();
     let options = SchemaOptions::default();
     let admitted = admit(&root.to_value(), &options);
@@ -85,19 +94,28 @@ fn run(input: &[u8]) -> Shape {
         }
         (Err(error), admitted) => {
             if admitted.is_ok() {
-                // References and dialects are judged by admission; the compiler finds nothing new there.
-                let late = matches!(
-                    error,
-                    SchemaError::UnresolvableRef { .. }
-                        | SchemaError::ReferenceLoop { .. }
-                        | SchemaError::UnknownDialect { .. }
-                );
-                assert!(!late, "admitted, then refused: {error}");
+                // Loops and dialects are judged by admission. A reference may turn out later: where its dialect hides
+                // it, admission does not follow it, but the compiler does.
+                let late =
+                    matches!(error, SchemaError::ReferenceLoop { .. } | SchemaError::UnknownDialect { .. });
+                assert!(!late, "admitted, then refused: {error}: {}", root.raw());
+            }
+            if let SchemaError::UnresolvableRef { pointer, reference } = &error {
+                let found = root.pointer(pointer).and_then(Node::as_str);
+                assert_eq!(found.as_deref(), Some(reference.as_str()), "not at {pointer}: {}", root.raw());
             }
             let place = error.pointer();
-            assert!(root.pointer(place).is_some(), "no such place: {error}");
-            Shape::of(&["refused", &super::variant(&error), &place.tokens().count().to_string()])
+            assert!(root.pointer(place).is_some(), "no such place: {error}: {}", root.raw());
+            Shape::of(&["refused", &variant(&error), &place.tokens().count().to_string()])
         }
-        (Ok(_), Err(error)) => panic!("compiled, but not admitted: {error}"),
+        (Ok(_), Err(error)) => panic!("compiled, but not admitted: {error}: {}", root.raw()),
     }
+}
+
+/// The names of an error's variants, from the outermost in: a refusal without its details.
+fn variant(error: &impl std::fmt::Debug) -> String {
+    let text = format!("{error:?}");
+    let names =
+        text.split(['(', '{']).take(2).map(|part| part.split([' ', ')', ',']).next().unwrap_or_default());
+    names.filter(|name| name.starts_with(char::is_uppercase)).collect::<Vec<_>>().join(" ")
 }
