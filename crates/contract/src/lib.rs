@@ -7,14 +7,21 @@ mod arbitrary;
 
 pub mod annotations;
 mod canonical;
+mod contract;
 mod definition;
 mod digest;
 pub mod json;
 pub mod limits;
 mod name;
+pub mod schema;
+pub mod text;
+mod violation;
 
 pub use annotations::{Annotations, Audience, Effect, Hint, Hints};
 pub use canonical::{CanonicalError, canonical};
+pub use contract::{Contract, ContractError};
 pub use definition::{Definition, DefinitionError};
 pub use digest::{Digest, DigestError, Digests};
 pub use name::{NameError, ToolName};
+pub use schema::{Dialect, Schema, SchemaCache, SchemaError, SchemaOptions};
+pub use violation::{Nearest, Shown, Violation, Violations};

@@ -138,13 +138,13 @@ impl<'a> Node<'a> {
     /// The number as a signed integer, if it is written as one that fits.
     #[must_use]
     pub fn as_i64(self) -> Option<i64> {
-        self.as_number().and_then(|n| n.as_i64())
+        self.as_number().and_then(Number::as_i64)
     }
 
     /// The number as an unsigned integer, if it is written as one that fits.
     #[must_use]
     pub fn as_u64(self) -> Option<u64> {
-        self.as_number().and_then(|n| n.as_u64())
+        self.as_number().and_then(Number::as_u64)
     }
 
     /// Members of an object or elements of an array; 0 for anything else.

@@ -146,7 +146,7 @@ mod tests {
     fn every_byte_before_a_stop_is_passed_over() {
         for lead in 0..20 {
             for stop in [b'"', b'\\', 0x00, 0x1f] {
-                let mut text = vec![0xC3, 0xA9].repeat(lead / 2);
+                let mut text = [0xC3, 0xA9].repeat(lead / 2);
                 text.resize(lead, b'x');
                 text.push(stop);
                 text.extend_from_slice(b"nnnnnnnn\"");

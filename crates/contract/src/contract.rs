@@ -1,0 +1,170 @@
+//! The contract: a definition, its digests, its compiled checks, and what its hints mean.
+
+use std::sync::Arc;
+
+use crate::annotations::{Annotations, Effect};
+use crate::canonical::CanonicalError;
+use crate::definition::Definition;
+use crate::digest::{Digest, Digests};
+use crate::json::{Node, Pointer};
+use crate::name::{NameError, ToolName};
+use crate::schema::{Schema, SchemaCache, SchemaError, SchemaOptions};
+use crate::violation::Violations;
+
+/// A definition that may be served. Made once, shared by reference, never changed.
+#[derive(Debug)]
+pub struct Contract {
+    name: ToolName,
+    definition: Definition,
+    digests: Digests,
+    annotations: Annotations,
+    input: Arc<Schema>,
+    output: Option<Arc<Schema>>,
+}
+
+/// Why a definition may not be served. The variants are the errors of registration.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ContractError {
+    /// The name may not be served.
+    #[error("/name: {0}")]
+    Name(#[from] NameError),
+    /// Served tools have an input schema.
+    #[error("/inputSchema: a tool that is served has an input schema")]
+    NoInputSchema,
+    /// Arguments are an object, so the input schema has `"type": "object"` at its root.
+    #[error("/inputSchema/type: the input schema has \"type\": \"object\" at its root")]
+    InputNotObject,
+    /// The input schema was refused.
+    #[error("invalid input schema: {0}")]
+    Input(SchemaError),
+    /// The output schema was refused.
+    #[error("invalid output schema: {0}")]
+    Output(SchemaError),
+    /// The definition has no digest.
+    #[error(transparent)]
+    Canonical(#[from] CanonicalError),
+}
+
+impl Contract {
+    /// Makes the contract of `definition`, sharing compiled schemas through `cache`.
+    ///
+    /// # Errors
+    /// A [`ContractError`] that names the place and the rule or limit.
+    pub fn compile(
+        definition: Definition,
+        options: &SchemaOptions,
+        cache: &SchemaCache,
+    ) -> Result<Self, ContractError> {
+        let name = ToolName::new(definition.name())?;
+        let input = definition.input_schema().ok_or(ContractError::NoInputSchema)?;
+        let input_schema = compile(input, options, cache, "inputSchema", ContractError::Input)?;
+        if !input.get("type").is_some_and(|t| t.is_text("object")) {
+            return Err(ContractError::InputNotObject);
+        }
+        let output = definition
+            .output_schema()
+            .map(|output| compile(output, options, cache, "outputSchema", ContractError::Output))
+            .transpose()?;
+        Ok(Self {
+            name,
+            digests: Digests::of(&definition)?,
+            annotations: definition.annotations(),
+            input: input_schema,
+            output,
+            definition,
+        })
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn name(&self) -> &ToolName {
+        &self.name
+    }
+
+    /// The definition as it was given.
+    #[must_use]
+    pub fn definition(&self) -> &Definition {
+        &self.definition
+    }
+
+    /// The digest of the whole definition.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        self.digests.definition
+    }
+
+    /// The digests of the whole, of the prose and of the rest.
+    #[must_use]
+    pub fn digests(&self) -> &Digests {
+        &self.digests
+    }
+
+    /// What the definition says of itself.
+    #[must_use]
+    pub fn annotations(&self) -> &Annotations {
+        &self.annotations
+    }
+
+    /// What its own hints mean. Policy reads [`Effect::effective`] instead.
+    #[must_use]
+    pub fn effect(&self) -> Effect {
+        self.annotations.effect()
+    }
+
+    /// The compiled input schema.
+    #[must_use]
+    pub fn input(&self) -> &Arc<Schema> {
+        &self.input
+    }
+
+    /// The compiled output schema, if the definition has one.
+    #[must_use]
+    pub fn output(&self) -> Option<&Arc<Schema>> {
+        self.output.as_ref()
+    }
+
+    /// Checks the arguments of a call.
+    ///
+    /// # Errors
+    /// What they violate.
+    pub fn check_input(&self, arguments: Node<'_>) -> Result<(), Violations> {
+        if self.input.accepts(arguments) {
+            return Ok(());
+        }
+        let schema = self.definition.input_schema().unwrap_or(arguments);
+        self.input.check(schema, arguments)
+    }
+
+    /// Checks the structured content of an answer. Without an output schema everything passes.
+    ///
+    /// # Errors
+    /// What it violates.
+    pub fn check_output(&self, content: Node<'_>) -> Result<(), Violations> {
+        let Some(output) = &self.output else { return Ok(()) };
+        if output.accepts(content) {
+            return Ok(());
+        }
+        let schema = self.definition.output_schema().unwrap_or(content);
+        output.check(schema, content)
+    }
+}
+
+fn compile(
+    node: Node<'_>,
+    options: &SchemaOptions,
+    cache: &SchemaCache,
+    member: &str,
+    wrap: fn(SchemaError) -> ContractError,
+) -> Result<Arc<Schema>, ContractError> {
+    let place = Pointer::root().join(member);
+    match Digest::of(node) {
+        Ok(digest) => cache.compile(node, digest, options),
+        // Without a digest nothing can be shared, but the schema's own faults are told first.
+        Err(_) => Schema::compile(node, options).map(Arc::new),
+    }
+    .map_err(|error| wrap(error.within(&place)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,23 @@
+//! Admission: walk, resolve, count. Nothing is compiled and nothing outside the schema is read.
+
+use serde_json::Value;
+
+use super::error::SchemaError;
+use super::graph::{Graph, kind};
+use super::{Admission, SchemaOptions, expansion, reference};
+use crate::json::Pointer;
+
+pub(super) fn admit(schema: &Value, options: &SchemaOptions) -> Result<Admission, SchemaError> {
+    if !schema.is_object() && !schema.is_boolean() {
+        return Err(SchemaError::NotASchema { pointer: Pointer::root(), found: kind(schema) });
+    }
+    let mut graph = Graph::of(schema, options.default_dialect)?;
+    reference::resolve(&mut graph)?;
+    let expansion = expansion::count(&graph)?;
+    Ok(Admission {
+        dialect: graph.dialect(0),
+        subschemas: graph.places.len(),
+        expansion: expansion.steps,
+        multiplies: expansion.multiplies,
+    })
+}

@@ -1,0 +1,169 @@
+//! Why a schema was refused: the rule or limit, and the place.
+
+use jsonschema::ValidationError;
+use jsonschema::error::ValidationErrorKind;
+use serde_json::Value;
+
+use crate::json::Pointer;
+use crate::limits;
+
+/// A refusal at registration.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SchemaError {
+    /// Neither an object nor a boolean.
+    #[error("{pointer}: a schema is an object or a boolean, this is {found}")]
+    NotASchema { pointer: Pointer, found: &'static str },
+    /// `$schema` names no dialect that is known here.
+    #[error("{pointer}: unknown dialect {uri:?} (known: draft-04, draft-06, draft-07, 2019-09, 2020-12)")]
+    UnknownDialect { pointer: Pointer, uri: String },
+    /// The schema breaks its own meta-schema.
+    #[error("{pointer}: not a valid schema: {reason}")]
+    Invalid { pointer: Pointer, reason: String },
+    /// A reference to nothing inside this schema. Nothing outside is ever read.
+    #[error("{pointer}: {reference:?} resolves to nothing in this schema, and nothing outside it is read")]
+    UnresolvableRef { pointer: Pointer, reference: String },
+    /// References that come back to where they started without consuming anything.
+    #[error("{pointer}: this reference leads back to itself")]
+    ReferenceLoop { pointer: Pointer },
+    /// A regular expression that does not run in linear time, or is none.
+    #[error("{pointer}: the pattern {pattern:?} {fault}")]
+    Pattern { pointer: Pointer, pattern: String, fault: PatternFault },
+    /// Over a limit.
+    #[error("{pointer}: {limit}: {found} is over the limit of {}", .limit.max())]
+    Limit { pointer: Pointer, limit: SchemaLimit, found: usize },
+}
+
+/// What is wrong with a regular expression.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PatternFault {
+    /// `(?=`, `(?!`, `(?<=`, `(?<!`
+    #[error("looks around, which cannot run in linear time")]
+    Lookaround,
+    /// `\1`, `\k<name>`
+    #[error("refers back to a group, which cannot run in linear time")]
+    Backreference,
+    /// Not a regular expression.
+    #[error("is no regular expression")]
+    Malformed,
+}
+
+/// The limits of admission. Their names are the ones in LIMITS.md.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SchemaLimit {
+    /// Bytes of the schema.
+    Bytes,
+    /// Schemas inside schemas.
+    Depth,
+    /// Subschemas.
+    Subschemas,
+    /// Schema applications one value can meet.
+    Expansion,
+    /// Regular expressions.
+    Patterns,
+    /// Bytes of a regular expression.
+    PatternBytes,
+    /// Bytes of a compiled regular expression.
+    PatternCompiledBytes,
+}
+
+impl SchemaLimit {
+    /// The name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bytes => "schema.bytes_max",
+            Self::Depth => "schema.depth_max",
+            Self::Subschemas => "schema.subschemas_max",
+            Self::Expansion => "schema.expansion_max",
+            Self::Patterns => "schema.patterns_max",
+            Self::PatternBytes => "schema.pattern_bytes_max",
+            Self::PatternCompiledBytes => "schema.pattern_compiled_bytes_max",
+        }
+    }
+
+    /// The number.
+    #[must_use]
+    pub const fn max(self) -> usize {
+        match self {
+            Self::Bytes => limits::SCHEMA_BYTES_MAX,
+            Self::Depth => limits::SCHEMA_DEPTH_MAX,
+            Self::Subschemas => limits::SCHEMA_SUBSCHEMAS_MAX,
+            Self::Expansion => limits::SCHEMA_EXPANSION_MAX,
+            Self::Patterns => limits::SCHEMA_PATTERNS_MAX,
+            Self::PatternBytes => limits::SCHEMA_PATTERN_BYTES_MAX,
+            Self::PatternCompiledBytes => limits::SCHEMA_PATTERN_COMPILED_BYTES_MAX,
+        }
+    }
+
+    pub(super) fn exceeded(self, found: usize) -> SchemaError {
+        self.exceeded_at(Pointer::root(), found)
+    }
+
+    pub(super) fn exceeded_at(self, pointer: Pointer, found: usize) -> SchemaError {
+        SchemaError::Limit { pointer, limit: self, found }
+    }
+}
+
+impl std::fmt::Display for SchemaLimit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl SchemaError {
+    /// The place.
+    #[must_use]
+    pub fn pointer(&self) -> &Pointer {
+        match self {
+            Self::NotASchema { pointer, .. }
+            | Self::UnknownDialect { pointer, .. }
+            | Self::Invalid { pointer, .. }
+            | Self::UnresolvableRef { pointer, .. }
+            | Self::ReferenceLoop { pointer }
+            | Self::Pattern { pointer, .. }
+            | Self::Limit { pointer, .. } => pointer,
+        }
+    }
+
+    /// The same refusal of a schema that stands at `base` in a larger text.
+    #[must_use]
+    pub fn within(mut self, base: &Pointer) -> Self {
+        let (Self::NotASchema { pointer, .. }
+        | Self::UnknownDialect { pointer, .. }
+        | Self::Invalid { pointer, .. }
+        | Self::UnresolvableRef { pointer, .. }
+        | Self::ReferenceLoop { pointer }
+        | Self::Pattern { pointer, .. }
+        | Self::Limit { pointer, .. }) = &mut self;
+        *pointer = Pointer::from_escaped(format!("{}{}", base.as_str(), pointer.as_str()));
+        self
+    }
+
+    /// What the validator said when it would not compile an admitted schema.
+    pub(super) fn from_build(error: &ValidationError<'_>, schema: &Value) -> Self {
+        let pointer = Pointer::from_escaped(error.instance_path().as_str());
+        match error.kind() {
+            ValidationErrorKind::Format { format } if format == "regex" => {
+                let pattern = error.instance().as_str().unwrap_or_default().to_owned();
+                // A pattern that parses but would not compile is over the size of its compiled form.
+                match super::pattern::parses(&pattern) {
+                    true => SchemaLimit::PatternCompiledBytes
+                        .exceeded_at(pointer, limits::SCHEMA_PATTERN_COMPILED_BYTES_MAX + 1),
+                    false => Self::Pattern { pointer, pattern, fault: PatternFault::Malformed },
+                }
+            }
+            ValidationErrorKind::Referencing(_) => {
+                let reference = schema
+                    .pointer(pointer.as_str())
+                    .and_then(|s| s.get("$ref").or(Some(s)))
+                    .and_then(Value::as_str)
+                    .map_or_else(|| error.to_string(), str::to_owned);
+                Self::UnresolvableRef { pointer, reference }
+            }
+            _ => Self::Invalid { pointer, reason: error.to_string() },
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! References: `$ref`, `$anchor`, `$dynamicRef` and `$recursiveRef`, resolved inside the schema only.
+
+use std::collections::HashMap;
+
+use referencing::uri;
+use serde_json::Value;
+
+use super::dialect::Dialect;
+use super::error::SchemaError;
+use super::graph::{Graph, Reference};
+
+/// Turns every reference into edges of the graph. References that only become reachable by following another
+/// one (into a place that no keyword leads to) are followed too.
+pub(super) fn resolve<'s>(graph: &mut Graph<'s>) -> Result<(), SchemaError> {
+    if graph.references.is_empty() {
+        return Ok(());
+    }
+    let mut bases = Bases::default();
+    let mut next = 0;
+    while let Some(&reference) = graph.references.get(next) {
+        next += 1;
+        bases.extend(graph);
+        match target(graph, &bases, reference)? {
+            Target::Published => {}
+            Target::Place(place) => {
+                let mut targets = vec![place];
+                if reference.dynamic {
+                    targets.extend(overriders(graph, reference, place));
+                }
+                if let Some(from) = graph.places.get_mut(reference.from as usize) {
+                    from.in_place.extend(targets);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+enum Target {
+    Place(u32),
+    /// A meta-schema that the validator carries with it.
+    Published,
+}
+
+/// Absolute URIs of the resources, made as far as the graph has grown.
+#[derive(Default)]
+struct Bases {
+    absolute: Vec<Option<String>>,
+    by_uri: HashMap<String, u32>,
+}
+
+impl Bases {
+    fn extend(&mut self, graph: &Graph<'_>) {
+        for at in self.absolute.len()..graph.resources.len() {
+            let Some(resource) = graph.resources.get(at) else { break };
+            let base = self.absolute.get(resource.parent as usize).cloned().flatten();
+            let absolute = match (resource.id, base) {
+                (None, _) => uri::from_str("").ok().map(|u| u.as_str().to_owned()),
+                (Some(id), None) => uri::from_str(id).ok().map(|u| u.as_str().to_owned()),
+                (Some(id), Some(base)) => join(&base, id),
+            };
+            let absolute = absolute.map(|uri| without_fragment(&uri).to_owned());
+            if let Some(uri) = &absolute {
+                self.by_uri.entry(uri.clone()).or_insert(u32::try_from(at).unwrap_or(u32::MAX));
+            }
+            self.absolute.push(absolute);
+        }
+    }
+}
+
+fn join(base: &str, reference: &str) -> Option<String> {
+    let base = uri::from_str(base).ok()?;
+    uri::resolve_against(&base.borrow(), reference).ok().map(|u| u.as_str().to_owned())
+}
+
+fn without_fragment(uri: &str) -> &str {
+    uri.split_once('#').map_or(uri, |(bare, _)| bare)
+}
+
+fn target<'s>(graph: &mut Graph<'s>, bases: &Bases, reference: Reference<'s>) -> Result<Target, SchemaError> {
+    let unresolvable = |graph: &Graph<'_>| SchemaError::UnresolvableRef {
+        pointer: graph.pointer(reference.from).join(reference.keyword),
+        reference: reference.target.to_owned(),
+    };
+    let home = graph.place(reference.from).map_or(0, |place| place.resource);
+    let (bare, fragment) = reference.target.split_once('#').unwrap_or((reference.target, ""));
+    let resource = if bare.is_empty() {
+        home
+    } else {
+        let base = bases.absolute.get(home as usize).and_then(Option::as_deref).unwrap_or_default();
+        let Some(absolute) = join(base, bare) else { return Err(unresolvable(graph)) };
+        match bases.by_uri.get(without_fragment(&absolute)) {
+            Some(&resource) => resource,
+            None if is_published(&absolute) => return Ok(Target::Published),
+            None => return Err(unresolvable(graph)),
+        }
+    };
+    let Some(root) = graph.resources.get(resource as usize).map(|r| r.root) else {
+        return Err(unresolvable(graph));
+    };
+    if fragment.is_empty() {
+        return Ok(Target::Place(root));
+    }
+    let Some(fragment) = percent_decoded(fragment) else { return Err(unresolvable(graph)) };
+    if !fragment.starts_with('/') {
+        let named = graph.anchors.iter().find(|&&(home, name, _)| home == resource && name == fragment);
+        return named.map(|&(_, _, at)| Target::Place(at)).ok_or_else(|| unresolvable(graph));
+    }
+    let value: Option<&'s Value> = graph.place(root).and_then(|place| place.value.pointer(&fragment));
+    let Some(value) = value else { return Err(unresolvable(graph)) };
+    match graph.find(value) {
+        Some(at) => Ok(Target::Place(at)),
+        None => graph.visit_target(value, resource, reference.target).map(Target::Place),
+    }
+}
+
+/// Where a dynamic reference may lead instead, when an outer resource declares the same anchor.
+fn overriders(graph: &Graph<'_>, reference: Reference<'_>, first: u32) -> Vec<u32> {
+    let name = reference.target.split_once('#').map_or("", |(_, name)| name);
+    graph
+        .dynamic_anchors
+        .iter()
+        .filter(|&&(anchor, at)| anchor == name && at != first)
+        .map(|&(_, at)| at)
+        .collect()
+}
+
+fn is_published(uri: &str) -> bool {
+    const VOCABULARIES: [&str; 2] =
+        ["https://json-schema.org/draft/2020-12/meta/", "https://json-schema.org/draft/2019-09/meta/"];
+    let uri = without_fragment(uri);
+    Dialect::from_uri(uri).is_some() || VOCABULARIES.iter().any(|prefix| uri.starts_with(prefix))
+}
+
+fn percent_decoded(fragment: &str) -> Option<String> {
+    if !fragment.contains('%') {
+        return Some(fragment.to_owned());
+    }
+    let mut bytes = Vec::with_capacity(fragment.len());
+    let mut rest = fragment.bytes();
+    while let Some(byte) = rest.next() {
+        if byte == b'%' {
+            let high = char::from(rest.next()?).to_digit(16)?;
+            let low = char::from(rest.next()?).to_digit(16)?;
+            bytes.push(u8::try_from(high << 4 | low).ok()?);
+        } else {
+            bytes.push(byte);
+        }
+    }
+    String::from_utf8(bytes).ok()
+}

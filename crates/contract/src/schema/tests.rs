@@ -1,0 +1,212 @@
+use serde_json::json;
+
+use super::*;
+use crate::json::{Document, Limits, OwnedDocument};
+
+fn compile(schema: &Value) -> Result<Schema, SchemaError> {
+    compile_with(schema, &SchemaOptions::default())
+}
+
+fn compile_with(schema: &Value, options: &SchemaOptions) -> Result<Schema, SchemaError> {
+    let document = OwnedDocument::parse(schema.to_string(), &Limits::definition()).unwrap();
+    Schema::compile(document.root(), options)
+}
+
+fn accepts(schema: &Schema, value: &Value) -> bool {
+    let text = value.to_string();
+    schema.accepts(Document::parse(text.as_bytes(), &Limits::message()).unwrap().root())
+}
+
+/// R1.5: the dialect is the one `$schema` names, 2020-12 when it names none.
+#[test]
+fn dialect_decides_what_a_keyword_means() {
+    let tuple = |uri: Option<&str>| {
+        let mut schema = json!({"items": [{"type": "string"}]});
+        if let Some(uri) = uri {
+            schema["$schema"] = uri.into();
+        }
+        compile(&schema)
+    };
+    let draft7 = tuple(Some("http://json-schema.org/draft-07/schema")).unwrap();
+    assert_eq!(draft7.admission().dialect, Dialect::Draft7);
+    assert!(accepts(&draft7, &json!(["a", 1])) && !accepts(&draft7, &json!([1])));
+    assert!(
+        matches!(tuple(None), Err(SchemaError::Invalid { .. })),
+        "an array of items is no 2020-12 schema"
+    );
+    let draft4 = compile(&json!({"$schema": "http://json-schema.org/draft-04/schema#", "minimum": 1, "exclusiveMinimum": true})).unwrap();
+    assert!(!accepts(&draft4, &json!(1)));
+    let newer = compile(
+        &json!({"$schema": "https://json-schema.org/draft/2019-09/schema", "$recursiveRef": "#/$defs/s", "$defs": {"s": {}}}),
+    );
+    assert!(newer.is_ok());
+}
+
+/// R1.5: nothing outside the schema is ever read.
+#[test]
+fn remote_and_file_references_are_refused() {
+    for reference in
+        ["http://127.0.0.1:1/x", "https://example.com/s.json", "file:///etc/passwd", "other.json", "../x#/y"]
+    {
+        let error = compile(&json!({"$ref": reference})).unwrap_err();
+        assert!(matches!(error, SchemaError::UnresolvableRef { .. }), "{reference}: {error}");
+        assert_eq!(error.pointer().as_str(), "/$ref");
+    }
+}
+
+/// R1.5: local references, anchors, embedded resources and dynamic references resolve.
+#[test]
+fn local_references_resolve() {
+    for (schema, good, bad) in [
+        (json!({"$ref": "#/$defs/a%20b", "$defs": {"a b": {"type": "string"}}}), json!("x"), json!(1)),
+        (
+            json!({"$ref": "#here", "$defs": {"a": {"$anchor": "here", "type": "string"}}}),
+            json!("x"),
+            json!(1),
+        ),
+        (
+            json!({"$id": "https://e.example/root", "$ref": "item", "$defs": {"i": {"$id": "item", "type": "string"}}}),
+            json!("x"),
+            json!(1),
+        ),
+        (
+            json!({"$dynamicRef": "#node", "$defs": {"n": {"$dynamicAnchor": "node", "type": "string"}}}),
+            json!("x"),
+            json!(1),
+        ),
+        (
+            json!({"properties": {"kids": {"items": {"$ref": "#"}}, "v": {"type": "string"}}}),
+            json!({"kids": [{"v": "x"}]}),
+            json!({"kids": [{"v": 1}]}),
+        ),
+        (json!({"$ref": "#/x-mine/deep", "x-mine": {"deep": {"type": "string"}}}), json!("x"), json!(1)),
+    ] {
+        let compiled = compile(&schema).unwrap_or_else(|e| panic!("{schema}: {e}"));
+        assert!(accepts(&compiled, &good), "{schema} refuses {good}");
+        assert!(!accepts(&compiled, &bad), "{schema} accepts {bad}");
+    }
+}
+
+/// R1.5: `format` is an annotation by default in every dialect, an assertion by option.
+#[test]
+fn format_is_asserted_only_on_request() {
+    for dialect in Dialect::ALL {
+        let schema = json!({"$schema": dialect.uri(), "format": "date"});
+        assert!(accepts(&compile(&schema).unwrap(), &json!("no date")), "{dialect:?}");
+        let strict = compile_with(&schema, &SchemaOptions::default().asserting_formats(true)).unwrap();
+        assert!(!accepts(&strict, &json!("no date")), "{dialect:?}");
+    }
+}
+
+/// R1.6: each limit refuses by its own name and place.
+#[test]
+fn limits_refuse_by_name_and_place() {
+    let nested = (0..70).fold(json!({}), |inner, _| json!({"not": inner}));
+    let wide = json!({"anyOf": vec![json!({}); 5_001]});
+    let long = json!({"properties": {"a": {"pattern": "a".repeat(5_000)}}});
+    let many: serde_json::Map<_, _> =
+        (0..300).map(|i| (format!("p{i}"), json!({"pattern": "^a$"}))).collect();
+    let fat = json!({"description": "x".repeat(300_000)});
+    let greedy = json!({"properties": {"a": {"pattern": "(?:[a-z]{999}){999}"}}});
+    for (schema, name, place) in [
+        (nested, "schema.depth_max", "/not".repeat(65)),
+        (wide, "schema.subschemas_max", "/anyOf/4999".to_owned()),
+        (long, "schema.pattern_bytes_max", "/properties/a/pattern".to_owned()),
+        (json!({"properties": many}), "schema.patterns_max", "/properties/p256/pattern".to_owned()),
+        (fat, "schema.bytes_max", String::new()),
+        (greedy, "schema.pattern_compiled_bytes_max", "/properties/a/pattern".to_owned()),
+    ] {
+        match compile(&schema).unwrap_err() {
+            SchemaError::Limit { limit, pointer, .. } => {
+                assert_eq!(limit.name(), name);
+                assert_eq!(pointer.as_str(), place);
+            }
+            other => panic!("{name}: {other}"),
+        }
+    }
+}
+
+/// R1.6: patterns that cannot run in linear time are refused, with place and reason.
+#[test]
+fn patterns_outside_the_linear_class_are_refused() {
+    let refuse =
+        |pattern: &str| compile(&json!({"properties": {"a": {"pattern": pattern}}})).unwrap_err().to_string();
+    assert_eq!(
+        refuse("^(?=a)"),
+        "/properties/a/pattern: the pattern \"^(?=a)\" looks around, which cannot run in linear time"
+    );
+    assert_eq!(
+        refuse(r"(a)\1"),
+        "/properties/a/pattern: the pattern \"(a)\\\\1\" refers back to a group, which cannot run in linear time"
+    );
+    assert_eq!(refuse("("), "/properties/a/pattern: the pattern \"(\" is no regular expression");
+    assert!(compile(&json!({"patternProperties": {"(?!x)": {}}})).is_err());
+}
+
+/// R1.6: a bomb hidden behind members or behind a recursion is found too; a wide but harmless schema is not.
+#[test]
+fn expansion_counts_what_one_value_can_meet() {
+    let chain = |body: &dyn Fn(Value) -> Value| {
+        let defs: serde_json::Map<_, _> = (0..26)
+            .map(|i| (format!("d{i}"), body(json!({"$ref": format!("#/$defs/d{}", i + 1)}))))
+            .chain([("d26".to_owned(), json!({}))])
+            .collect();
+        json!({"$ref": "#/$defs/d0", "$defs": defs})
+    };
+    let same_member =
+        chain(&|next| json!({"allOf": [{"properties": {"a": next.clone()}}, {"properties": {"a": next}}]}));
+    let pattern_and_member =
+        chain(&|next| json!({"properties": {"a": next.clone()}, "patternProperties": {"^a": next}}));
+    for schema in [same_member, pattern_and_member] {
+        assert!(matches!(compile(&schema), Err(SchemaError::Limit { limit: SchemaLimit::Expansion, .. })));
+    }
+    let siblings = chain(&|next| json!({"properties": {"left": next.clone(), "right": next}}));
+    let admitted = compile(&siblings).unwrap().admission();
+    assert!(admitted.expansion < 100, "{admitted:?}");
+}
+
+/// R1.6: a recursion that multiplies is let in (the check remembers), and a deep failure stays cheap.
+#[test]
+fn multiplying_recursion_is_checked_and_explained_in_bounded_time() {
+    let schema = json!({"$ref": "#/$defs/e", "$defs": {"e": {"oneOf": [
+        {"type": "object", "required": ["and"], "properties": {"and": {"$ref": "#/$defs/e"}}, "additionalProperties": false},
+        {"type": "object", "required": ["or"], "properties": {"and": {"$ref": "#/$defs/e"}, "or": {"$ref": "#/$defs/e"}}, "additionalProperties": false},
+        {"type": "string"}
+    ]}}});
+    let compiled = compile(&schema).unwrap();
+    assert!(compiled.admission().multiplies);
+    let nest = |leaf: Value| (0..60).fold(leaf, |inner, _| json!({"and": inner}));
+    assert!(accepts(&compiled, &nest(json!("x"))));
+    let text = nest(json!(1)).to_string();
+    let bad = Document::parse(text.as_bytes(), &Limits::message()).unwrap();
+    let source = OwnedDocument::parse(schema.to_string(), &Limits::definition()).unwrap();
+    let violations = compiled.check(source.root(), bad.root()).unwrap_err();
+    assert!(violations.one_line().contains("too deep to explain"), "{violations}");
+}
+
+#[test]
+fn references_that_never_move_are_refused() {
+    for schema in [
+        json!({"$ref": "#"}),
+        json!({"allOf": [{"$ref": "#/$defs/a"}], "$defs": {"a": {"anyOf": [{"$ref": "#"}]}}}),
+    ] {
+        assert!(matches!(compile(&schema), Err(SchemaError::ReferenceLoop { .. })), "{schema}");
+    }
+}
+
+#[test]
+fn keywords_beside_a_reference_count_by_dialect() {
+    let schema = |uri: &str| json!({"$schema": uri, "$ref": "#/definitions/s", "maxLength": 1, "definitions": {"s": {"type": "string"}}});
+    assert!(accepts(&compile(&schema(Dialect::Draft7.uri())).unwrap(), &json!("long")));
+    assert!(!accepts(&compile(&schema(Dialect::Draft202012.uri())).unwrap(), &json!("long")));
+}
+
+#[test]
+fn what_is_no_schema_is_told_with_its_place() {
+    let error = compile(&json!({"properties": {"a": 7}})).unwrap_err();
+    assert_eq!(error.to_string(), "/properties/a: a schema is an object or a boolean, this is number");
+    assert_eq!(
+        compile(&json!([])).unwrap_err().to_string(),
+        "(root): a schema is an object or a boolean, this is array"
+    );
+}

@@ -1,0 +1,191 @@
+//! Violations: what a value breaks, told so that a person or a model can repair it (R1.8).
+//!
+//! Each names the instance path, the schema path, the keyword, what was expected, what came (shortened,
+//! secrets masked), the allowed values of an enum, and for an unknown or missing property the nearest known
+//! one. Values that look like secrets never appear; on request no value does.
+
+mod nearest;
+mod read;
+mod shown;
+
+use std::fmt::{self, Write as _};
+
+pub use shown::Shown;
+
+use crate::json::{Node, Pointer};
+
+/// One broken rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Violation {
+    /// Where in the value.
+    pub instance_path: Pointer,
+    /// Where in the schema.
+    pub schema_path: Pointer,
+    /// The keyword that refused.
+    pub keyword: String,
+    /// What would have been right.
+    pub expected: String,
+    /// What came instead, if showing it helps.
+    pub found: Option<Shown>,
+    /// The allowed values of an `enum` or `const`, as JSON, at most
+    /// [`crate::limits::VIOLATION_ALLOWED_MAX`].
+    pub allowed: Vec<String>,
+    /// The known name nearest to the one that was wrong.
+    pub nearest: Option<Nearest>,
+    /// For `anyOf` and `oneOf`: what the branch that came closest refused.
+    pub causes: Vec<Violation>,
+}
+
+/// A name that was probably meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Nearest {
+    /// The name that came.
+    pub given: String,
+    /// The name that is known.
+    pub known: String,
+}
+
+impl Violation {
+    /// One sentence without line breaks: `/units: expected one of "c", "f"; got "k"`.
+    #[must_use]
+    pub fn one_line(&self) -> String {
+        self.line(false)
+    }
+
+    /// The same without any value that came.
+    #[must_use]
+    pub fn one_line_masked(&self) -> String {
+        self.line(true)
+    }
+
+    fn line(&self, masked: bool) -> String {
+        let mut out = format!("{}: expected {}", self.instance_path, self.expected);
+        if let Some(found) = &self.found {
+            let _ = write!(out, "; got {}", if masked { found.masked() } else { found.text() });
+        }
+        if let Some(nearest) = &self.nearest {
+            let _ = write!(out, " (did you mean {:?} instead of {:?}?)", nearest.known, nearest.given);
+        }
+        if let Some(cause) = self.causes.first() {
+            let _ = write!(out, " (closest: {})", cause.line(masked));
+        }
+        out
+    }
+
+    fn write_full(&self, out: &mut String, indent: usize, masked: bool) {
+        let pad = " ".repeat(indent);
+        let _ = writeln!(out, "{pad}{}", Self { causes: Vec::new(), ..self.clone() }.line(masked));
+        let _ = writeln!(out, "{pad}  rule: {} at {}", self.keyword, self.schema_path);
+        if !self.allowed.is_empty() {
+            let _ = writeln!(out, "{pad}  allowed: {}", self.allowed.join(", "));
+        }
+        if !self.causes.is_empty() {
+            let _ = writeln!(out, "{pad}  the closest alternative refused:");
+            for cause in &self.causes {
+                cause.write_full(out, indent + 4, masked);
+            }
+        }
+    }
+}
+
+/// Everything a check reports, at least one violation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violations {
+    list: Vec<Violation>,
+    more: bool,
+}
+
+impl Violations {
+    pub(crate) fn new(list: Vec<Violation>, more: bool) -> Self {
+        Self { list, more }
+    }
+
+    /// A failure that would cost too much to explain.
+    pub(crate) fn unexplained(instance: Node<'_>) -> Self {
+        let violation = Violation {
+            instance_path: Pointer::root(),
+            schema_path: Pointer::root(),
+            keyword: "schema".to_owned(),
+            expected: "a value that the schema accepts (too deep to explain further)".to_owned(),
+            found: Some(Shown::of(instance, &Pointer::root())),
+            allowed: Vec::new(),
+            nearest: None,
+            causes: Vec::new(),
+        };
+        Self { list: vec![violation], more: false }
+    }
+
+    /// The violations, in the order of the schema.
+    #[must_use]
+    pub fn as_slice(&self) -> &[Violation] {
+        &self.list
+    }
+
+    /// `true` if there were more than [`crate::limits::VIOLATIONS_MAX`].
+    #[must_use]
+    pub const fn more(&self) -> bool {
+        self.more
+    }
+
+    /// All violations in one line, separated by `; `.
+    #[must_use]
+    pub fn one_line(&self) -> String {
+        self.lines(Violation::one_line, " | ")
+    }
+
+    /// One violation a line.
+    #[must_use]
+    pub fn list(&self) -> String {
+        self.lines(Violation::one_line, "\n")
+    }
+
+    /// The same without any value that came.
+    #[must_use]
+    pub fn one_line_masked(&self) -> String {
+        self.lines(Violation::one_line_masked, " | ")
+    }
+
+    fn lines(&self, line: impl Fn(&Violation) -> String, separator: &str) -> String {
+        let mut lines: Vec<_> = self.list.iter().map(line).collect();
+        if self.more {
+            lines.push("and more".to_owned());
+        }
+        lines.join(separator)
+    }
+
+    /// Several lines: each violation with its rule, place in the schema, allowed values and causes.
+    #[must_use]
+    pub fn full(&self) -> String {
+        self.render_full(false)
+    }
+
+    /// The same without any value that came.
+    #[must_use]
+    pub fn full_masked(&self) -> String {
+        self.render_full(true)
+    }
+
+    fn render_full(&self, masked: bool) -> String {
+        let mut out = String::new();
+        for violation in &self.list {
+            violation.write_full(&mut out, 0, masked);
+        }
+        if self.more {
+            out.push_str("and more\n");
+        }
+        out.truncate(out.trim_end().len());
+        out
+    }
+}
+
+impl fmt::Display for Violations {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.one_line())
+    }
+}
+
+impl std::error::Error for Violations {}
+
+#[cfg(test)]
+mod tests;
