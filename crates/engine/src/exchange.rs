@@ -36,6 +36,16 @@ impl Exchange {
         })
     }
 
+    /// Another request of the same batch: it speaks through the same outbox and ends by itself.
+    #[must_use]
+    pub fn sibling(&self) -> Arc<Self> {
+        let sibling = Self::new(self.outbox.clone(), self.streams);
+        if self.survives_disconnect() {
+            sibling.survive_disconnect();
+        }
+        sibling
+    }
+
     /// An exchange nobody listens to.
     #[must_use]
     pub fn silent() -> Arc<Self> {
