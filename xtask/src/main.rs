@@ -1,3 +1,67 @@
-//! Tasks of the workspace.
+//! `cargo run -p xtask -- <verb>`: the tasks of this workspace that cargo alone cannot do, one file per verb.
+//!
+//! Every verb ends with exit code 0 only when what it promises is true; the reason for anything else is the last
+//! line on standard error.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
-fn main() {}
+mod bench;
+mod conformance;
+mod deny;
+mod fuzz;
+mod limits;
+mod provision;
+mod requirements;
+mod shell;
+mod sources;
+mod test;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Debug, Parser)]
+#[command(about = "Tasks of the Toolcrib workspace", version, propagate_version = false)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Everything that must hold before a change lands, from a fresh clone, in one command.
+    Test(test::Args),
+    /// Install what the tests need besides cargo's own dependencies, under .deps.
+    Provision(provision::Args),
+    /// Run a benchmark and print its ratios.
+    Bench(bench::Args),
+    /// Compare docs/requirements.md with the tests that exist.
+    Requirements(requirements::Args),
+    /// Compare LIMITS.md with the limits in the code.
+    Limits(limits::Args),
+    /// Feed mutated inputs to the fuzz targets.
+    Fuzz(fuzz::Args),
+    /// Run the official MCP conformance suite against a server.
+    Conformance(conformance::Args),
+    /// Check licences, sources and banned crates and features of the dependencies.
+    Deny,
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().verb {
+        Verb::Test(args) => test::run(&args),
+        Verb::Provision(args) => provision::run(&args),
+        Verb::Bench(args) => bench::run(&args),
+        Verb::Requirements(args) => requirements::run(&args),
+        Verb::Limits(args) => limits::run(&args),
+        Verb::Fuzz(args) => fuzz::run(&args),
+        Verb::Conformance(args) => conformance::run(&args),
+        Verb::Deny => deny::run(),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -12,8 +12,10 @@ mod definition;
 mod digest;
 pub mod json;
 pub mod limits;
+pub mod lint;
 mod name;
 pub mod schema;
+mod signature;
 pub mod text;
 mod violation;
 
@@ -24,4 +26,5 @@ pub use definition::{Definition, DefinitionError};
 pub use digest::{Digest, DigestError, Digests};
 pub use name::{NameError, ToolName};
 pub use schema::{Dialect, Schema, SchemaCache, SchemaError, SchemaOptions};
+pub use signature::{signature, type_text};
 pub use violation::{Nearest, Shown, Violation, Violations};

@@ -11,6 +11,7 @@ mod shown;
 use std::fmt::{self, Write as _};
 
 pub use shown::Shown;
+pub(crate) use shown::is_secret;
 
 use crate::json::{Node, Pointer};
 

@@ -128,6 +128,13 @@ impl SchemaError {
         }
     }
 
+    /// The refusal without its place.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        let text = self.to_string();
+        text.strip_prefix(&format!("{}: ", self.pointer())).map_or_else(|| text.clone(), str::to_owned)
+    }
+
     /// The same refusal of a schema that stands at `base` in a larger text.
     #[must_use]
     pub fn within(mut self, base: &Pointer) -> Self {

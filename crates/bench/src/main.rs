@@ -1,0 +1,53 @@
+//! `cargo run --release -p xtask -- bench NAME`: benchmarks that print ratios, one file each.
+//!
+//! What is compared runs in one process, in turns, so that a busy machine slows both sides alike; a claim is judged by
+//! the median. Exit code 0 only when every claim of the benchmark holds; with `--quick`, which only shows that the
+//! benchmark works, no claim is judged.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
+
+mod contract;
+mod race;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::race::Effort;
+
+#[derive(Debug, Parser)]
+#[command(name = "bench", about = "Benchmarks that print ratios")]
+struct Cli {
+    #[command(subcommand)]
+    bench: Bench,
+    /// A few short repeats, no verdicts: for seeing that it works.
+    #[arg(long, global = true)]
+    quick: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Bench {
+    /// Validation, admission, refusal and digest, against the bare parts they are made of.
+    Contract,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    if cfg!(debug_assertions) {
+        eprintln!("bench: this is an unoptimised build; its figures mean nothing");
+    }
+    let effort = if cli.quick { Effort::quick() } else { Effort::full() };
+    let outcome = match cli.bench {
+        Bench::Contract => contract::run(effort),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => {
+            eprintln!("bench: a claim does not hold");
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

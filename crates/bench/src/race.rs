@@ -1,0 +1,212 @@
+//! A race: several ways to do a thing, timed in turns, and what is claimed about them.
+//!
+//! Each round times every contender once, in an order that rotates, each for as many iterations as fill a sample. A
+//! ratio is the median over the rounds of the two times *of the same round*, so that drift of the machine cancels out.
+
+use std::time::{Duration, Instant};
+
+/// How much is measured.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Effort {
+    rounds: usize,
+    sample: Duration,
+    judges: bool,
+}
+
+/// What is claimed about a contender.
+#[derive(Debug, Clone, Copy)]
+#[allow(dead_code, reason = "each benchmark uses the claims it makes")]
+pub(crate) enum Claim {
+    /// At most this many times the time of the first contender.
+    TimesFirstAtMost(f64),
+    /// At least this many times as fast as the first contender.
+    FasterThanFirst(f64),
+    /// One iteration takes at most this long.
+    TimeAtMost(Duration),
+    /// At least this many bytes in a second, for an iteration that handles `bytes`.
+    RateAtLeast { bytes: usize, per_second: f64 },
+    /// Shown, not judged.
+    None,
+}
+
+struct Contender<'a> {
+    name: &'a str,
+    claim: Claim,
+    body: Box<dyn FnMut() + 'a>,
+    iterations: u32,
+    /// Seconds of one iteration, per round.
+    times: Vec<f64>,
+}
+
+/// Contenders under one title; the first one is what the others are compared with.
+pub(crate) struct Race<'a> {
+    title: &'a str,
+    contenders: Vec<Contender<'a>>,
+}
+
+impl Effort {
+    pub(crate) fn full() -> Self {
+        Self { rounds: 31, sample: Duration::from_millis(20), judges: true }
+    }
+
+    pub(crate) fn quick() -> Self {
+        Self { rounds: 5, sample: Duration::from_millis(2), judges: false }
+    }
+}
+
+#[allow(dead_code, reason = "until the first benchmark has claims")]
+impl<'a> Race<'a> {
+    pub(crate) fn new(title: &'a str) -> Self {
+        Self { title, contenders: Vec::new() }
+    }
+
+    /// Adds a contender. `body` is one iteration; its result must go through [`std::hint::black_box`].
+    pub(crate) fn with(mut self, name: &'a str, claim: Claim, body: impl FnMut() + 'a) -> Self {
+        let body = Box::new(body);
+        self.contenders.push(Contender { name, claim, body, iterations: 1, times: Vec::new() });
+        self
+    }
+
+    /// Runs, prints a table, and says whether every claim holds.
+    pub(crate) fn run(mut self, effort: Effort) -> bool {
+        for contender in &mut self.contenders {
+            contender.calibrate(effort.sample);
+        }
+        let count = self.contenders.len().max(1);
+        for round in 0..effort.rounds {
+            self.contenders.rotate_left(round % count);
+            self.contenders.iter_mut().for_each(Contender::sample);
+            self.contenders.rotate_right(round % count);
+        }
+        self.report(effort)
+    }
+
+    fn report(&self, effort: Effort) -> bool {
+        println!("\n{}", self.title);
+        println!("  {:<36} {:>12} {:>8} {:>9}  claim", "", "median", "spread", "ratio");
+        let Some(first) = self.contenders.first() else { return true };
+        let mut holds = true;
+        for contender in &self.contenders {
+            let time = median(&contender.times);
+            let ratio = paired_ratio(&contender.times, &first.times);
+            let (claim, kept) = contender.claim.judge(time, ratio);
+            let verdict = match (kept, effort.judges) {
+                (_, false) | (None, _) => "",
+                (Some(true), true) => "  holds",
+                (Some(false), true) => "  MISSED",
+            };
+            holds &= !effort.judges || kept.unwrap_or(true);
+            let spread = spread(&contender.times, time) * 100.0;
+            println!(
+                "  {:<36} {:>12} {spread:>7.1}% {ratio:>8.3}×  {claim}{verdict}",
+                contender.name,
+                duration(time)
+            );
+        }
+        holds
+    }
+}
+
+impl Contender<'_> {
+    /// Finds how many iterations fill a sample; this warms up as well.
+    fn calibrate(&mut self, sample: Duration) {
+        self.iterations = 1;
+        while self.timed() < sample && self.iterations < u32::MAX / 2 {
+            self.iterations *= 2;
+        }
+    }
+
+    fn timed(&mut self) -> Duration {
+        let begun = Instant::now();
+        for _ in 0..self.iterations {
+            (self.body)();
+        }
+        begun.elapsed()
+    }
+
+    fn sample(&mut self) {
+        let time = self.timed().as_secs_f64() / f64::from(self.iterations);
+        self.times.push(time);
+    }
+}
+
+impl Claim {
+    /// The claim in words, and whether it is kept.
+    fn judge(self, time: f64, ratio: f64) -> (String, Option<bool>) {
+        match self {
+            Self::TimesFirstAtMost(most) => (format!("at most {most}× the first"), Some(ratio <= most)),
+            Self::FasterThanFirst(least) => {
+                let speed = 1.0 / ratio;
+                (format!("{speed:.2}× as fast, at least {least}×"), Some(speed >= least))
+            }
+            Self::TimeAtMost(most) => (format!("at most {most:?}"), Some(time <= most.as_secs_f64())),
+            Self::RateAtLeast { bytes, per_second } => {
+                let rate = f64::from(u32::try_from(bytes).unwrap_or(u32::MAX)) / time;
+                let text = format!("{:.0} MB/s, at least {:.0}", rate / 1e6, per_second / 1e6);
+                (text, Some(rate >= per_second))
+            }
+            Self::None => (String::new(), None),
+        }
+    }
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+fn paired_ratio(times: &[f64], first: &[f64]) -> f64 {
+    median(&times.iter().zip(first).map(|(time, first)| time / first).collect::<Vec<_>>())
+}
+
+/// Median distance from the median, as a part of it.
+fn spread(values: &[f64], middle: f64) -> f64 {
+    median(&values.iter().map(|value| (value - middle).abs()).collect::<Vec<_>>()) / middle
+}
+
+fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 1e-6 => format!("{:.1} ns", s * 1e9),
+        s if s < 1e-3 => format!("{:.2} µs", s * 1e6),
+        s if s < 1.0 => format!("{:.2} ms", s * 1e3),
+        s => format!("{s:.2} s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::hint::black_box;
+
+    use super::*;
+
+    #[test]
+    fn a_ratio_is_taken_round_by_round() {
+        // The machine slows down threefold half way; the ratio stays 2.
+        let (first, second) = ([1.0, 1.0, 3.0, 3.0, 3.0], [2.0, 2.0, 6.0, 6.0, 6.0]);
+        assert!((paired_ratio(&second, &first) - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn claims_can_be_missed() {
+        assert_eq!(Claim::TimesFirstAtMost(1.1).judge(1.0, 1.2).1, Some(false));
+        assert_eq!(Claim::FasterThanFirst(1.5).judge(1.0, 0.5).1, Some(true));
+        assert_eq!(Claim::FasterThanFirst(1.5).judge(1.0, 0.9).1, Some(false));
+        assert_eq!(Claim::TimeAtMost(Duration::from_millis(1)).judge(0.002, 1.0).1, Some(false));
+        assert_eq!(Claim::RateAtLeast { bytes: 1_000, per_second: 1e6 }.judge(0.002, 1.0).1, Some(false));
+    }
+
+    #[test]
+    fn more_work_is_slower_and_the_claim_notices() {
+        let work = |amount: u64| {
+            move || {
+                black_box((0..black_box(amount)).fold(0_u64, |a, b| a ^ black_box(b)));
+            }
+        };
+        let effort = Effort { rounds: 5, sample: Duration::from_millis(1), judges: true };
+        let race =
+            |claim| Race::new("test").with("less", Claim::None, work(100)).with("more", claim, work(2_000));
+        assert!(race(Claim::TimesFirstAtMost(100.0)).run(effort));
+        assert!(!race(Claim::TimesFirstAtMost(1.5)).run(effort));
+    }
+}

@@ -1,0 +1,130 @@
+//! Foreign MCP clients: programs written with other people's SDKs, run against a server of ours.
+//!
+//! Each one takes a target and an era, does the same list of things, and prints one line of JSON,
+//! `{"client": …, "era": …, "protocolVersion": …, "steps": {"list": "ok", …}}`; a step that fails has the reason
+//! instead of `ok`, and the exit code is not 0.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::deps::{Deps, DepsError, workspace_root};
+use crate::process::{Process, ProcessError};
+
+/// How long a client may take for everything.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The SDK that a client is written with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sdk {
+    TypeScript,
+    Python,
+}
+
+/// Which protocol the client is to speak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Era {
+    Legacy,
+    Modern,
+}
+
+/// Where the server is.
+#[derive(Debug, Clone)]
+pub enum Server {
+    Http { url: String },
+    Stdio { command: Vec<String> },
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ForeignError {
+    #[error(transparent)]
+    Deps(#[from] DepsError),
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    #[error("{sdk:?} client printed no report; it said:\n{said}")]
+    NoReport { sdk: Sdk, said: String },
+    #[error("{sdk:?} client, {era:?} era: {missed}; it said:\n{said}")]
+    Missed { sdk: Sdk, era: Era, missed: String, said: String },
+}
+
+impl Era {
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Legacy => "legacy",
+            Self::Modern => "modern",
+        }
+    }
+}
+
+/// Runs a client to its end and returns its report, if it missed nothing.
+pub fn run(deps: &Deps, sdk: Sdk, era: Era, server: &Server) -> Result<Value, ForeignError> {
+    let mut command = client(deps, sdk)?;
+    command.args(["--era", era.name()]);
+    match server {
+        Server::Http { url } => command.args(["--url", url]),
+        Server::Stdio { command: words } => command.arg("--").args(words),
+    };
+    let mut process = Process::start(command.stdin(Stdio::null()))?;
+    let status = process.wait(PATIENCE)?;
+    let report = process.wait_for_line("printing its report", Duration::from_secs(1), report_in);
+    let said = process.said();
+    let report = report.map_err(|_| ForeignError::NoReport { sdk, said: said.clone() })?;
+    match missed(&report) {
+        Some(missed) => Err(ForeignError::Missed { sdk, era, missed, said }),
+        None if !status.success() => {
+            Err(ForeignError::Missed { sdk, era, missed: format!("it ended with {status}"), said })
+        }
+        None => Ok(report),
+    }
+}
+
+fn client(deps: &Deps, sdk: Sdk) -> Result<Command, DepsError> {
+    let folder: PathBuf = workspace_root().join("tests/foreign");
+    let mut command;
+    match sdk {
+        Sdk::TypeScript => {
+            let package = deps.typescript_client()?;
+            command = Command::new(deps.node()?);
+            command.arg(folder.join("typescript/client.mjs")).env("TOOLCRIB_CLIENT_PACKAGE", package);
+        }
+        Sdk::Python => {
+            command = Command::new(deps.python()?);
+            command.arg(folder.join("python/client.py")).env("PYTHONDONTWRITEBYTECODE", "1");
+        }
+    }
+    Ok(command)
+}
+
+fn report_in(line: &str) -> Option<Value> {
+    let value: Value = serde_json::from_str(line).ok()?;
+    value.get("steps").is_some().then_some(value)
+}
+
+/// The first step that is not `ok`; a report without steps has missed everything.
+fn missed(report: &Value) -> Option<String> {
+    let steps = report.get("steps").and_then(Value::as_object);
+    match steps {
+        None => Some("the report has no steps".to_owned()),
+        Some(steps) if steps.is_empty() => Some("the report has no steps".to_owned()),
+        Some(steps) => {
+            steps.iter().find(|(_, result)| *result != "ok").map(|(step, result)| format!("{step}: {result}"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_with_a_failed_step_or_none_is_a_miss() {
+        let report = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+        assert_eq!(missed(&report(r#"{"steps":{"list":"ok"}}"#)), None);
+        assert_eq!(missed(&report(r#"{"steps":{"list":"ok","call":"late"}}"#)).unwrap(), "call: \"late\"");
+        assert!(missed(&report(r#"{"steps":{}}"#)).is_some());
+        assert!(missed(&report("{}")).is_some());
+    }
+}

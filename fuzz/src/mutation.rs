@@ -1,0 +1,118 @@
+//! Changing an input a little: bytes, ranges, words of the dictionary, and pieces of other inputs.
+
+use crate::random::Random;
+
+/// Bytes and words at which parsers of text tend to break.
+const EDGES: &[&str] = &[
+    "\0",
+    "\"",
+    "\\",
+    "\\u0000",
+    "\\ud800",
+    "{",
+    "}",
+    "[",
+    "]",
+    ":",
+    ",",
+    "-",
+    "0",
+    "-0",
+    "1e400",
+    "1E-400",
+    "0.1",
+    "9007199254740993",
+    "18446744073709551616",
+    "null",
+    "true",
+    "\u{feff}",
+    "\u{202e}",
+    "\u{1f600}",
+    "\r\n",
+    "\n\n",
+];
+
+/// One to eight changes, one after the other; the result is at most `bytes_max` long.
+pub fn mutate(
+    input: &mut Vec<u8>,
+    corpus: &[Vec<u8>],
+    dictionary: &[&str],
+    bytes_max: usize,
+    random: &mut Random,
+) {
+    for _ in 0..=random.below(8) {
+        change(input, corpus, dictionary, random);
+        input.truncate(bytes_max);
+    }
+}
+
+fn change(input: &mut Vec<u8>, corpus: &[Vec<u8>], dictionary: &[&str], random: &mut Random) {
+    let at = random.below(input.len() + 1);
+    let range = {
+        let longest = if random.below(4) == 0 { 256 } else { 8 };
+        at..(at + random.below(longest) + 1).min(input.len())
+    };
+    match random.below(9) {
+        0 => {
+            if let Some(byte) = input.get_mut(at) {
+                *byte ^= 1 << random.below(8);
+            }
+        }
+        1 => {
+            if let Some(byte) = input.get_mut(at) {
+                *byte = random.next_u64().to_le_bytes()[0];
+            }
+        }
+        2 => {
+            input.drain(range);
+        }
+        3 => {
+            let copy = input.get(range).unwrap_or_default().to_vec();
+            for _ in 0..=random.below(4) {
+                insert(input, at, &copy);
+            }
+        }
+        4 => {
+            let copy = input.get(range).unwrap_or_default().to_vec();
+            let elsewhere = random.below(input.len() + 1);
+            insert(input, elsewhere, &copy);
+        }
+        5 | 6 => {
+            let word = random.pick(dictionary).map_or("", |word| *word);
+            insert(input, at, word.as_bytes());
+        }
+        7 => {
+            let word = random.pick(EDGES).map_or("", |word| *word);
+            input.drain(range);
+            insert(input, at, word.as_bytes());
+        }
+        _ => {
+            let other = random.pick(corpus).map_or(&[][..], Vec::as_slice);
+            let from = random.below(other.len() + 1);
+            let to = (from + random.below(64) + 1).min(other.len());
+            insert(input, at, other.get(from..to).unwrap_or_default());
+        }
+    }
+}
+
+fn insert(input: &mut Vec<u8>, at: usize, bytes: &[u8]) {
+    let at = at.min(input.len());
+    input.splice(at..at, bytes.iter().copied());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mutation_never_exceeds_the_bound_and_never_panics() {
+        let corpus = vec![b"{\"a\":1}".to_vec(), Vec::new()];
+        let mut random = Random::from_seed(7);
+        let mut input = Vec::new();
+        for _ in 0..20_000 {
+            mutate(&mut input, &corpus, &["\"type\""], 300, &mut random);
+            assert!(input.len() <= 300);
+        }
+        assert!(!input.is_empty());
+    }
+}

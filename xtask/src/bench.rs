@@ -1,0 +1,21 @@
+//! `xtask bench NAME`: builds and runs a benchmark of crates/bench, optimised, and passes its options on.
+//!
+//! The benchmarks need the whole product; they are a crate of their own so that this program stays quick to build.
+
+use anyhow::Result;
+
+use crate::shell::{cargo, run as run_command};
+
+#[derive(Debug, clap::Args)]
+#[command(disable_help_flag = true)]
+pub(crate) struct Args {
+    /// The benchmark's name and options; `--help` lists them.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    words: Vec<String>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    run_command(
+        cargo(["run", "--release", "--locked", "--quiet", "-p", "toolcrib-bench", "--"]).args(&args.words),
+    )
+}

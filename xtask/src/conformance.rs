@@ -1,0 +1,60 @@
+//! `xtask conformance`: the official suite with both of its requirement sets, against a given server or our own.
+//!
+//! Passing means more than the suite's exit code; see [`toolcrib_testkit::conformance`].
+
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use toolcrib_testkit::conformance::{Requirements, run as run_suite};
+use toolcrib_testkit::deps::Deps;
+use toolcrib_testkit::process::Process;
+
+use crate::shell;
+
+/// The binary with the fixture that the suite asks for.
+pub(crate) const SERVER: &str = "conformance-server";
+const START_PATIENCE: Duration = Duration::from_secs(20);
+
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct Args {
+    /// A server that is already listening, for example http://127.0.0.1:8001/mcp
+    #[arg(long)]
+    url: Option<String>,
+    /// Build and start this workspace's conformance server.
+    #[arg(long)]
+    start: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    match &args.url {
+        Some(url) => suite(url),
+        None => own_server(),
+    }
+}
+
+/// Starts the conformance server on a port of its own and runs both sets against it.
+pub(crate) fn own_server() -> Result<()> {
+    let mut server =
+        Process::start(Command::new(shell::built_binary(SERVER)?).args(["--listen", "127.0.0.1:0"]))?;
+    let address = server.wait_for_address(START_PATIENCE)?;
+    suite(&format!("http://{address}/mcp"))
+}
+
+fn suite(url: &str) -> Result<()> {
+    let deps = Deps::under(&shell::root());
+    let results = shell::target_directory()?.join("conformance");
+    let mut short = Vec::new();
+    for requirements in Requirements::ALL {
+        let report = run_suite(&deps, url, requirements, &results)?;
+        println!("{report}");
+        if let Some(why) = report.shortfall() {
+            short.push(format!("{}: {why}", requirements.revision()));
+        }
+    }
+    if !short.is_empty() {
+        bail!("not conformant: {} (details in {})", short.join("; "), results.display());
+    }
+    Ok(())
+}

@@ -1,0 +1,44 @@
+//! `xtask fuzz`: runs the fuzz targets with the plain driver, or one of them under libFuzzer.
+//!
+//! The plain driver needs nothing but the workspace: it mutates generated inputs, in the development profile, where
+//! overflow and debug assertions panic. `--libfuzzer` is for campaigns: coverage-guided, needs a nightly toolchain and
+//! cargo-fuzz, which the tests do not.
+
+use anyhow::{Context as _, Result};
+
+use crate::shell::{built_binary, command, run as run_command};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Only this target; all of them share the time otherwise.
+    target: Option<String>,
+    /// How long, over all targets.
+    #[arg(long, default_value_t = 60)]
+    seconds: u64,
+    /// Coverage-guided, with cargo-fuzz and a nightly toolchain; needs a target.
+    #[arg(long, requires = "target")]
+    libfuzzer: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    if args.libfuzzer {
+        let target = args.target.as_deref().context("which target?")?;
+        let seconds = format!("-max_total_time={}", args.seconds);
+        return run_command(command("cargo").args([
+            "+nightly",
+            "fuzz",
+            "run",
+            "--fuzz-dir",
+            "fuzz/libfuzzer",
+            target,
+            "--",
+            &seconds,
+        ]));
+    }
+    plain(args.target.as_deref(), args.seconds)
+}
+
+pub(crate) fn plain(target: Option<&str>, seconds: u64) -> Result<()> {
+    let driver = built_binary("toolcrib-fuzz")?;
+    run_command(command(driver).args(["--seconds", &seconds.to_string()]).args(target))
+}

@@ -1,0 +1,40 @@
+//! `xtask provision`: what the tests need besides cargo's own dependencies, installed under `.deps`.
+//!
+//! Everything is pinned and installed by name through the ordinary clients (cargo, npm, pip), so it comes from
+//! whatever registry the machine is set up for. Each part leaves a stamp with the exact recipe it was made from: a
+//! second run compares the stamps and ends at once, a changed pin rebuilds that part alone, and a run that was cut off
+//! leaves no stamp.
+
+mod cargo_tool;
+mod node;
+mod python;
+mod stamp;
+
+use anyhow::Result;
+use toolcrib_testkit::deps::Deps;
+
+use crate::shell;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Install again even where the stamp says that nothing changed.
+    #[arg(long)]
+    force: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    provision(args.force)
+}
+
+pub(crate) fn provision(force: bool) -> Result<()> {
+    let deps = Deps::under(&shell::root());
+    if force && deps.folder().exists() {
+        std::fs::remove_dir_all(deps.folder())?;
+    }
+    std::fs::create_dir_all(deps.folder())?;
+    cargo_tool::nextest(&deps)?;
+    cargo_tool::deny(&deps)?;
+    node::install(&deps)?;
+    python::install(&deps)?;
+    Ok(())
+}

@@ -1,0 +1,41 @@
+//! Tools that are cargo subcommands. One that the machine already has is used as it is; a missing one is built from
+//! its crate into `.deps/cargo`, unoptimised, because building it is what costs time and running it is not.
+
+use anyhow::Result;
+use toolcrib_testkit::deps::Deps;
+
+use super::stamp::Stamp;
+use crate::shell::{answers, cargo, run};
+
+const NEXTEST: &str = "0.9.143";
+const DENY: &str = "0.20.2";
+
+/// The test runner. Without it the tests run under `cargo test`, so a failed installation is said and survived.
+pub(super) fn nextest(deps: &Deps) -> Result<()> {
+    if answers(cargo(["nextest", "--version"]).env("PATH", deps.path_variable())) {
+        return Ok(());
+    }
+    if let Err(error) = install(deps, "cargo-nextest", NEXTEST) {
+        println!("    cargo-nextest cannot be installed; `cargo test` will run the tests ({error:#})");
+    }
+    Ok(())
+}
+
+pub(super) fn deny(deps: &Deps) -> Result<()> {
+    install(deps, "cargo-deny", DENY)
+}
+
+fn install(deps: &Deps, package: &str, version: &str) -> Result<()> {
+    let stamp = Stamp::new(deps.folder(), package, format!("{package} {version}\n"));
+    if stamp.is_current() {
+        return Ok(());
+    }
+    let build = deps.folder().join("build");
+    run(cargo(["install", package, "--version", version, "--locked", "--debug", "--quiet", "--force"])
+        .arg("--root")
+        .arg(deps.cargo_root())
+        .env("CARGO_PROFILE_DEV_DEBUG", "0")
+        .env("CARGO_TARGET_DIR", &build))?;
+    std::fs::remove_dir_all(&build)?;
+    stamp.write()
+}

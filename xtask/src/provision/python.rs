@@ -1,0 +1,32 @@
+//! The Python SDK in a virtual environment, from the pinned and hashed list.
+
+use anyhow::{Context as _, Result};
+use toolcrib_testkit::deps::Deps;
+
+use super::stamp::Stamp;
+use crate::shell::{command, output, root, run};
+
+pub(super) fn install(deps: &Deps) -> Result<()> {
+    let list = root().join("xtask/provision/python/requirements.txt");
+    let pins = std::fs::read_to_string(&list).context("requirements.txt")?;
+    let version = output(command("python3").arg("--version"))?;
+    let stamp = Stamp::new(deps.folder(), "python", format!("{version}{pins}"));
+    if stamp.is_current() {
+        return Ok(());
+    }
+    let venv = deps.python_venv();
+    run(command("python3").args(["-m", "venv", "--clear"]).arg(&venv))?;
+    run(command(venv.join("bin/python"))
+        .args([
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--require-hashes",
+            "--only-binary=:all:",
+            "--no-cache-dir",
+        ])
+        .args(["--disable-pip-version-check", "--no-input", "-r"])
+        .arg(&list))?;
+    stamp.write()
+}

@@ -1,0 +1,145 @@
+//! `xtask test`: everything that must hold before a change lands, in one command, from a fresh clone.
+//!
+//! The steps run in the order below and the first that fails ends the run with its name. All of them use the
+//! development profile and the same selection of packages, so that nothing is built twice. The test runner's closing
+//! line is printed again at the end, where people and machines look for it.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use toolcrib_testkit::deps::Deps;
+
+use crate::shell::{self, answers, cargo, run as run_command};
+use crate::{conformance, deny, fuzz, limits, provision, requirements};
+
+/// Time for all fuzz targets together.
+const FUZZ_SECONDS: u64 = 30;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Only these steps, in their usual order; may be given several times.
+    #[arg(long, value_enum)]
+    only: Vec<Step>,
+    /// Not these steps.
+    #[arg(long, value_enum)]
+    skip: Vec<Step>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Step {
+    Provision,
+    Format,
+    Requirements,
+    Limits,
+    Deny,
+    Clippy,
+    Doc,
+    Tests,
+    DocTests,
+    Fuzz,
+    Conformance,
+}
+
+/// Cheap checks first: a run that is going to fail should not make anybody wait for it.
+const STEPS: [Step; 11] = [
+    Step::Provision,
+    Step::Format,
+    Step::Requirements,
+    Step::Limits,
+    Step::Deny,
+    Step::Clippy,
+    Step::Doc,
+    Step::Tests,
+    Step::DocTests,
+    Step::Fuzz,
+    Step::Conformance,
+];
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let start = Instant::now();
+    let mut summary = None;
+    let mut times: Vec<(Step, Duration)> = Vec::new();
+    if !shell::root().join("../shared/data").is_dir() {
+        println!(
+            "==> SKIPPED: no ../shared/data beside this clone; tests over real catalogues use own fixtures only"
+        );
+    }
+    for step in STEPS {
+        if !(args.only.is_empty() || args.only.contains(&step)) || args.skip.contains(&step) {
+            println!("==> {step:?}: left out by request");
+            continue;
+        }
+        println!("==> {step:?}");
+        let begun = Instant::now();
+        take(step, &mut summary).with_context(|| format!("test run failed at step {step:?}"))?;
+        times.push((step, begun.elapsed()));
+    }
+    println!("==> all steps passed in {:.0?}", start.elapsed());
+    for (step, time) in times {
+        println!("    {:<14}{:>8.1} s", format!("{step:?}"), time.as_secs_f64());
+    }
+    if let Some(line) = summary {
+        println!("{line}");
+    }
+    Ok(())
+}
+
+fn take(step: Step, summary: &mut Option<String>) -> Result<()> {
+    match step {
+        Step::Provision => provision::provision(false),
+        Step::Format => run_command(&mut cargo(["fmt", "--all", "--check"])),
+        Step::Requirements => requirements::check(),
+        Step::Limits => limits::check(),
+        Step::Deny => deny::run(),
+        Step::Clippy => run_command(&mut cargo([
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--locked",
+            "--quiet",
+            "--",
+            "-D",
+            "warnings",
+        ])),
+        Step::Doc => run_command(
+            cargo(["doc", "--workspace", "--no-deps", "--locked", "--quiet"])
+                .env("RUSTDOCFLAGS", "-D warnings"),
+        ),
+        Step::Tests => {
+            *summary = Some(tests()?);
+            Ok(())
+        }
+        Step::DocTests => run_command(&mut cargo(["test", "--workspace", "--doc", "--locked", "--quiet"])),
+        Step::Fuzz => fuzz::plain(None, FUZZ_SECONDS),
+        Step::Conformance => conformance(),
+    }
+}
+
+fn conformance() -> Result<()> {
+    if !shell::root().join("crates").join(conformance::SERVER).is_dir() {
+        println!("    NOT RUN: this tree has no {} yet", conformance::SERVER);
+        return Ok(());
+    }
+    conformance::own_server()
+}
+
+/// Runs the tests and returns the runner's closing line.
+fn tests() -> Result<String> {
+    let path = Deps::under(&shell::root()).path_variable();
+    if !answers(cargo(["nextest", "--version"]).env("PATH", &path)) {
+        println!("    cargo-nextest is missing: `cargo test` runs the tests");
+        run_command(&mut cargo(["test", "--workspace", "--all-targets", "--locked"]))?;
+        return Ok("the closing lines of `cargo test` are above".to_owned());
+    }
+    let mut command = cargo(["nextest", "run", "--workspace", "--locked", "--no-fail-fast"]);
+    command.args(["--cargo-quiet", "--status-level=fail", "--final-status-level=fail"]).env("PATH", path);
+    let (passed, lines) = shell::run_keeping(&mut command, |line| {
+        line.trim_start().starts_with("Summary [") || line.contains("tests run:")
+    })?;
+    let summary = lines.last().map(|line| line.trim().to_owned());
+    match summary {
+        Some(line) if passed => Ok(line),
+        Some(line) => bail!("tests failed: {line}"),
+        None => bail!("the test runner printed no summary"),
+    }
+}
