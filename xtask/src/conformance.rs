@@ -2,12 +2,14 @@
 //!
 //! Passing means more than the suite's exit code; see [`toolcrib_testkit::conformance`].
 
+use std::net::SocketAddr;
 use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
 use toolcrib_testkit::conformance::{Requirements, run as run_suite};
 use toolcrib_testkit::deps::Deps;
+use toolcrib_testkit::port;
 use toolcrib_testkit::process::Process;
 
 use crate::shell;
