@@ -20,7 +20,7 @@ pub(super) fn resolve<'s>(graph: &mut Graph<'s>) -> Result<(), SchemaError> {
     let mut next = 0;
     while let Some(&reference) = graph.references.get(next) {
         next += 1;
-        bases.extend(graph);
+        bases.extend(graph)?;
         match target(graph, &bases, reference)? {
             Target::Published => {}
             Target::Place(place) => {
@@ -51,7 +51,9 @@ struct Bases {
 }
 
 impl Bases {
-    fn extend(&mut self, graph: &Graph<'_>) {
+    /// Two resources of one name are refused: which of them a reference means is anybody's guess, and the validator
+    /// does not survive it.
+    fn extend(&mut self, graph: &Graph<'_>) -> Result<(), SchemaError> {
         for at in self.absolute.len()..graph.resources.len() {
             let Some(resource) = graph.resources.get(at) else { break };
             let base = self.absolute.get(resource.parent as usize).cloned().flatten();
@@ -62,10 +64,16 @@ impl Bases {
             };
             let absolute = absolute.map(|uri| without_fragment(&uri).to_owned());
             if let Some(uri) = &absolute {
-                self.by_uri.entry(uri.clone()).or_insert(u32::try_from(at).unwrap_or(u32::MAX));
+                let taken = self.by_uri.insert(uri.clone(), u32::try_from(at).unwrap_or(u32::MAX));
+                if taken.is_some() {
+                    let pointer = graph.pointer(resource.root).join(resource.dialect.id_keyword());
+                    let reason = format!("the identifier {uri:?} is taken by another part of this schema");
+                    return Err(SchemaError::Invalid { pointer, reason });
+                }
             }
             self.absolute.push(absolute);
         }
+        Ok(())
     }
 }
 

@@ -194,6 +194,17 @@ fn hidden_references_are_refused_at_their_place() {
     assert_eq!(error.pointer().as_str(), "/properties/a/not/$ref");
 }
 
+/// R1.5: two parts of one name are refused; references to them would be ambiguous.
+#[test]
+fn identifiers_that_are_taken_are_refused_at_their_place() {
+    let schema = json!({"$ref": "r#x", "$defs": {
+        "a": {"$id": "r", "$anchor": "x"},
+        "b": {"$id": "./r", "$anchor": "y"}}});
+    let error = compile(&schema).unwrap_err();
+    assert!(matches!(error, SchemaError::Invalid { .. }), "{error}");
+    assert_eq!(error.pointer().as_str(), "/$defs/b/$id");
+}
+
 /// R1.5: an identifier that is no URI is told as such, not as a reference that leads nowhere.
 #[test]
 fn identifiers_that_are_no_uri_are_refused_at_their_place() {
