@@ -11,4 +11,5 @@
 mod data;
 mod differential;
 mod memory;
+mod number;
 mod suite;
