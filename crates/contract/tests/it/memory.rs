@@ -53,7 +53,7 @@ fn deep(open: &str, close: &str) -> String {
     format!("{}{}", open.repeat(JSON_DEPTH_MAX - 1), close.repeat(JSON_DEPTH_MAX - 1))
 }
 
-/// R1.1: 4 MiB of the worst JSON never take more than the bound, read or refused.
+/// 4 MiB of the worst JSON never take more than the bound, read or refused.
 #[test]
 fn reading_never_takes_more_than_its_bound() {
     let mut worst = (0, "");
@@ -68,7 +68,7 @@ fn reading_never_takes_more_than_its_bound() {
     eprintln!("reading: at most {} KiB ({}), bound {} KiB", worst.0 / 1024, worst.1, READ_BYTES_MAX / 1024);
 }
 
-/// R1.1: what is kept of a text is its bytes and its tape, nothing else.
+/// What is kept of a text is its bytes and its tape, nothing else.
 #[test]
 fn a_kept_text_takes_its_bytes_and_its_tape() {
     for (name, text) in hostile() {
@@ -90,7 +90,7 @@ fn a_kept_text_takes_its_bytes_and_its_tape() {
     }
 }
 
-/// R1.1: each limit refuses by its own name, at the place where it was passed.
+/// Each limit refuses by its own name, at the place where it was passed.
 #[test]
 fn texts_over_a_limit_are_refused_by_its_name() {
     for (name, text) in hostile() {
