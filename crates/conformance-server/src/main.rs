@@ -1,0 +1,42 @@
+//! Serves what the official MCP conformance suite asks for, at `http://<listen>/mcp` or over stdio.
+
+mod asking;
+mod content;
+mod media;
+mod prompts;
+mod resources;
+mod rounds;
+mod signals;
+
+use clap::Parser;
+use toolcrib::Server;
+
+#[derive(Parser)]
+struct Arguments {
+    /// The address to listen at.
+    #[arg(long, default_value = "127.0.0.1:8001")]
+    listen: String,
+    /// Serve stdin and stdout instead.
+    #[arg(long)]
+    stdio: bool,
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    let server = Server::builder("toolcrib-conformance-server", env!("CARGO_PKG_VERSION"))
+        .instructions("Fixture for the MCP conformance suite.")
+        .build()?;
+    content::register(&server)?;
+    signals::register(&server)?;
+    asking::register(&server)?;
+    rounds::register(&server)?;
+    prompts::register(&server)?;
+    resources::register(&server)?;
+    if arguments.stdio {
+        server.serve_stdio().await?;
+    } else {
+        server.serve_http(&arguments.listen).await?;
+    }
+    Ok(())
+}

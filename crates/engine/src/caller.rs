@@ -1,0 +1,29 @@
+//! Who sent a request, over what, and how it can be spoken to.
+
+use std::fmt;
+use std::sync::Arc;
+
+use toolcrib_protocol::header::Headers;
+
+use crate::exchange::Exchange;
+use crate::peer::Peer;
+use crate::principal::Principal;
+
+/// The sender of one request. Made by [`crate::stage::caller`] or from a session.
+#[derive(Clone)]
+pub struct Caller<'a> {
+    pub principal: Principal,
+    pub peer: Peer,
+    /// The transport's headers, where it has any that must mirror the body.
+    pub headers: Option<&'a (dyn Headers + Sync)>,
+    pub exchange: Arc<Exchange>,
+}
+
+impl fmt::Debug for Caller<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Caller")
+            .field("principal", &self.principal)
+            .field("peer", &self.peer)
+            .finish_non_exhaustive()
+    }
+}

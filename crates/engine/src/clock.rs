@@ -1,0 +1,20 @@
+//! What time it is, so that expiry can be tested to the millisecond.
+
+use std::fmt;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Milliseconds since the epoch.
+pub trait Clock: Send + Sync + fmt::Debug {
+    fn now_ms(&self) -> u64;
+}
+
+/// The machine's clock.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now_ms(&self) -> u64 {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    }
+}

@@ -1,0 +1,29 @@
+//! Completions: values a client can offer while a person fills in an argument.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::tool::{BoxFuture, ToolError};
+
+/// Suggests values for one argument of a prompt or resource template.
+pub trait Completer: Send + Sync {
+    /// `value` is what was typed so far, `given` the arguments filled in already.
+    fn complete<'a>(
+        &'a self,
+        value: &'a str,
+        given: &'a BTreeMap<String, String>,
+    ) -> BoxFuture<'a, Result<Vec<String>, ToolError>>;
+}
+
+impl fmt::Debug for dyn Completer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Completer")
+    }
+}
+
+/// What is completed: an argument of a prompt, or a variable of a template.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Reference {
+    Prompt(Box<str>),
+    Template(Box<str>),
+}

@@ -1,0 +1,271 @@
+//! What a handler may know and do besides computing its answer (R2.7).
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use toolcrib_contract::json::{Document, Limits, ObjectWriter};
+use toolcrib_protocol::convert::elicitation;
+use toolcrib_protocol::{Capability, ClientInfo, Level, Revision, write};
+
+use crate::ask::{AskError, Elicited, InputRequired, Question, Reply};
+use crate::exchange::Exchange;
+use crate::limits::{ASK_MS_MAX, QUESTIONS_MAX};
+use crate::outbox::Outgoing;
+use crate::peer::Peer;
+use crate::principal::Principal;
+use crate::round::Round;
+use crate::session::Session;
+
+/// One request's context; clones are the same context.
+#[derive(Clone)]
+pub struct Context(Arc<Inner>);
+
+struct Inner {
+    principal: Principal,
+    peer: Peer,
+    exchange: Arc<Exchange>,
+    /// The client's token, raw JSON, if it wants progress.
+    progress_token: Option<Box<str>>,
+    progress_last: AtomicU64,
+    round: Round,
+    kept: Mutex<Option<Box<str>>>,
+}
+
+impl Context {
+    #[must_use]
+    pub fn new(
+        principal: Principal,
+        peer: Peer,
+        exchange: Arc<Exchange>,
+        progress_token: Option<&str>,
+        round: Round,
+    ) -> Self {
+        Self(Arc::new(Inner {
+            principal,
+            peer,
+            exchange,
+            progress_token: progress_token.map(Into::into),
+            progress_last: AtomicU64::new(f64::NEG_INFINITY.to_bits()),
+            round,
+            kept: Mutex::default(),
+        }))
+    }
+
+    /// Who calls, as far as a credential proves it.
+    #[must_use]
+    pub fn principal(&self) -> &Principal {
+        &self.0.principal
+    }
+
+    /// What the client calls itself; never a reason to allow anything.
+    #[must_use]
+    pub fn client_info(&self) -> Option<&ClientInfo> {
+        self.0.peer.client_info()
+    }
+
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        self.0.peer.revision()
+    }
+
+    #[must_use]
+    pub fn peer(&self) -> &Peer {
+        &self.0.peer
+    }
+
+    /// Whether the client can be asked this.
+    #[must_use]
+    pub fn can(&self, capability: Capability) -> bool {
+        self.0.peer.can(capability)
+    }
+
+    /// Tells how far the call is. Values that do not grow are left out, as the specification demands.
+    pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
+        let Some(token) = &self.0.progress_token else { return };
+        let last = self.0.progress_last.swap(progress.to_bits(), Ordering::Relaxed);
+        if progress <= f64::from_bits(last) || !progress.is_finite() {
+            self.0.progress_last.store(last, Ordering::Relaxed);
+            return;
+        }
+        let mut params = ObjectWriter::new();
+        params.raw("progressToken", token).raw("progress", &number(progress));
+        if let Some(total) = total.filter(|total| total.is_finite()) {
+            params.raw("total", &number(total));
+        }
+        if let Some(message) = message {
+            params.string("message", message);
+        }
+        self.notify("notifications/progress", &params.finish());
+    }
+
+    /// A log message for the client, if it wants messages of this level.
+    pub fn log(&self, level: Level, logger: Option<&str>, data: &Value) {
+        if !self.0.peer.logs(level) {
+            return;
+        }
+        let mut params = ObjectWriter::new();
+        params.string("level", level.as_str());
+        if let Some(logger) = logger {
+            params.string("logger", logger);
+        }
+        params.raw("data", &data.to_string());
+        self.notify("notifications/message", &params.finish());
+    }
+
+    /// Any notification that belongs to this call; `params` is raw JSON.
+    pub(crate) fn notify(&self, method: &str, params: &str) {
+        // A client that does not read or has gone loses notifications, not the call.
+        let _ = self.0.exchange.send(write::notification(method, Some(params)));
+    }
+
+    /// Returns when the client cancelled the call or is gone. The handler itself is dropped then: this is for work
+    /// it started elsewhere.
+    pub async fn cancelled(&self) {
+        self.0.exchange.cancelled().await;
+    }
+
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.0.exchange.is_cancelled()
+    }
+
+    /// Ends the stream of a legacy call without ending the call; the client reconnects after `retry_ms`.
+    pub fn close_stream(&self, retry_ms: u64) {
+        if self.0.peer.session().is_some() {
+            let _ = self.0.exchange.push(Outgoing::CloseStream { retry_ms });
+        }
+    }
+
+    /// Remembers something for the next round, sealed, should this one end in a question.
+    pub fn keep(&self, state: &impl Serialize) -> Result<(), serde_json::Error> {
+        let raw = serde_json::to_string(state)?;
+        *self.0.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(raw.into());
+        Ok(())
+    }
+
+    /// What an earlier round remembered.
+    #[must_use]
+    pub fn kept<T: DeserializeOwned>(&self) -> Option<T> {
+        let own = self.0.kept.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let raw = own.as_deref().or(self.0.round.kept())?;
+        serde_json::from_str(raw).ok()
+    }
+
+    pub(crate) fn kept_raw(&self) -> Option<Box<str>> {
+        self.0.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    #[must_use]
+    pub fn round(&self) -> &Round {
+        &self.0.round
+    }
+
+    /// Asks for an answer to a form. `key` names the question among those of this call.
+    pub async fn elicit(&self, key: &str, message: &str, schema: &Value) -> Result<Elicited, AskError> {
+        Ok(self.ask(key, Question::elicit(message, schema)).await?.elicited())
+    }
+
+    /// Asks one question.
+    pub async fn ask(&self, key: &str, question: Question) -> Result<Reply, AskError> {
+        let mut replies = self.ask_all(vec![(key.to_owned(), question)]).await?;
+        replies.pop().ok_or(AskError::Malformed)
+    }
+
+    /// Asks several questions at once; the answers come in the same order.
+    pub async fn ask_all(&self, questions: Vec<(String, Question)>) -> Result<Vec<Reply>, AskError> {
+        if questions.len() > QUESTIONS_MAX {
+            return Err(AskError::TooMany);
+        }
+        for (_, question) in &questions {
+            if !self.can(question.capability) {
+                return Err(AskError::NotDeclared(question.capability));
+            }
+        }
+        match &self.0.peer {
+            Peer::Modern(_) => self.answers_or_require(questions),
+            Peer::Legacy(session) => {
+                let mut replies = Vec::with_capacity(questions.len());
+                for (_, question) in &questions {
+                    replies.push(self.ask_session(session, question).await?);
+                }
+                Ok(replies)
+            }
+        }
+    }
+
+    /// Modern: every answer is there and fits, or the client is told which ones are missing.
+    fn answers_or_require(&self, questions: Vec<(String, Question)>) -> Result<Vec<Reply>, AskError> {
+        let mut replies = Vec::with_capacity(questions.len());
+        let mut missing = Vec::new();
+        for (key, question) in questions {
+            let answer = self.0.round.answer(&key).filter(|raw| {
+                Document::parse(raw.as_bytes(), &Limits::message())
+                    .is_ok_and(|document| question.fits(document.root()))
+            });
+            match answer {
+                Some(raw) => replies.push(Reply(raw.into())),
+                None => missing.push((key.into_boxed_str(), question)),
+            }
+        }
+        if missing.is_empty() {
+            return Ok(replies);
+        }
+        Err(AskError::InputRequired(Box::new(InputRequired { questions: missing })))
+    }
+
+    /// Legacy: a request on the call's own stream, and the handler waits.
+    async fn ask_session(&self, session: &Arc<Session>, question: &Question) -> Result<Reply, AskError> {
+        let exchange = &self.0.exchange;
+        let params = match question.capability {
+            Capability::ElicitationForm | Capability::ElicitationUrl => {
+                let document = Document::parse(question.params.as_bytes(), &Limits::message())
+                    .map_err(|_| AskError::Malformed)?;
+                elicitation::params(document.root(), session.revision())
+                    .ok_or(AskError::NotDeclared(question.capability))?
+                    .into_owned()
+            }
+            Capability::Sampling | Capability::Roots => question.params.to_string(),
+        };
+        let (open, receiver) = session.open_question();
+        exchange
+            .send(write::request(&open.id, question.method, Some(&params)))
+            .map_err(|_| AskError::Unreachable)?;
+        let answered = tokio::select! {
+            biased;
+            answered = receiver => answered.map_err(|_| AskError::Cancelled)?,
+            () = exchange.cancelled() => return Err(AskError::Cancelled),
+            () = tokio::time::sleep(Duration::from_millis(ASK_MS_MAX)) => return Err(AskError::TooLate),
+        };
+        let raw = answered.map_err(AskError::Refused)?;
+        let document =
+            Document::parse(raw.as_bytes(), &Limits::message()).map_err(|_| AskError::Malformed)?;
+        if !question.fits(document.root()) {
+            return Err(AskError::Malformed);
+        }
+        drop(document);
+        Ok(Reply(raw))
+    }
+}
+
+/// A number as JSON, without a fraction where there is none.
+fn number(value: f64) -> String {
+    if value.fract() == 0.0 && value.abs() < 9_007_199_254_740_992.0 {
+        format!("{}", value as i64)
+    } else {
+        value.to_string()
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("principal", &self.0.principal)
+            .field("revision", &self.revision())
+            .finish_non_exhaustive()
+    }
+}

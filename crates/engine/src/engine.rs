@@ -1,0 +1,220 @@
+//! The engine: what a server offers, and how a message is answered, whatever transport brought it.
+//!
+//! Opens no socket and no file. Guarantees: every request gets exactly one reply; nothing a client sends makes it
+//! panic or wait on another client.
+
+use std::fmt;
+use std::sync::Arc;
+
+use toolcrib_contract::json::{Limits, Node, ObjectWriter, OwnedDocument};
+use toolcrib_contract::{SchemaOptions, Violations};
+use toolcrib_protocol::{CacheHint, CacheScope, meta};
+
+use crate::caller::Caller;
+use crate::clock::{Clock, SystemClock};
+use crate::hub::Hub;
+use crate::limits::{CALL_MS_MAX, LIST_TTL_MS, PAGE_ITEMS_MAX};
+use crate::listing::Render;
+use crate::refusal::BadArguments;
+use crate::registry::Registry;
+use crate::seal::{NoRandomness, Sealer};
+use crate::view::View;
+
+/// What a server says about itself.
+#[derive(Debug, Clone)]
+pub struct ServerInfo {
+    pub name: String,
+    pub version: String,
+    pub title: Option<String>,
+    pub instructions: Option<String>,
+}
+
+impl ServerInfo {
+    #[must_use]
+    pub fn new(name: &str, version: &str) -> Self {
+        Self { name: name.into(), version: version.into(), title: None, instructions: None }
+    }
+
+    pub(crate) fn implementation(&self) -> String {
+        let mut object = ObjectWriter::new();
+        object.string("name", &self.name);
+        if let Some(title) = &self.title {
+            object.string("title", title);
+        }
+        object.string("version", &self.version);
+        object.finish()
+    }
+}
+
+/// How a server behaves where it has a choice.
+#[derive(Debug, Clone)]
+pub struct Options {
+    pub bad_arguments: BadArguments,
+    pub page_items: usize,
+    pub list_ttl_ms: u64,
+    pub call_ms_max: u64,
+    pub schema: SchemaOptions,
+    /// Keys that seal state and cursors; random ones of this process if absent.
+    pub sealer: Option<Sealer>,
+    pub clock: Arc<dyn Clock>,
+    /// Offered even while nothing is registered, so that it can appear later.
+    pub offers_prompts: bool,
+    pub offers_resources: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            bad_arguments: BadArguments::default(),
+            page_items: PAGE_ITEMS_MAX,
+            list_ttl_ms: LIST_TTL_MS,
+            call_ms_max: CALL_MS_MAX,
+            schema: SchemaOptions::default(),
+            sealer: None,
+            clock: Arc::new(SystemClock),
+            offers_prompts: false,
+            offers_resources: false,
+        }
+    }
+}
+
+/// Something the operator should hear of, with everything that is kept from the client.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Fault<'a> {
+    Failed { tool: &'a str, text: &'a str },
+    Panicked { tool: &'a str, text: &'a str },
+    TooSlow { tool: &'a str, ms_max: u64 },
+    OutputInvalid { tool: &'a str, violations: &'a Violations },
+    OutputMissing { tool: &'a str },
+}
+
+impl fmt::Display for Fault<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed { tool, text } => write!(f, "{tool} failed: {text}"),
+            Self::Panicked { tool, text } => write!(f, "{tool} panicked: {text}"),
+            Self::TooSlow { tool, ms_max } => write!(f, "{tool} took more than {ms_max} ms"),
+            Self::OutputInvalid { tool, violations } => {
+                write!(f, "{tool} broke its output schema:\n{}", violations.full())
+            }
+            Self::OutputMissing { tool } => write!(f, "{tool} gave no structured content"),
+        }
+    }
+}
+
+/// Called with every fault, from the task that met it: must not block.
+pub type OnFault = Arc<dyn Fn(&Fault<'_>) + Send + Sync>;
+
+pub struct Engine {
+    info: ServerInfo,
+    options: Options,
+    on_fault: Option<OnFault>,
+    hub: Arc<Hub>,
+    registry: Registry,
+    render: Render,
+    empty: OwnedDocument,
+}
+
+/// Why an engine could not be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StartError {
+    #[error(transparent)]
+    NoRandomness(#[from] NoRandomness),
+    #[error(transparent)]
+    Json(#[from] toolcrib_contract::json::ReadError),
+}
+
+impl Engine {
+    pub fn new(info: ServerInfo, options: Options, on_fault: Option<OnFault>) -> Result<Self, StartError> {
+        let sealer = match &options.sealer {
+            Some(sealer) => sealer.clone(),
+            None => Sealer::random()?,
+        };
+        let hub = Arc::new(Hub::default());
+        let mut own = ObjectWriter::new();
+        own.raw(meta::SERVER_INFO, &info.implementation());
+        let render = Render {
+            page_items: options.page_items.max(1),
+            hint: CacheHint { ttl_ms: options.list_ttl_ms, scope: CacheScope::Public },
+            meta: own.finish().into(),
+            sealer,
+        };
+        Ok(Self {
+            registry: Registry::new(hub.clone(), options.schema.clone()),
+            empty: OwnedDocument::parse("{}", &Limits::message())?,
+            info,
+            options,
+            on_fault,
+            hub,
+            render,
+        })
+    }
+
+    #[must_use]
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    #[must_use]
+    pub fn hub(&self) -> &Arc<Hub> {
+        &self.hub
+    }
+
+    #[must_use]
+    pub fn info(&self) -> &ServerInfo {
+        &self.info
+    }
+
+    #[must_use]
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// The tools this caller sees. Every caller sees all of them until toolsets are built.
+    #[must_use]
+    pub fn view_of(&self, _caller: &Caller<'_>) -> Arc<View> {
+        self.registry.load().tools.clone()
+    }
+
+    /// Raw `_meta` object of modern results.
+    pub(crate) fn meta(&self) -> &str {
+        &self.render.meta
+    }
+
+    pub(crate) fn render(&self) -> &Render {
+        &self.render
+    }
+
+    pub(crate) fn sealer(&self) -> &Sealer {
+        &self.render.sealer
+    }
+
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        &*self.options.clock
+    }
+
+    /// What absent `arguments` mean.
+    pub(crate) fn no_arguments(&self) -> Node<'_> {
+        self.empty.root()
+    }
+
+    /// Tells the operator: the log always, the callback if there is one.
+    pub(crate) fn report(&self, fault: &Fault<'_>) {
+        tracing::warn!(target: "toolcrib", "{fault}");
+        if let Some(on_fault) = &self.on_fault {
+            on_fault(fault);
+        }
+    }
+
+    /// Everything that streams ends gracefully; requests under way finish.
+    pub fn shut_down(&self) {
+        self.hub.end();
+    }
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine").field("info", &self.info).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,142 @@
+//! One request in flight, as the transport and the engine both see it.
+//!
+//! Guarantees: after the answer nothing more is sent for the request; a cancellation reaches everyone who waits for
+//! it; the transport knows whether losing the client ends the request (modern) or not (legacy).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytes::Bytes;
+use tokio::sync::Notify;
+
+use crate::outbox::{NotSent, Outbox, Outgoing};
+
+#[derive(Debug)]
+pub struct Exchange {
+    outbox: Arc<Outbox>,
+    /// The client takes messages besides the answer.
+    streams: bool,
+    survives_disconnect: AtomicBool,
+    finished: AtomicBool,
+    cancelled: AtomicBool,
+    wake: Notify,
+}
+
+impl Exchange {
+    /// `streams` says whether the client accepts anything but the answer itself.
+    #[must_use]
+    pub fn new(outbox: Arc<Outbox>, streams: bool) -> Arc<Self> {
+        Arc::new(Self {
+            outbox,
+            streams,
+            survives_disconnect: AtomicBool::new(false),
+            finished: AtomicBool::new(false),
+            cancelled: AtomicBool::new(false),
+            wake: Notify::new(),
+        })
+    }
+
+    /// Another request of the same batch: it speaks through the same outbox and ends by itself.
+    #[must_use]
+    pub fn sibling(&self) -> Arc<Self> {
+        let sibling = Self::new(self.outbox.clone(), self.streams);
+        if self.survives_disconnect() {
+            sibling.survive_disconnect();
+        }
+        sibling
+    }
+
+    /// An exchange nobody listens to.
+    #[must_use]
+    pub fn silent() -> Arc<Self> {
+        Self::new(Arc::new(Outbox::default()), false)
+    }
+
+    #[must_use]
+    pub fn outbox(&self) -> &Outbox {
+        &self.outbox
+    }
+
+    #[must_use]
+    pub fn streams(&self) -> bool {
+        self.streams
+    }
+
+    /// Sends a message that belongs to this request.
+    pub fn send(&self, message: impl Into<Bytes>) -> Result<(), NotSent> {
+        self.push(Outgoing::Message(message.into()))
+    }
+
+    pub fn push(&self, outgoing: Outgoing) -> Result<(), NotSent> {
+        if !self.streams || self.finished.load(Ordering::Acquire) || self.is_cancelled() {
+            return Err(NotSent::Closed);
+        }
+        self.outbox.push(outgoing)
+    }
+
+    /// Nothing more may be sent for this request.
+    pub fn finish(&self) {
+        self.finished.store(true, Ordering::Release);
+    }
+
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Release);
+        self.wake.notify_waiters();
+    }
+
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Acquire)
+    }
+
+    /// Returns when the request is cancelled.
+    pub async fn cancelled(&self) {
+        loop {
+            let notified = self.wake.notified();
+            tokio::pin!(notified);
+            // Registered before the flag is read, so that no cancellation falls between.
+            notified.as_mut().enable();
+            if self.is_cancelled() {
+                return;
+            }
+            notified.await;
+        }
+    }
+
+    /// Legacy: losing the client is no cancellation.
+    pub fn survive_disconnect(&self) {
+        self.survives_disconnect.store(true, Ordering::Release);
+    }
+
+    #[must_use]
+    pub fn survives_disconnect(&self) -> bool {
+        self.survives_disconnect.load(Ordering::Acquire)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_cancellation_reaches_those_who_wait_and_those_who_come_late() {
+        let exchange = Exchange::new(Arc::default(), true);
+        let waiting = tokio::spawn({
+            let exchange = exchange.clone();
+            async move { exchange.cancelled().await }
+        });
+        tokio::task::yield_now().await;
+        exchange.cancel();
+        waiting.await.unwrap();
+        exchange.cancelled().await;
+        assert_eq!(exchange.send("x"), Err(NotSent::Closed));
+    }
+
+    #[test]
+    fn nothing_is_sent_after_the_answer() {
+        let exchange = Exchange::new(Arc::default(), true);
+        exchange.send("x").unwrap();
+        exchange.finish();
+        assert_eq!(exchange.send("y"), Err(NotSent::Closed));
+    }
+}

@@ -1,0 +1,234 @@
+//! Who hears of a change.
+//!
+//! Guarantees: a subscriber is told only what it wants; changes that come close together are told once; a subscriber
+//! that does not listen costs a few flags, never a growing queue.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use toolcrib_protocol::write;
+
+use crate::limits::{CHANGE_BATCH_MS, SUBSCRIPTIONS_MAX};
+
+/// Something a client may have cached is no longer true.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    Tools,
+    Prompts,
+    Resources,
+    /// The content of one resource.
+    Resource(Arc<str>),
+}
+
+/// What a subscriber wants to hear of.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wanted {
+    pub tools: bool,
+    pub prompts: bool,
+    pub resources: bool,
+    pub uris: BTreeSet<Box<str>>,
+}
+
+/// Changes not told yet.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Batch {
+    pub tools: bool,
+    pub prompts: bool,
+    pub resources: bool,
+    pub uris: BTreeSet<Box<str>>,
+}
+
+impl Batch {
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// One notification per kind; `meta` is a raw `_meta` object for the parameters.
+    #[must_use]
+    pub fn messages(&self, meta: Option<&str>) -> Vec<Vec<u8>> {
+        let params = meta.map(|meta| format!("{{\"_meta\":{meta}}}"));
+        let mut out = Vec::new();
+        for (changed, method) in [
+            (self.tools, "notifications/tools/list_changed"),
+            (self.prompts, "notifications/prompts/list_changed"),
+            (self.resources, "notifications/resources/list_changed"),
+        ] {
+            if changed {
+                out.push(write::notification(method, params.as_deref()));
+            }
+        }
+        for uri in &self.uris {
+            let uri = write::quoted(uri);
+            let params = match meta {
+                Some(meta) => format!("{{\"_meta\":{meta},\"uri\":{uri}}}"),
+                None => format!("{{\"uri\":{uri}}}"),
+            };
+            out.push(write::notification("notifications/resources/updated", Some(&params)));
+        }
+        out
+    }
+}
+
+/// A follower of more resources than allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("at most {SUBSCRIPTIONS_MAX} resources can be followed at once")]
+pub struct TooManySubscriptions;
+
+/// One client's wishes and what it was not told yet.
+#[derive(Debug, Default)]
+pub struct Subscriber {
+    state: Mutex<State>,
+    wake: Notify,
+    ended: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    wanted: Wanted,
+    pending: Batch,
+}
+
+impl Subscriber {
+    #[must_use]
+    pub fn new(wanted: Wanted) -> Arc<Self> {
+        Arc::new(Self { state: Mutex::new(State { wanted, ..State::default() }), ..Self::default() })
+    }
+
+    pub fn offer(&self, change: &Change) {
+        let mut state = self.lock();
+        let State { wanted, pending } = &mut *state;
+        match change {
+            Change::Tools if wanted.tools => pending.tools = true,
+            Change::Prompts if wanted.prompts => pending.prompts = true,
+            Change::Resources if wanted.resources => pending.resources = true,
+            Change::Resource(uri) if wanted.uris.contains(&**uri) => {
+                pending.uris.insert((&**uri).into());
+            }
+            _ => return,
+        }
+        drop(state);
+        self.wake.notify_one();
+    }
+
+    pub fn follow(&self, uri: &str) -> Result<(), TooManySubscriptions> {
+        let mut state = self.lock();
+        if state.wanted.uris.len() >= SUBSCRIPTIONS_MAX && !state.wanted.uris.contains(uri) {
+            return Err(TooManySubscriptions);
+        }
+        state.wanted.uris.insert(uri.into());
+        Ok(())
+    }
+
+    pub fn unfollow(&self, uri: &str) {
+        self.lock().wanted.uris.remove(uri);
+    }
+
+    /// Nothing more will be told; wakes whoever waits.
+    pub fn end(&self) {
+        self.ended.store(true, Ordering::Release);
+        self.wake.notify_one();
+    }
+
+    /// The next changes, gathered for a moment; `None` when it is over.
+    pub async fn next(&self) -> Option<Batch> {
+        loop {
+            if self.ended.load(Ordering::Acquire) {
+                return None;
+            }
+            if !self.lock().pending.is_empty() {
+                tokio::time::sleep(Duration::from_millis(CHANGE_BATCH_MS)).await;
+                return Some(std::mem::take(&mut self.lock().pending));
+            }
+            self.wake.notified().await;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// All subscribers.
+#[derive(Debug, Default)]
+pub struct Hub {
+    subscribers: Mutex<Vec<Weak<Subscriber>>>,
+    ended: AtomicBool,
+}
+
+impl Hub {
+    pub fn join(&self, subscriber: &Arc<Subscriber>) {
+        let mut subscribers = self.lock();
+        subscribers.retain(|other| other.strong_count() > 0);
+        subscribers.push(Arc::downgrade(subscriber));
+        drop(subscribers);
+        if self.ended.load(Ordering::Acquire) {
+            subscriber.end();
+        }
+    }
+
+    pub fn publish(&self, change: &Change) {
+        for subscriber in self.lock().iter().filter_map(Weak::upgrade) {
+            subscriber.offer(change);
+        }
+    }
+
+    /// The server stops: every subscription ends gracefully.
+    pub fn end(&self) {
+        self.ended.store(true, Ordering::Release);
+        for subscriber in self.lock().iter().filter_map(Weak::upgrade) {
+            subscriber.end();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Weak<Subscriber>>> {
+        self.subscribers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// R3.5: changes are batched into one notification.
+    #[tokio::test(start_paused = true)]
+    async fn changes_that_come_together_are_told_once() {
+        let hub = Hub::default();
+        let subscriber = Subscriber::new(Wanted { tools: true, ..Wanted::default() });
+        hub.join(&subscriber);
+        for _ in 0..100 {
+            hub.publish(&Change::Tools);
+            hub.publish(&Change::Prompts);
+        }
+        let batch = subscriber.next().await.unwrap();
+        assert_eq!(batch.messages(None).len(), 1);
+        hub.end();
+        assert_eq!(subscriber.next().await, None);
+    }
+
+    #[tokio::test]
+    async fn a_subscriber_is_told_only_of_the_resources_it_follows() {
+        let hub = Hub::default();
+        let subscriber = Subscriber::new(Wanted::default());
+        hub.join(&subscriber);
+        subscriber.follow("a://x").unwrap();
+        hub.publish(&Change::Resource("a://y".into()));
+        hub.publish(&Change::Resource("a://x".into()));
+        let messages = subscriber.next().await.unwrap().messages(Some(r#"{"k":1}"#));
+        let text = String::from_utf8(messages.concat()).unwrap();
+        assert!(text.contains(r#"{"_meta":{"k":1},"uri":"a://x"}"#), "{text}");
+    }
+
+    #[test]
+    fn a_subscriber_cannot_follow_without_end() {
+        let subscriber = Subscriber::new(Wanted::default());
+        for number in 0..SUBSCRIPTIONS_MAX {
+            subscriber.follow(&number.to_string()).unwrap();
+        }
+        assert_eq!(subscriber.follow("one more"), Err(TooManySubscriptions));
+        assert_eq!(subscriber.follow("1"), Ok(()));
+    }
+}

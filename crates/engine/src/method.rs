@@ -1,0 +1,143 @@
+//! One message in, one reply out: which method it is and who answers it.
+//!
+//! Guarantees: a method of the other era, a removed one and an unknown one are refused alike; a notification never
+//! gets a reply.
+
+mod complete;
+mod discover;
+mod listen;
+mod prompts;
+mod resources;
+
+use std::sync::Arc;
+
+use toolcrib_protocol::frame::Outcome;
+use toolcrib_protocol::{Code, Era, Level, Notification, Request, Response, RpcError};
+
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::peer::Peer;
+use crate::refusal::{Refusal, Rescued, Scope};
+use crate::reply::Reply;
+use crate::session::Session;
+use crate::stage;
+
+/// Progress and results of anything but tools.
+const EMPTY: &[u8] = b"{}";
+
+impl Engine {
+    /// Answers a request.
+    pub async fn request(&self, caller: &Caller<'_>, request: &Request<'_>) -> Reply {
+        let outcome = match &caller.peer {
+            Peer::Modern(_) => self.dispatch(caller, request).await,
+            Peer::Legacy(session) => match session.enter(request.id, &caller.exchange) {
+                Ok(_in_flight) => self.dispatch(caller, request).await,
+                Err(busy) => Err(busy.into()),
+            },
+        };
+        caller.exchange.finish();
+        match outcome {
+            Ok(reply) => reply,
+            Err(refusal) => self.rescue(caller.peer.revision(), request, refusal),
+        }
+    }
+
+    /// The answer to a refused request.
+    #[must_use]
+    pub fn rescue(
+        &self,
+        revision: toolcrib_protocol::Revision,
+        request: &Request<'_>,
+        refusal: Refusal,
+    ) -> Reply {
+        let scope = if request.method == "tools/call" { Scope::ToolCall } else { Scope::Other };
+        match refusal.rescue(scope, revision, self.options().bad_arguments) {
+            Rescued::Error { status, error } => Reply::error(status, Some(request.id), &error),
+            Rescued::Result(result) => stage::written(self, request.id, revision, &result),
+            Rescued::Silence => Reply::accepted(),
+        }
+    }
+
+    async fn dispatch(&self, caller: &Caller<'_>, request: &Request<'_>) -> Result<Reply, Refusal> {
+        let era = caller.peer.era();
+        match (&*request.method, era) {
+            ("tools/call", _) => stage::live(self, caller, request).await,
+            ("tools/list", _) => {
+                let cursor = request.params.optional_string("cursor")?;
+                let page = self.view_of(caller).listing().page(era, cursor.as_deref(), self.render())?;
+                Ok(Reply::prepared(request.id, page))
+            }
+            ("resources/list", _) if self.offers_resources() => self.list_resources(era, request),
+            ("resources/templates/list", _) if self.offers_resources() => self.list_templates(era, request),
+            ("resources/read", _) if self.offers_resources() => self.read_resource(caller, request).await,
+            ("prompts/list", _) if self.offers_prompts() => self.list_prompts(era, request),
+            ("prompts/get", _) if self.offers_prompts() => self.get_prompt(caller, request).await,
+            ("completion/complete", _) if self.offers_completions() => self.complete(caller, request).await,
+            ("server/discover", Era::Modern) => Ok(self.discover(request)),
+            ("subscriptions/listen", Era::Modern) => self.listen(caller, request).await,
+            ("ping", Era::Legacy) => Ok(Reply::result(request.id, EMPTY)),
+            ("logging/setLevel", Era::Legacy) => set_level(caller, request),
+            ("resources/subscribe" | "resources/unsubscribe", Era::Legacy) if self.offers_resources() => {
+                self.follow_resource(caller, request)
+            }
+            ("initialize", Era::Legacy) => Err(Refusal::Protocol(RpcError::new(
+                Code::InvalidRequest,
+                "this session is initialized already",
+            ))),
+            _ => Err(Refusal::MethodNotFound(request.method.as_ref().into())),
+        }
+    }
+
+    /// Takes a notification; unknown ones mean nothing.
+    pub fn notification(&self, session: Option<&Arc<Session>>, notification: &Notification<'_>) {
+        if let ("notifications/cancelled", Some(session)) = (&*notification.method, session)
+            && let Some(id) = notification.params.get("requestId")
+        {
+            session.cancel(id.raw());
+        }
+    }
+
+    /// Takes a client's answer to a question; false if nobody asked.
+    pub fn response(&self, session: &Session, response: &Response<'_>) -> bool {
+        let Some(id) = response.id else { return false };
+        let answered = match response.outcome {
+            Outcome::Result(result) => Ok(result.raw().into()),
+            Outcome::Error(error) => Err(RpcError {
+                code: error
+                    .get("code")
+                    .and_then(|code| code.as_i64())
+                    .and_then(|code| i32::try_from(code).ok())
+                    .unwrap_or(Code::InternalError.number()),
+                message: error
+                    .get("message")
+                    .and_then(|message| message.as_str())
+                    .map_or_else(|| "no message".into(), |message| message.into_owned().into()),
+                data: None,
+            }),
+        };
+        session.answer(id, answered)
+    }
+
+    pub(crate) fn offers_prompts(&self) -> bool {
+        self.options().offers_prompts || !self.registry().load().prompts.is_empty()
+    }
+
+    pub(crate) fn offers_resources(&self) -> bool {
+        let snapshot = self.registry().load();
+        self.options().offers_resources || !snapshot.resources.is_empty() || !snapshot.templates.is_empty()
+    }
+
+    pub(crate) fn offers_completions(&self) -> bool {
+        !self.registry().load().completers.is_empty()
+    }
+}
+
+fn set_level(caller: &Caller<'_>, request: &Request<'_>) -> Result<Reply, Refusal> {
+    let level = request.params.string("level")?;
+    let level = Level::parse(&level)
+        .ok_or_else(|| RpcError::new(Code::InvalidParams, "params.level is no log level"))?;
+    if let Some(session) = caller.peer.session() {
+        session.set_log_level(level);
+    }
+    Ok(Reply::result(request.id, EMPTY))
+}

@@ -1,0 +1,123 @@
+//! `subscriptions/listen`, and a legacy session's unsolicited stream.
+//!
+//! Guarantees: the first message acknowledges what is honoured; every message carries the subscription's id; nothing
+//! unasked is sent; a server that stops ends the subscription with its result.
+
+use toolcrib_contract::json::{Node, ObjectWriter};
+use toolcrib_protocol::{Code, Request, RpcError, meta, write};
+
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::exchange::Exchange;
+use crate::hub::{Subscriber, TooManySubscriptions, Wanted};
+use crate::limits::SUBSCRIPTIONS_MAX;
+use crate::refusal::Refusal;
+use crate::reply::Reply;
+use crate::session::Session;
+
+impl Engine {
+    pub(super) async fn listen(&self, caller: &Caller<'_>, request: &Request<'_>) -> Result<Reply, Refusal> {
+        if !caller.exchange.streams() {
+            return Err(Refusal::NeedsStream);
+        }
+        let wanted = self.honoured(request)?;
+        let tag = tag(request.id);
+        let mut params = ObjectWriter::new();
+        params.raw("_meta", &tag).raw("notifications", &filter_json(&wanted));
+        let acknowledged =
+            write::notification("notifications/subscriptions/acknowledged", Some(&params.finish()));
+        let subscriber = Subscriber::new(wanted);
+        self.hub().join(&subscriber);
+        caller.exchange.send(acknowledged).map_err(|_| Refusal::Cancelled)?;
+        tell(&subscriber, &caller.exchange, Some(&tag)).await?;
+        let mut result = ObjectWriter::new();
+        let both = format!("{},{}", tag.trim_end_matches('}'), self.meta().trim_start_matches('{'));
+        result.string("resultType", "complete").raw("_meta", &both);
+        Ok(Reply::result(request.id, result.finish().as_bytes()))
+    }
+
+    /// Sends a legacy session's unsolicited messages until it ends or the client is gone.
+    pub async fn tell_news(&self, session: &Session, exchange: &Exchange) {
+        let _ = tell(session.news(), exchange, None).await;
+    }
+
+    /// What was asked for and can be delivered.
+    fn honoured(&self, request: &Request<'_>) -> Result<Wanted, Refusal> {
+        let invalid =
+            |message: &'static str| Refusal::InvalidParams(RpcError::new(Code::InvalidParams, message));
+        let filter = request
+            .params
+            .get("notifications")
+            .filter(|node| node.is_object())
+            .ok_or_else(|| invalid("params.notifications must be an object"))?;
+        let flag = |name: &str| match filter.get(name) {
+            None => Ok(false),
+            Some(node) => {
+                node.as_bool().ok_or_else(|| invalid("params.notifications: a filter must be a boolean"))
+            }
+        };
+        let mut wanted = Wanted {
+            tools: flag("toolsListChanged")?,
+            prompts: flag("promptsListChanged")? && self.offers_prompts(),
+            resources: flag("resourcesListChanged")? && self.offers_resources(),
+            ..Wanted::default()
+        };
+        if let Some(uris) = filter.get("resourceSubscriptions") {
+            if !uris.is_array() {
+                return Err(invalid("params.notifications.resourceSubscriptions must be an array"));
+            }
+            if uris.len() > SUBSCRIPTIONS_MAX {
+                return Err(TooManySubscriptions.into());
+            }
+            let texts = uris.elements().map(Node::as_str);
+            for uri in texts {
+                let uri = uri.ok_or_else(|| {
+                    invalid("params.notifications.resourceSubscriptions: a URI is a string")
+                })?;
+                if self.offers_resources() {
+                    wanted.uris.insert(uri.as_ref().into());
+                }
+            }
+        }
+        Ok(wanted)
+    }
+}
+
+async fn tell(subscriber: &Subscriber, exchange: &Exchange, tag: Option<&str>) -> Result<(), Refusal> {
+    loop {
+        let batch = tokio::select! {
+            biased;
+            () = exchange.cancelled() => return Err(Refusal::Cancelled),
+            batch = subscriber.next() => batch,
+        };
+        let Some(batch) = batch else { return Ok(()) };
+        for message in batch.messages(tag) {
+            exchange.send(message).map_err(|_| Refusal::Cancelled)?;
+        }
+    }
+}
+
+/// `_meta` with the subscription's id, of the same JSON type as the request's.
+fn tag(id_raw: &str) -> String {
+    let mut object = ObjectWriter::new();
+    object.raw(meta::SUBSCRIPTION_ID, id_raw);
+    object.finish()
+}
+
+fn filter_json(wanted: &Wanted) -> String {
+    let mut object = ObjectWriter::new();
+    for (name, set) in [
+        ("toolsListChanged", wanted.tools),
+        ("promptsListChanged", wanted.prompts),
+        ("resourcesListChanged", wanted.resources),
+    ] {
+        if set {
+            object.raw(name, "true");
+        }
+    }
+    if !wanted.uris.is_empty() {
+        let uris: Vec<String> = wanted.uris.iter().map(|uri| write::quoted(uri)).collect();
+        object.raw("resourceSubscriptions", &format!("[{}]", uris.join(",")));
+    }
+    object.finish()
+}

@@ -1,0 +1,86 @@
+//! `prompts/*`.
+
+use toolcrib_contract::json::Node;
+use toolcrib_protocol::{Code, Era, Request, RpcError};
+
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::guarded::Guarded;
+use crate::prompt::PromptArguments;
+use crate::refusal::Refusal;
+use crate::reply::Reply;
+use crate::tool::ToolError;
+
+impl Engine {
+    pub(super) fn list_prompts(&self, era: Era, request: &Request<'_>) -> Result<Reply, Refusal> {
+        let cursor = request.params.optional_string("cursor")?;
+        let snapshot = self.registry().load();
+        Ok(Reply::prepared(
+            request.id,
+            snapshot.prompts.listing().page(era, cursor.as_deref(), self.render())?,
+        ))
+    }
+
+    pub(super) async fn get_prompt(
+        &self,
+        caller: &Caller<'_>,
+        request: &Request<'_>,
+    ) -> Result<Reply, Refusal> {
+        let name = request.params.string("name")?;
+        let prompt = self
+            .registry()
+            .load()
+            .prompts
+            .get(&name)
+            .cloned()
+            .ok_or_else(|| Refusal::UnknownPrompt(name.as_ref().into()))?;
+        let arguments = arguments(request.params.get("arguments"))?;
+        if let Some(missing) = prompt
+            .arguments
+            .iter()
+            .find(|argument| argument.required && !arguments.contains_key(&argument.name))
+        {
+            let message = format!("params.arguments.{} is missing", missing.name);
+            return Err(RpcError::new(Code::InvalidParams, message).into());
+        }
+        let context = self.context(caller, request)?;
+        let get = Guarded::new(
+            || prompt.prompter.get(arguments, &context),
+            &caller.exchange,
+            self.options().call_ms_max,
+        );
+        let result = match get.await {
+            Ok(Ok(result)) => result,
+            Ok(Err(ToolError::NotFound)) => return Err(Refusal::UnknownPrompt(name.as_ref().into())),
+            Ok(Err(error)) => return self.asks_or_fails(caller, request, &context, error),
+            Err(stopped) => return Err(stopped.into()),
+        };
+        let mut out = b"{".to_vec();
+        let modern = caller.peer.era() == Era::Modern;
+        if modern {
+            out.extend_from_slice(b"\"resultType\":\"complete\",");
+        }
+        result.write(&mut out, caller.peer.revision());
+        if modern {
+            out.extend_from_slice(b",\"_meta\":");
+            out.extend_from_slice(self.meta().as_bytes());
+        }
+        out.push(b'}');
+        Ok(Reply::result(request.id, &out))
+    }
+}
+
+/// An object of strings, or nothing.
+fn arguments(node: Option<Node<'_>>) -> Result<PromptArguments, RpcError> {
+    let invalid = || RpcError::new(Code::InvalidParams, "params.arguments must be an object of strings");
+    let Some(node) = node else { return Ok(PromptArguments::new()) };
+    if !node.is_object() {
+        return Err(invalid());
+    }
+    node.members()
+        .map(|(key, value)| {
+            let key = key.as_str().unwrap_or_default().into_owned();
+            Ok((key, value.as_str().ok_or_else(invalid)?.into_owned()))
+        })
+        .collect()
+}

@@ -1,0 +1,147 @@
+//! `resources/*`.
+
+use toolcrib_protocol::{Era, Request};
+
+use super::EMPTY;
+use crate::caller::Caller;
+use crate::context::Context;
+use crate::engine::Engine;
+use crate::guarded::{Guarded, Stopped};
+use crate::refusal::Refusal;
+use crate::reply::Reply;
+use crate::tool::ToolError;
+
+impl Engine {
+    pub(super) fn list_resources(&self, era: Era, request: &Request<'_>) -> Result<Reply, Refusal> {
+        let cursor = request.params.optional_string("cursor")?;
+        let snapshot = self.registry().load();
+        Ok(Reply::prepared(
+            request.id,
+            snapshot.resources.listing().page(era, cursor.as_deref(), self.render())?,
+        ))
+    }
+
+    pub(super) fn list_templates(&self, era: Era, request: &Request<'_>) -> Result<Reply, Refusal> {
+        let cursor = request.params.optional_string("cursor")?;
+        let snapshot = self.registry().load();
+        Ok(Reply::prepared(
+            request.id,
+            snapshot.templates.listing().page(era, cursor.as_deref(), self.render())?,
+        ))
+    }
+
+    pub(super) async fn read_resource(
+        &self,
+        caller: &Caller<'_>,
+        request: &Request<'_>,
+    ) -> Result<Reply, Refusal> {
+        let uri = request.params.string("uri")?;
+        let snapshot = self.registry().load_full();
+        let plain = snapshot.resources.get(&uri).map(|resource| (resource.reader.clone(), Vec::new()));
+        let found = plain.or_else(|| {
+            snapshot
+                .templates
+                .iter()
+                .find_map(|template| Some((template.reader.clone(), template.pattern.matches(&uri)?)))
+        });
+        let (reader, variables) = found.ok_or_else(|| Refusal::ResourceNotFound(uri.as_ref().into()))?;
+        drop(snapshot);
+        let context = self.context(caller, request)?;
+        let read = Guarded::new(
+            || reader.read(&uri, &variables, &context),
+            &caller.exchange,
+            self.options().call_ms_max,
+        );
+        let contents = match read.await {
+            Ok(Ok(contents)) => contents,
+            Ok(Err(ToolError::NotFound)) => return Err(Refusal::ResourceNotFound(uri.as_ref().into())),
+            Ok(Err(error)) => return self.asks_or_fails(caller, request, &context, error),
+            Err(stopped) => return Err(stopped.into()),
+        };
+        let mut out = b"{".to_vec();
+        let modern = caller.peer.era() == Era::Modern;
+        if modern {
+            out.extend_from_slice(b"\"resultType\":\"complete\",");
+        }
+        out.extend_from_slice(b"\"contents\":[");
+        for (index, content) in contents.iter().enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            out.extend_from_slice(content.raw().as_bytes());
+        }
+        out.push(b']');
+        if modern {
+            // What a handler reads may be different every time and for every caller.
+            let hint =
+                toolcrib_protocol::CacheHint { ttl_ms: 0, scope: toolcrib_protocol::CacheScope::Private };
+            hint.write(&mut out);
+            out.extend_from_slice(b",\"_meta\":");
+            out.extend_from_slice(self.meta().as_bytes());
+        }
+        out.push(b'}');
+        Ok(Reply::result(request.id, &out))
+    }
+
+    pub(super) fn follow_resource(
+        &self,
+        caller: &Caller<'_>,
+        request: &Request<'_>,
+    ) -> Result<Reply, Refusal> {
+        let uri = request.params.string("uri")?;
+        let Some(session) = caller.peer.session() else {
+            return Err(Refusal::MethodNotFound(request.method.as_ref().into()));
+        };
+        if request.method == "resources/subscribe" {
+            session.news().follow(&uri)?;
+        } else {
+            session.news().unfollow(&uri);
+        }
+        Ok(Reply::result(request.id, EMPTY))
+    }
+
+    /// The context of a request that is no tool call.
+    pub(super) fn context(&self, caller: &Caller<'_>, request: &Request<'_>) -> Result<Context, Refusal> {
+        let round = self.round(caller, request)?;
+        let token = request.params.meta().and_then(|meta| meta.get("progressToken")).map(|node| node.raw());
+        let (principal, peer) = (caller.principal.clone(), caller.peer.clone());
+        Ok(Context::new(principal, peer, caller.exchange.clone(), token, round))
+    }
+
+    /// A handler that asks gets `input_required`; any other error is refused.
+    pub(super) fn asks_or_fails(
+        &self,
+        caller: &Caller<'_>,
+        request: &Request<'_>,
+        context: &Context,
+        error: ToolError,
+    ) -> Result<Reply, Refusal> {
+        match error {
+            ToolError::InputRequired(required) if caller.peer.era() == Era::Modern => {
+                let mut out = self.require(caller, request, context, &required)?;
+                out.extend_from_slice(b",\"_meta\":");
+                out.extend_from_slice(self.meta().as_bytes());
+                out.push(b'}');
+                Ok(Reply::result(request.id, &out))
+            }
+            ToolError::InputRequired(_) => Err(Refusal::Failed("This client cannot be asked.".into())),
+            ToolError::Failed(text) => Err(Refusal::Failed(text)),
+            ToolError::Protocol(error) => Err(Refusal::Protocol(error)),
+            ToolError::MissingCapability(capability) => Err(Refusal::MissingCapability(capability)),
+            ToolError::NotFound => Err(Refusal::Failed("Not found.".into())),
+        }
+    }
+}
+
+impl From<Stopped> for Refusal {
+    fn from(stopped: Stopped) -> Self {
+        match stopped {
+            Stopped::Panicked(text) => {
+                tracing::warn!(target: "toolcrib", "a handler panicked: {text}");
+                Self::Panicked
+            }
+            Stopped::TooSlow { ms_max } => Self::TooSlow { ms_max },
+            Stopped::Cancelled => Self::Cancelled,
+        }
+    }
+}

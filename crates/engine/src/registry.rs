@@ -1,0 +1,281 @@
+//! Everything a server offers, as one snapshot that changes as a whole.
+//!
+//! Guarantees: readers never wait and never see half a change; a refused registration leaves the registry exactly
+//! as it was; every change is told to the hub once.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arc_swap::ArcSwap;
+use toolcrib_contract::{
+    Contract, ContractError, Definition, DefinitionError, SchemaCache, SchemaError, SchemaOptions,
+};
+use toolcrib_protocol::param_header::IllegalMark;
+
+use crate::completion::{Completer, Reference};
+use crate::entry::Entry;
+use crate::hub::{Change, Hub};
+use crate::listing::{Item, Listing};
+use crate::prompt::Prompt;
+use crate::resource::{Resource, ResourceTemplate};
+use crate::tool::Tool;
+use crate::view::View;
+
+/// Why something was not registered (R2.2).
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RegisterError {
+    #[error("{0} is registered already")]
+    Duplicate(Box<str>),
+    #[error("invalid tool name: {0}")]
+    InvalidName(ContractError),
+    #[error("{0}")]
+    InvalidInputSchema(ContractError),
+    #[error("{0}")]
+    InvalidOutputSchema(ContractError),
+    /// The schema is valid but over a limit, or its patterns are outside the linear class.
+    #[error("schema refused: {0}")]
+    RefusedSchema(ContractError),
+    #[error("invalid input schema: {0}")]
+    IllegalHeaderMark(#[from] IllegalMark),
+    #[error("invalid definition: {0}")]
+    InvalidDefinition(#[from] DefinitionError),
+    #[error("{0} is not a URI template that can be matched")]
+    InvalidTemplate(Box<str>),
+    #[error("no digest can be made of the definition: {0}")]
+    NoDigest(ContractError),
+}
+
+impl From<ContractError> for RegisterError {
+    fn from(error: ContractError) -> Self {
+        match &error {
+            ContractError::Name(_) => Self::InvalidName(error),
+            ContractError::Input(schema) | ContractError::Output(schema) if is_refusal(schema) => {
+                Self::RefusedSchema(error)
+            }
+            ContractError::Input(_) | ContractError::NoInputSchema | ContractError::InputNotObject => {
+                Self::InvalidInputSchema(error)
+            }
+            ContractError::Output(_) => Self::InvalidOutputSchema(error),
+            _ => Self::NoDigest(error),
+        }
+    }
+}
+
+/// Admission refused it; it is not wrong by itself.
+fn is_refusal(error: &SchemaError) -> bool {
+    matches!(error, SchemaError::Limit { .. } | SchemaError::Pattern { .. })
+}
+
+/// Named things with their prepared list.
+#[derive(Debug)]
+pub struct Shelf<T> {
+    by_key: BTreeMap<Arc<str>, Arc<T>>,
+    listing: Listing,
+}
+
+impl<T> Shelf<T> {
+    fn new(
+        member: &'static str,
+        by_key: BTreeMap<Arc<str>, Arc<T>>,
+        definition: fn(&T) -> &Arc<str>,
+    ) -> Self {
+        let items =
+            by_key.iter().map(|(key, thing)| Item::same(key.clone(), definition(thing).clone())).collect();
+        Self { listing: Listing::new(member, items), by_key }
+    }
+
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Arc<T>> {
+        self.by_key.get(key)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<T>> {
+        self.by_key.values()
+    }
+
+    #[must_use]
+    pub fn listing(&self) -> &Listing {
+        &self.listing
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.by_key.is_empty()
+    }
+}
+
+/// One state of the registry.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    pub tools: Arc<View>,
+    pub resources: Arc<Shelf<Resource>>,
+    pub templates: Arc<Shelf<ResourceTemplate>>,
+    pub prompts: Arc<Shelf<Prompt>>,
+    pub completers: Arc<HashMap<(Reference, Box<str>), Arc<dyn Completer>>>,
+}
+
+#[derive(Debug)]
+pub struct Registry {
+    snapshot: ArcSwap<Snapshot>,
+    writer: Mutex<()>,
+    hub: Arc<Hub>,
+    options: SchemaOptions,
+    cache: SchemaCache,
+}
+
+impl Registry {
+    #[must_use]
+    pub fn new(hub: Arc<Hub>, options: SchemaOptions) -> Self {
+        let snapshot = Snapshot {
+            tools: Arc::new(View::new(Vec::new())),
+            resources: Arc::new(Shelf::new("resources", BTreeMap::new(), |resource| &resource.definition)),
+            templates: Arc::new(Shelf::new("resourceTemplates", BTreeMap::new(), |it| &it.definition)),
+            prompts: Arc::new(Shelf::new("prompts", BTreeMap::new(), |prompt| &prompt.definition)),
+            completers: Arc::default(),
+        };
+        Self {
+            snapshot: ArcSwap::from_pointee(snapshot),
+            writer: Mutex::default(),
+            hub,
+            options,
+            cache: SchemaCache::new(),
+        }
+    }
+
+    #[must_use]
+    pub fn load(&self) -> arc_swap::Guard<Arc<Snapshot>> {
+        self.snapshot.load()
+    }
+
+    #[must_use]
+    pub fn load_full(&self) -> Arc<Snapshot> {
+        self.snapshot.load_full()
+    }
+
+    /// Makes the contract of a definition and puts the tool behind it.
+    pub fn register(
+        &self,
+        definition: Definition,
+        toolset: Option<&str>,
+        tool: Arc<dyn Tool>,
+    ) -> Result<(), RegisterError> {
+        self.register_all(vec![(definition, toolset.map(Into::into), tool)])
+    }
+
+    /// Several tools in one change: all of them or none.
+    pub fn register_all(
+        &self,
+        tools: Vec<(Definition, Option<Box<str>>, Arc<dyn Tool>)>,
+    ) -> Result<(), RegisterError> {
+        let mut added: Vec<Arc<Entry>> = Vec::with_capacity(tools.len());
+        for (definition, toolset, tool) in tools {
+            let contract = Contract::compile(definition, &self.options, &self.cache)?;
+            added.push(Arc::new(Entry::new(contract, tool, toolset.as_deref())?));
+        }
+        self.change(Change::Tools, |snapshot| {
+            let mut entries = snapshot.tools.entries().to_vec();
+            let mut names: std::collections::HashSet<&str> =
+                entries.iter().map(|entry| entry.name()).collect();
+            if let Some(twice) = added.iter().find(|entry| !names.insert(entry.name())) {
+                return Err(RegisterError::Duplicate(twice.name().into()));
+            }
+            drop(names);
+            entries.append(&mut added);
+            snapshot.tools = Arc::new(View::new(entries));
+            Ok(())
+        })
+    }
+
+    /// Takes a tool out; false if there is none of that name.
+    pub fn unregister(&self, name: &str) -> bool {
+        let removed = self.change(Change::Tools, |snapshot| {
+            if snapshot.tools.get(name).is_none() {
+                return Err(());
+            }
+            let rest =
+                snapshot.tools.entries().iter().filter(|entry| entry.name() != name).cloned().collect();
+            snapshot.tools = Arc::new(View::new(rest));
+            Ok(())
+        });
+        removed.is_ok()
+    }
+
+    pub fn register_resource(&self, resource: Resource) -> Result<(), RegisterError> {
+        self.change(Change::Resources, |snapshot| {
+            let by_key = with(&snapshot.resources.by_key, resource.uri.clone(), resource)?;
+            snapshot.resources = Arc::new(Shelf::new("resources", by_key, |resource| &resource.definition));
+            Ok(())
+        })
+    }
+
+    pub fn register_template(&self, template: ResourceTemplate) -> Result<(), RegisterError> {
+        self.change(Change::Resources, |snapshot| {
+            let by_key = with(&snapshot.templates.by_key, template.uri_template.clone(), template)?;
+            snapshot.templates = Arc::new(Shelf::new("resourceTemplates", by_key, |it| &it.definition));
+            Ok(())
+        })
+    }
+
+    pub fn register_prompt(&self, prompt: Prompt) -> Result<(), RegisterError> {
+        self.change(Change::Prompts, |snapshot| {
+            let by_key = with(&snapshot.prompts.by_key, prompt.name.clone(), prompt)?;
+            snapshot.prompts = Arc::new(Shelf::new("prompts", by_key, |prompt| &prompt.definition));
+            Ok(())
+        })
+    }
+
+    pub fn unregister_resource(&self, uri: &str) -> bool {
+        let removed = self.change(Change::Resources, |snapshot| {
+            let by_key = without(&snapshot.resources.by_key, uri)?;
+            snapshot.resources = Arc::new(Shelf::new("resources", by_key, |resource| &resource.definition));
+            Ok::<(), ()>(())
+        });
+        removed.is_ok()
+    }
+
+    pub fn unregister_prompt(&self, name: &str) -> bool {
+        let removed = self.change(Change::Prompts, |snapshot| {
+            let by_key = without(&snapshot.prompts.by_key, name)?;
+            snapshot.prompts = Arc::new(Shelf::new("prompts", by_key, |prompt| &prompt.definition));
+            Ok::<(), ()>(())
+        });
+        removed.is_ok()
+    }
+
+    /// Sets what completes an argument; a second one takes the first one's place.
+    pub fn register_completer(&self, reference: Reference, argument: &str, completer: Arc<dyn Completer>) {
+        let _writing = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut snapshot = Snapshot::clone(&self.snapshot.load());
+        let mut completers = HashMap::clone(&snapshot.completers);
+        completers.insert((reference, argument.into()), completer);
+        snapshot.completers = Arc::new(completers);
+        self.snapshot.store(Arc::new(snapshot));
+    }
+
+    /// One writer at a time; the new state appears only if the change succeeded.
+    fn change<E>(&self, change: Change, apply: impl FnOnce(&mut Snapshot) -> Result<(), E>) -> Result<(), E> {
+        let _writing = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut snapshot = Snapshot::clone(&self.snapshot.load());
+        apply(&mut snapshot)?;
+        self.snapshot.store(Arc::new(snapshot));
+        self.hub.publish(&change);
+        Ok(())
+    }
+}
+
+type Keyed<T> = BTreeMap<Arc<str>, Arc<T>>;
+
+fn with<T>(old: &Keyed<T>, key: Arc<str>, thing: T) -> Result<Keyed<T>, RegisterError> {
+    if old.contains_key(&key) {
+        return Err(RegisterError::Duplicate((&*key).into()));
+    }
+    let mut new = old.clone();
+    new.insert(key, Arc::new(thing));
+    Ok(new)
+}
+
+fn without<T>(old: &Keyed<T>, key: &str) -> Result<Keyed<T>, ()> {
+    let mut new = old.clone();
+    new.remove(key).map(|_| new).ok_or(())
+}

@@ -1,0 +1,107 @@
+//! The bytes of an answer, and the HTTP status that goes with them.
+
+use bytes::Bytes;
+use toolcrib_protocol::{RpcError, write};
+
+/// What goes back for one message.
+#[derive(Debug, Clone)]
+pub struct Reply {
+    /// The HTTP status; other transports ignore it.
+    pub status: u16,
+    pub payload: Payload,
+}
+
+/// One JSON-RPC message, possibly with a part that is shared with other replies.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Payload {
+    /// Nothing is said: a notification, or a cancelled request.
+    Nothing,
+    Whole(Bytes),
+    /// `head`, then bytes prepared earlier, then the closing brace.
+    Spliced {
+        head: Bytes,
+        prepared: Bytes,
+    },
+}
+
+/// What closes a spliced payload.
+pub const SPLICE_TAIL: &[u8] = b"}";
+
+impl Payload {
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Nothing => 0,
+            Self::Whole(bytes) => bytes.len(),
+            Self::Spliced { head, prepared } => head.len() + prepared.len() + SPLICE_TAIL.len(),
+        }
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The message in one piece.
+    #[must_use]
+    pub fn into_bytes(self) -> Bytes {
+        match self {
+            Self::Nothing => Bytes::new(),
+            Self::Whole(bytes) => bytes,
+            Self::Spliced { head, prepared } => {
+                let mut out = Vec::with_capacity(head.len() + prepared.len() + SPLICE_TAIL.len());
+                out.extend_from_slice(&head);
+                out.extend_from_slice(&prepared);
+                out.extend_from_slice(SPLICE_TAIL);
+                out.into()
+            }
+        }
+    }
+}
+
+impl Reply {
+    /// A notification was taken, or there is nobody to answer.
+    #[must_use]
+    pub fn accepted() -> Self {
+        Self { status: 202, payload: Payload::Nothing }
+    }
+
+    /// A whole message.
+    #[must_use]
+    pub fn whole(message: impl Into<Bytes>) -> Self {
+        Self { status: 200, payload: Payload::Whole(message.into()) }
+    }
+
+    #[must_use]
+    pub fn result(id_raw: &str, result_raw: &[u8]) -> Self {
+        Self::whole(write::result(id_raw, result_raw))
+    }
+
+    /// A prepared result: only the id is written.
+    #[must_use]
+    pub fn prepared(id_raw: &str, prepared: Bytes) -> Self {
+        let mut head = Vec::with_capacity(id_raw.len() + 40);
+        write::open_result(&mut head, id_raw);
+        Self { status: 200, payload: Payload::Spliced { head: head.into(), prepared } }
+    }
+
+    #[must_use]
+    pub fn error(status: u16, id_raw: Option<&str>, error: &RpcError) -> Self {
+        Self { status, payload: Payload::Whole(write::error(id_raw, error).into()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spliced_reply_is_the_same_message_as_a_whole_one() {
+        let prepared = Reply::prepared("\"a\"", Bytes::from_static(b"{\"tools\":[]}"));
+        assert_eq!(prepared.payload.len(), Reply::result("\"a\"", b"{\"tools\":[]}").payload.len());
+        assert_eq!(
+            prepared.payload.into_bytes(),
+            Reply::result("\"a\"", b"{\"tools\":[]}").payload.into_bytes()
+        );
+    }
+}

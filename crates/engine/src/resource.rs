@@ -1,0 +1,109 @@
+//! Resources and resource templates: what they are called and how they are read.
+
+use std::fmt;
+use std::sync::Arc;
+
+use toolcrib_contract::json::ObjectWriter;
+
+use crate::content::ResourceContents;
+use crate::context::Context;
+use crate::template::UriTemplate;
+use crate::tool::{BoxFuture, ToolError};
+
+/// Reads a resource. `variables` are those of the template that matched, none for a plain resource.
+pub trait Reader: Send + Sync {
+    fn read<'a>(
+        &'a self,
+        uri: &'a str,
+        variables: &'a [(Box<str>, String)],
+        context: &'a Context,
+    ) -> BoxFuture<'a, Result<Vec<ResourceContents>, ToolError>>;
+}
+
+impl fmt::Debug for dyn Reader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Reader")
+    }
+}
+
+/// What a client is told about a resource or template besides its address.
+#[derive(Debug, Clone, Default)]
+pub struct About {
+    pub name: String,
+    pub title: Option<String>,
+    pub description: Option<String>,
+    pub mime_type: Option<String>,
+    /// Further members, each a name and raw JSON: `annotations`, `icons`, `size`, `_meta`.
+    pub more: Vec<(String, String)>,
+}
+
+impl About {
+    #[must_use]
+    pub fn new(name: &str, description: &str) -> Self {
+        Self { name: name.into(), description: Some(description.into()), ..Self::default() }
+    }
+
+    #[must_use]
+    pub fn mime_type(mut self, mime_type: &str) -> Self {
+        self.mime_type = Some(mime_type.into());
+        self
+    }
+
+    #[must_use]
+    pub fn title(mut self, title: &str) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
+    /// The definition as JSON; `address` is `uri` or `uriTemplate`.
+    fn definition(&self, address: (&str, &str)) -> String {
+        let mut object = ObjectWriter::new();
+        object.string(address.0, address.1).string("name", &self.name);
+        for (key, value) in
+            [("title", &self.title), ("description", &self.description), ("mimeType", &self.mime_type)]
+        {
+            if let Some(value) = value {
+                object.string(key, value);
+            }
+        }
+        for (key, raw) in &self.more {
+            object.raw(key, raw);
+        }
+        object.finish()
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Resource {
+    pub(crate) uri: Arc<str>,
+    pub(crate) definition: Arc<str>,
+    pub(crate) reader: Arc<dyn Reader>,
+}
+
+impl Resource {
+    #[must_use]
+    pub fn new(uri: &str, about: &About, reader: Arc<dyn Reader>) -> Self {
+        Self { uri: uri.into(), definition: about.definition(("uri", uri)).into(), reader }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct ResourceTemplate {
+    pub(crate) uri_template: Arc<str>,
+    pub(crate) pattern: UriTemplate,
+    pub(crate) definition: Arc<str>,
+    pub(crate) reader: Arc<dyn Reader>,
+}
+
+impl ResourceTemplate {
+    /// `None` if the template is not one that can be matched.
+    #[must_use]
+    pub fn new(uri_template: &str, about: &About, reader: Arc<dyn Reader>) -> Option<Self> {
+        Some(Self {
+            uri_template: uri_template.into(),
+            pattern: UriTemplate::parse(uri_template)?,
+            definition: about.definition(("uriTemplate", uri_template)).into(),
+            reader,
+        })
+    }
+}

@@ -1,0 +1,201 @@
+//! The rounds of a modern call that had to ask: what was answered so far travels in the sealed state.
+//!
+//! Guarantees: state is believed only if this server sealed it for this principal, method and parameters and it has
+//! not expired. Answers to questions that were not asked are ignored.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use toolcrib_contract::Digest;
+use toolcrib_contract::json::Node;
+use toolcrib_protocol::Params;
+
+use crate::ask::InputRequired;
+use crate::clock::Clock;
+use crate::limits::{STATE_BYTES_MAX, STATE_MS_MAX};
+use crate::principal::Principal;
+use crate::seal::Sealer;
+
+/// What is known when a call comes in, possibly for the second time.
+#[derive(Debug, Clone, Default)]
+pub struct Round {
+    /// Key to raw JSON.
+    answers: BTreeMap<String, Box<str>>,
+    /// What the handler wanted to remember, raw JSON.
+    kept: Option<Box<str>>,
+    /// The client brought back a state that this server sealed.
+    sealed: bool,
+}
+
+/// What a state is bound to.
+#[derive(Debug, Clone)]
+pub struct Binding {
+    principal: String,
+    method: Box<str>,
+    params: String,
+}
+
+/// The state was not sealed by this server for this request, or is too old.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "requestState is not valid for this request: it was altered, belongs to another request, or has expired"
+)]
+pub struct BadState;
+
+/// The state cannot be sealed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the state of this call cannot be sealed: it is over {STATE_BYTES_MAX} bytes or there is no randomness"
+)]
+pub struct CannotSeal;
+
+#[derive(Serialize)]
+struct Written<'a> {
+    expires_ms: u64,
+    asked: Vec<&'a str>,
+    answers: BTreeMap<&'a str, &'a RawValue>,
+    kept: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Read {
+    expires_ms: u64,
+    asked: Vec<String>,
+    answers: BTreeMap<String, Box<RawValue>>,
+    kept: Option<Box<RawValue>>,
+}
+
+impl Binding {
+    /// Binds to who asks, the method, and everything in the parameters but what changes from round to round.
+    #[must_use]
+    pub fn of(principal: &Principal, method: &str, params: Params<'_>) -> Self {
+        let mut salient = String::new();
+        for name in ["name", "uri", "arguments"] {
+            let part = params.get(name).map(canonical).unwrap_or_default();
+            salient.push_str(&format!("{}:{part};", part.len()));
+        }
+        let digest = Digest::of_bytes(salient.as_bytes());
+        Self { principal: principal.key(), method: method.into(), params: digest.to_string() }
+    }
+
+    fn parts(&self) -> [&str; 4] {
+        ["request-state", &self.principal, &self.method, &self.params]
+    }
+}
+
+/// The canonical text; a client may write the same arguments in another order the second time.
+fn canonical(node: Node<'_>) -> String {
+    toolcrib_contract::canonical(node).unwrap_or_else(|_| node.to_compact())
+}
+
+impl Round {
+    /// Reads what the client brought back, if anything.
+    pub fn read(
+        params: Params<'_>,
+        sealer: &Sealer,
+        clock: &dyn Clock,
+        binding: impl FnOnce() -> Binding,
+    ) -> Result<Self, BadState> {
+        let (state, responses) = (params.get("requestState"), params.get("inputResponses"));
+        if state.is_none() && responses.is_none() {
+            return Ok(Self::default());
+        }
+        let mut round = Self::default();
+        let mut asked = None;
+        if let Some(state) = state {
+            let state = state.as_str().ok_or(BadState)?;
+            let plain = sealer.open(&binding().parts(), &state).ok_or(BadState)?;
+            let read: Read = serde_json::from_slice(&plain).map_err(|_| BadState)?;
+            if read.expires_ms <= clock.now_ms() {
+                return Err(BadState);
+            }
+            round.sealed = true;
+            round.answers = read.answers.into_iter().map(|(key, raw)| (key, raw.get().into())).collect();
+            round.kept = read.kept.map(|raw| raw.get().into());
+            asked = Some(read.asked);
+        }
+        for (key, value) in responses.into_iter().flat_map(Node::members) {
+            let key = key.as_str().unwrap_or_default();
+            if asked.as_ref().is_none_or(|asked| asked.iter().any(|name| *name == key)) {
+                round.answers.insert(key.into_owned(), value.to_compact().into());
+            }
+        }
+        Ok(round)
+    }
+
+    /// The `input_required` result without its closing brace, as raw JSON.
+    pub fn require(
+        &self,
+        required: &InputRequired,
+        kept: Option<&str>,
+        sealer: &Sealer,
+        clock: &dyn Clock,
+        binding: &Binding,
+    ) -> Result<Vec<u8>, CannotSeal> {
+        let raw = |text: &str| RawValue::from_string(text.to_owned()).map_err(|_| CannotSeal);
+        let kept = kept.or(self.kept.as_deref()).map(raw).transpose()?;
+        let answers: Vec<(&str, Box<RawValue>)> = self
+            .answers
+            .iter()
+            .filter(|(key, _)| !required.questions.iter().any(|(asked, _)| **asked == ***key))
+            .map(|(key, text)| Ok((key.as_str(), raw(text)?)))
+            .collect::<Result<_, CannotSeal>>()?;
+        let written = Written {
+            expires_ms: clock.now_ms().saturating_add(STATE_MS_MAX),
+            asked: required.questions.iter().map(|(key, _)| &**key).collect(),
+            answers: answers.iter().map(|(key, raw)| (*key, &**raw)).collect(),
+            kept: kept.as_deref(),
+        };
+        let plain = serde_json::to_vec(&written).map_err(|_| CannotSeal)?;
+        if plain.len() > STATE_BYTES_MAX {
+            return Err(CannotSeal);
+        }
+        let state = sealer.seal(&binding.parts(), &plain).map_err(|_| CannotSeal)?;
+        let mut out = br#"{"resultType":"input_required","inputRequests":{"#.to_vec();
+        for (index, (key, question)) in required.questions.iter().enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            toolcrib_protocol::write::string(&mut out, key);
+            out.extend_from_slice(b":{\"method\":\"");
+            out.extend_from_slice(question.method.as_bytes());
+            out.extend_from_slice(b"\",\"params\":");
+            out.extend_from_slice(question.params.as_bytes());
+            out.push(b'}');
+        }
+        out.extend_from_slice(b"},\"requestState\":");
+        toolcrib_protocol::write::string(&mut out, &state);
+        Ok(out)
+    }
+
+    #[must_use]
+    pub fn answer(&self, key: &str) -> Option<&str> {
+        self.answers.get(key).map(|raw| &**raw)
+    }
+
+    #[must_use]
+    pub fn kept(&self) -> Option<&str> {
+        self.kept.as_deref()
+    }
+
+    /// True when a state sealed by this server came back; a confirmation needs that.
+    #[must_use]
+    pub fn is_sealed(&self) -> bool {
+        self.sealed
+    }
+}
+
+impl Round {
+    /// The same round with more answers: for a tool that asks in the modern way behind a legacy client.
+    #[must_use]
+    pub(crate) fn with(
+        mut self,
+        replies: impl Iterator<Item = (Box<str>, crate::ask::Reply)>,
+        kept: Option<Box<str>>,
+    ) -> Self {
+        self.answers.extend(replies.map(|(key, reply)| (key.into(), reply.0)));
+        self.kept = kept.or(self.kept);
+        self
+    }
+}

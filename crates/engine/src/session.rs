@@ -1,0 +1,269 @@
+//! A legacy client's session: what `initialize` agreed on, and what is under way in it.
+//!
+//! Guarantees: a session belongs to the principal that opened it; a question the server asked is answered once, by
+//! this session; requests in flight can be found for cancellation by their exact id.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::oneshot;
+use toolcrib_protocol::{Capability, ClientCapabilities, ClientInfo, Level, Revision, RpcError};
+
+use crate::exchange::Exchange;
+use crate::hub::{Subscriber, Wanted};
+use crate::limits::IN_FLIGHT_MAX;
+use crate::principal::Principal;
+use crate::seal::{NoRandomness, random_bytes};
+
+/// 128 random bits in hexadecimal: a name, not a credential.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct SessionId(Box<str>);
+
+impl SessionId {
+    pub fn random() -> Result<Self, NoRandomness> {
+        let bytes = random_bytes::<16>()?;
+        Ok(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into()))
+    }
+
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What a client answered to a question: raw JSON of the result, or its error.
+pub type Answered = Result<Box<str>, RpcError>;
+
+/// The session has too much under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("more than {IN_FLIGHT_MAX} requests are in flight")]
+pub struct TooManyInFlight;
+
+#[derive(Debug)]
+pub struct Session {
+    id: Option<SessionId>,
+    principal: Principal,
+    revision: Revision,
+    capabilities: ClientCapabilities,
+    client_info: Option<ClientInfo>,
+    log_level: AtomicU8,
+    /// Answers to the server's questions can find their way back.
+    routable: bool,
+    in_flight: Mutex<HashMap<Box<str>, Arc<Exchange>>>,
+    questions: Mutex<HashMap<Box<str>, oneshot::Sender<Answered>>>,
+    question_last: AtomicU64,
+    news: Arc<Subscriber>,
+}
+
+impl Session {
+    /// What `initialize` agreed on.
+    #[must_use]
+    pub fn new(
+        id: Option<SessionId>,
+        principal: Principal,
+        revision: Revision,
+        capabilities: ClientCapabilities,
+        client_info: Option<ClientInfo>,
+    ) -> Arc<Self> {
+        Arc::new(Self::build(id, principal, revision, capabilities, client_info, true))
+    }
+
+    /// A legacy request outside any session: nothing is known about the client but its revision.
+    #[must_use]
+    pub fn ephemeral(principal: Principal, revision: Revision) -> Arc<Self> {
+        Arc::new(Self::build(None, principal, revision, ClientCapabilities::default(), None, false))
+    }
+
+    fn build(
+        id: Option<SessionId>,
+        principal: Principal,
+        revision: Revision,
+        capabilities: ClientCapabilities,
+        client_info: Option<ClientInfo>,
+        routable: bool,
+    ) -> Self {
+        let all = Wanted { tools: true, prompts: true, resources: true, ..Wanted::default() };
+        Self {
+            id,
+            principal,
+            revision,
+            capabilities,
+            client_info,
+            log_level: AtomicU8::new(Level::Info as u8),
+            routable,
+            in_flight: Mutex::default(),
+            questions: Mutex::default(),
+            question_last: AtomicU64::new(0),
+            news: Subscriber::new(all),
+        }
+    }
+
+    #[must_use]
+    pub fn id(&self) -> Option<&SessionId> {
+        self.id.as_ref()
+    }
+
+    #[must_use]
+    pub fn principal(&self) -> &Principal {
+        &self.principal
+    }
+
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    #[must_use]
+    pub fn client_info(&self) -> Option<&ClientInfo> {
+        self.client_info.as_ref()
+    }
+
+    #[must_use]
+    pub fn capabilities(&self) -> &ClientCapabilities {
+        &self.capabilities
+    }
+
+    /// What the client declared, as far as its revision knows it and answers can come back.
+    #[must_use]
+    pub fn can(&self, capability: Capability) -> bool {
+        let known = match capability {
+            Capability::ElicitationForm => self.revision.has_elicitation(),
+            Capability::ElicitationUrl => self.revision.has_rich_elicitation(),
+            Capability::Sampling | Capability::Roots => true,
+        };
+        self.routable && known && self.capabilities.has(capability)
+    }
+
+    pub fn set_log_level(&self, level: Level) {
+        self.log_level.store(level as u8, Ordering::Relaxed);
+    }
+
+    #[must_use]
+    pub fn logs(&self, level: Level) -> bool {
+        level as u8 >= self.log_level.load(Ordering::Relaxed)
+    }
+
+    /// Unsolicited messages: list changes and followed resources.
+    #[must_use]
+    pub fn news(&self) -> &Arc<Subscriber> {
+        &self.news
+    }
+
+    /// Remembers a request so that it can be cancelled; forgets it when the guard is dropped.
+    pub fn enter(self: &Arc<Self>, id: &str, exchange: &Arc<Exchange>) -> Result<InFlight, TooManyInFlight> {
+        let mut in_flight = lock(&self.in_flight);
+        if in_flight.len() >= IN_FLIGHT_MAX {
+            return Err(TooManyInFlight);
+        }
+        in_flight.insert(id.into(), exchange.clone());
+        Ok(InFlight { session: self.clone(), id: id.into() })
+    }
+
+    /// Cancels the request with exactly this id.
+    pub fn cancel(&self, id: &str) -> bool {
+        let found = lock(&self.in_flight).get(id).cloned();
+        found.inspect(|exchange| exchange.cancel()).is_some()
+    }
+
+    /// The client is gone for good: everything in flight ends.
+    pub fn end(&self) {
+        let all: Vec<_> = lock(&self.in_flight).values().cloned().collect();
+        for exchange in all {
+            exchange.cancel();
+        }
+        self.news.end();
+        lock(&self.questions).clear();
+    }
+
+    /// Opens a question; the answer arrives on the receiver.
+    pub(crate) fn open_question(self: &Arc<Self>) -> (OpenQuestion, oneshot::Receiver<Answered>) {
+        let id: Box<str> = (self.question_last.fetch_add(1, Ordering::Relaxed) + 1).to_string().into();
+        let (sender, receiver) = oneshot::channel();
+        lock(&self.questions).insert(id.clone(), sender);
+        (OpenQuestion { session: self.clone(), id }, receiver)
+    }
+
+    /// Hands a client's response to whoever asked; false if nobody did.
+    pub fn answer(&self, id: &str, answered: Answered) -> bool {
+        let asker = lock(&self.questions).remove(id);
+        asker.is_some_and(|asker| asker.send(answered).is_ok())
+    }
+}
+
+/// A request under way.
+#[derive(Debug)]
+pub struct InFlight {
+    session: Arc<Session>,
+    id: Box<str>,
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        lock(&self.session.in_flight).remove(&self.id);
+    }
+}
+
+/// A question that waits for its answer; forgotten when dropped.
+#[derive(Debug)]
+pub(crate) struct OpenQuestion {
+    session: Arc<Session>,
+    pub(crate) id: Box<str>,
+}
+
+impl Drop for OpenQuestion {
+    fn drop(&mut self) {
+        lock(&self.session.questions).remove(&self.id);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session() -> Arc<Session> {
+        Session::new(None, Principal::Anonymous, Revision::V2025_11_25, ClientCapabilities::default(), None)
+    }
+
+    #[test]
+    fn session_ids_are_visible_ascii_and_never_repeat() {
+        let ids: std::collections::HashSet<_> = (0..1000).map(|_| SessionId::random().unwrap()).collect();
+        assert_eq!(ids.len(), 1000);
+        assert!(
+            ids.iter()
+                .all(|id| id.as_str().len() == 32 && id.as_str().bytes().all(|b| b.is_ascii_hexdigit()))
+        );
+    }
+
+    #[tokio::test]
+    async fn a_question_is_answered_once() {
+        let session = session();
+        let (question, receiver) = session.open_question();
+        assert!(session.answer(&question.id, Ok("{}".into())));
+        assert!(!session.answer(&question.id, Ok("{}".into())));
+        assert_eq!(receiver.await.unwrap().unwrap().as_ref(), "{}");
+    }
+
+    #[test]
+    fn a_request_can_be_cancelled_only_while_it_is_in_flight() {
+        let session = session();
+        let exchange = Exchange::silent();
+        let guard = session.enter("\"7\"", &exchange).unwrap();
+        assert!(!session.cancel("7"));
+        assert!(session.cancel("\"7\""));
+        assert!(exchange.is_cancelled());
+        drop(guard);
+        assert!(!session.cancel("\"7\""));
+    }
+}

@@ -1,0 +1,122 @@
+//! The life of a `tools/call`, one stage after the other.
+//!
+//! Guarantees: each stage takes what the stage before it made and nothing else can make, so none can be skipped or
+//! put in another order.
+//!
+//! ```text
+//! caller  → Call<Known>      who, which era                            stage/caller.rs
+//! view    → Call<Resolved>   which contract, in this caller's view     stage/view.rs
+//! check   → Call<Checked>    headers and arguments keep the contract   stage/check.rs
+//! gate    → Call<Cleared>    may it run at all                         stage/gate.rs
+//! journal → Call<Recorded>   an intent, before a destructive call      stage/journal.rs
+//! execute → Call<Executed>   handler or upstream, bounded              stage/execute.rs
+//! check   → Call<Verified>   the answer keeps the contract             stage/verify.rs
+//! reply   → bytes                                                      stage/reply.rs
+//! ```
+//! Whatever refuses ends in [`crate::refusal::Refusal::rescue`].
+
+pub mod caller;
+mod check;
+mod execute;
+mod gate;
+mod journal;
+mod reply;
+mod verify;
+mod view;
+
+use std::sync::Arc;
+
+use toolcrib_protocol::Request;
+
+use crate::answer::Answer;
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::entry::Entry;
+use crate::refusal::Refusal;
+use crate::reply::Reply;
+use crate::tool::Arguments;
+
+/// A `tools/call` at one stage of its life.
+#[derive(Debug)]
+pub struct Call<'a, S> {
+    engine: &'a Engine,
+    caller: &'a Caller<'a>,
+    request: &'a Request<'a>,
+    stage: S,
+}
+
+/// It is known who calls.
+#[derive(Debug)]
+pub struct Known;
+
+/// The tool is in the caller's view.
+#[derive(Debug)]
+pub struct Resolved<'a> {
+    entry: Arc<Entry>,
+    arguments: Arguments<'a>,
+}
+
+/// Headers and arguments keep the contract.
+#[derive(Debug)]
+pub struct Checked<'a>(Resolved<'a>);
+
+/// Nothing forbids the call, and whoever had to confirm it did.
+#[derive(Debug)]
+pub struct Cleared<'a>(Resolved<'a>);
+
+/// What must be durable before the call leaves is durable.
+#[derive(Debug)]
+pub struct Recorded<'a>(Resolved<'a>);
+
+/// The tool answered, or asks.
+#[derive(Debug)]
+pub struct Executed {
+    entry: Arc<Entry>,
+    outcome: Outcome,
+}
+
+#[derive(Debug)]
+enum Outcome {
+    Answer(Answer),
+    /// An `input_required` result without its closing brace.
+    Asks(Vec<u8>),
+}
+
+/// The answer keeps the contract.
+#[derive(Debug)]
+pub struct Verified(Outcome);
+
+impl<'a, S> Call<'a, S> {
+    /// The same call one stage on.
+    fn at<T>(self, stage: impl FnOnce(S) -> T) -> Call<'a, T> {
+        Call { engine: self.engine, caller: self.caller, request: self.request, stage: stage(self.stage) }
+    }
+}
+
+/// The whole life.
+pub(crate) async fn live<'a>(
+    engine: &'a Engine,
+    caller: &'a Caller<'a>,
+    request: &'a Request<'a>,
+) -> Result<Reply, Refusal> {
+    let executed = Call { engine, caller, request, stage: Known }
+        .resolve()?
+        .check()?
+        .clear()
+        .await?
+        .record()
+        .await?
+        .execute()
+        .await?;
+    Ok(executed.verify()?.reply())
+}
+
+/// A result written for a revision: what a refusal that is a tool's failure becomes.
+pub(crate) fn written(
+    engine: &Engine,
+    id: &str,
+    revision: toolcrib_protocol::Revision,
+    result: &crate::answer::ToolResult,
+) -> Reply {
+    reply::tool_result(engine, id, revision, result)
+}

@@ -1,0 +1,68 @@
+//! Caller: what a modern request says about itself, and that its headers say the same.
+//!
+//! Refuses, in this order: `_meta` without its required members (-32602), a version header that differs (-32020), a
+//! version we do not speak (-32022), `Mcp-Method` or `Mcp-Name` that differ (-32020). Legacy callers come from their
+//! session.
+
+use std::sync::Arc;
+
+use toolcrib_protocol::header::{self, Headers};
+use toolcrib_protocol::{Era, Meta, Request, Revision};
+
+use crate::caller::Caller;
+use crate::exchange::Exchange;
+use crate::peer::{ModernPeer, Peer};
+use crate::principal::Principal;
+use crate::refusal::Refusal;
+use crate::session::Session;
+
+/// The caller of a modern request.
+pub fn modern<'a>(
+    principal: Principal,
+    headers: Option<&'a (dyn Headers + Sync)>,
+    request: &Request<'_>,
+    exchange: Arc<Exchange>,
+) -> Result<Caller<'a>, Refusal> {
+    let meta = Meta::read(request.params).map_err(Refusal::BadMeta)?;
+    if let Some(headers) = headers {
+        header::require(headers, header::PROTOCOL_VERSION.into(), &meta.protocol_version)?;
+    }
+    let revision = Revision::parse(&meta.protocol_version)
+        .filter(|revision| revision.era() == Era::Modern)
+        .ok_or_else(|| Refusal::UnsupportedVersion(meta.protocol_version.as_ref().into()))?;
+    if let Some(headers) = headers {
+        header::require(headers, header::METHOD.into(), &request.method)?;
+        if let Some(name) = mirrored_name(request) {
+            header::require(headers, header::NAME.into(), &name)?;
+        }
+    }
+    let peer = ModernPeer {
+        revision,
+        capabilities: meta.capabilities,
+        client_info: meta.client_info,
+        log_level: meta.log_level,
+    };
+    Ok(Caller { principal, peer: Peer::Modern(Arc::new(peer)), headers, exchange })
+}
+
+/// The caller of a legacy request.
+#[must_use]
+pub fn legacy<'a>(session: &Arc<Session>, exchange: Arc<Exchange>) -> Caller<'a> {
+    exchange.survive_disconnect();
+    Caller {
+        principal: session.principal().clone(),
+        peer: Peer::Legacy(session.clone()),
+        headers: None,
+        exchange,
+    }
+}
+
+/// What `Mcp-Name` must repeat. A missing or wrongly typed member is refused later, as the parameter it is.
+fn mirrored_name<'a>(request: &Request<'a>) -> Option<std::borrow::Cow<'a, str>> {
+    let member = match &*request.method {
+        "tools/call" | "prompts/get" => "name",
+        "resources/read" => "uri",
+        _ => return None,
+    };
+    request.params.get(member)?.as_str()
+}

@@ -1,0 +1,139 @@
+//! Execute: the tool itself, bounded in time, cancellable, and unable to take the server down.
+
+use toolcrib_protocol::Params;
+
+use super::{Call, Executed, Outcome, Recorded, Resolved};
+use crate::answer::Answer;
+use crate::ask::InputRequired;
+use crate::context::Context;
+use crate::engine::Fault;
+use crate::guarded::{Guarded, Stopped};
+use crate::peer::Peer;
+use crate::refusal::Refusal;
+use crate::round::{Binding, Round};
+use crate::tool::{Invocation, ToolError};
+
+/// How often a tool may ask a legacy client again within one call.
+const ROUNDS_MAX: usize = 10;
+
+impl<'a> Call<'a, Recorded<'a>> {
+    pub(super) async fn execute(self) -> Result<Call<'a, Executed>, Refusal> {
+        let Recorded(Resolved { entry, arguments }) = &self.stage;
+        let params = self.request.params;
+        let mut round = self.engine.round(self.caller, self.request)?;
+        for _ in 0..ROUNDS_MAX {
+            let context = context(&self, params, round);
+            let invocation =
+                Invocation { name: entry.name(), arguments: arguments.node(), context: &context };
+            let call = Guarded::new(
+                || entry.tool().call(invocation),
+                &self.caller.exchange,
+                self.engine.options().call_ms_max,
+            );
+            let outcome = match call.await {
+                Ok(Ok(answer)) => Outcome::Answer(answer),
+                Ok(Err(ToolError::InputRequired(required))) => match &self.caller.peer {
+                    Peer::Modern(_) => {
+                        Outcome::Asks(self.engine.require(self.caller, self.request, &context, &required)?)
+                    }
+                    Peer::Legacy(_) => {
+                        round = ask_again(&context, *required).await?;
+                        continue;
+                    }
+                },
+                Ok(Err(error)) => return Err(refuse(&self, error)),
+                Err(stopped) => return Err(stop(&self, stopped)),
+            };
+            let entry = entry.clone();
+            return Ok(self.at(|_| Executed { entry, outcome }));
+        }
+        Err(Refusal::Failed("The tool asked too often.".into()))
+    }
+}
+
+fn context(call: &Call<'_, Recorded<'_>>, params: Params<'_>, round: Round) -> Context {
+    let token = params.meta().and_then(|meta| meta.get("progressToken")).map(|node| node.raw());
+    let caller = call.caller;
+    Context::new(caller.principal.clone(), caller.peer.clone(), caller.exchange.clone(), token, round)
+}
+
+/// A tool that asks in the modern way, called by a legacy client: the engine asks for it and calls it again.
+async fn ask_again(context: &Context, required: InputRequired) -> Result<Round, Refusal> {
+    let keys: Vec<Box<str>> = required.questions.iter().map(|(key, _)| key.clone()).collect();
+    let questions = required.questions.into_iter().map(|(key, question)| (key.into(), question)).collect();
+    let replies = context.ask_all(questions).await.map_err(|error| match ToolError::from(error) {
+        ToolError::MissingCapability(capability) => Refusal::MissingCapability(capability),
+        ToolError::Failed(text) => Refusal::Failed(text),
+        _ => Refusal::Failed("The tool asked something that this client cannot be asked.".into()),
+    })?;
+    let kept = context.kept_raw();
+    Ok(context.round().clone().with(keys.into_iter().zip(replies), kept))
+}
+
+fn refuse(call: &Call<'_, Recorded<'_>>, error: ToolError) -> Refusal {
+    match error {
+        ToolError::Failed(text) => {
+            call.engine.report(&Fault::Failed { tool: call.stage.0.entry.name(), text: &text });
+            Refusal::Failed(text)
+        }
+        ToolError::Protocol(error) => Refusal::Protocol(error),
+        ToolError::MissingCapability(capability) => Refusal::MissingCapability(capability),
+        ToolError::NotFound => Refusal::Failed("Not found.".into()),
+        ToolError::InputRequired(_) => Refusal::Failed("The tool asked at the wrong time.".into()),
+    }
+}
+
+fn stop(call: &Call<'_, Recorded<'_>>, stopped: Stopped) -> Refusal {
+    let tool = call.stage.0.entry.name();
+    match stopped {
+        Stopped::Panicked(text) => {
+            call.engine.report(&Fault::Panicked { tool, text: &text });
+            Refusal::Panicked
+        }
+        Stopped::TooSlow { ms_max } => {
+            call.engine.report(&Fault::TooSlow { tool, ms_max });
+            Refusal::TooSlow { ms_max }
+        }
+        Stopped::Cancelled => Refusal::Cancelled,
+    }
+}
+
+impl crate::engine::Engine {
+    /// What the client brought back from an earlier round; legacy clients never do.
+    pub(crate) fn round(
+        &self,
+        caller: &crate::caller::Caller<'_>,
+        request: &toolcrib_protocol::Request<'_>,
+    ) -> Result<Round, Refusal> {
+        match caller.peer {
+            Peer::Legacy(_) => Ok(Round::default()),
+            Peer::Modern(_) => Ok(Round::read(request.params, self.sealer(), self.clock(), || {
+                Binding::of(&caller.principal, &request.method, request.params)
+            })?),
+        }
+    }
+
+    /// An `input_required` result with its sealed state, without its closing brace.
+    pub(crate) fn require(
+        &self,
+        caller: &crate::caller::Caller<'_>,
+        request: &toolcrib_protocol::Request<'_>,
+        context: &Context,
+        required: &InputRequired,
+    ) -> Result<Vec<u8>, Refusal> {
+        let binding = Binding::of(&caller.principal, &request.method, request.params);
+        let kept = context.kept_raw();
+        Ok(context.round().require(required, kept.as_deref(), self.sealer(), self.clock(), &binding)?)
+    }
+}
+
+/// The text of an answer for the caller of [`crate::engine::Engine::call`].
+impl Answer {
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        match self {
+            Self::Built(result) => result.is_error,
+            Self::Raw(raw) => raw.contains("\"isError\":true"),
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Check of the answer: its structured content against the output schema, before it leaves (R2.6).
+//!
+//! Guarantees: with an output schema, what leaves keeps it or is an error result without structured content. A
+//! result that is an error already goes on unchecked, without structured content.
+
+use toolcrib_contract::Violations;
+use toolcrib_contract::json::{Document, Limits, Node, ObjectWriter};
+
+use super::{Call, Executed, Outcome, Verified};
+use crate::answer::{Answer, ToolResult};
+use crate::engine::{Engine, Fault};
+use crate::entry::Entry;
+use crate::limits::ANSWER_BYTES_MAX;
+use crate::refusal::Refusal;
+
+impl<'a> Call<'a, Executed> {
+    pub(super) fn verify(self) -> Result<Call<'a, Verified>, Refusal> {
+        let engine = self.engine;
+        let Executed { entry, outcome } = self.stage;
+        let verified = match outcome {
+            Outcome::Answer(answer) => Outcome::Answer(verify(engine, &entry, answer)?),
+            asks @ Outcome::Asks(_) => asks,
+        };
+        Ok(Call { engine, caller: self.caller, request: self.request, stage: Verified(verified) })
+    }
+}
+
+pub(crate) fn verify(engine: &Engine, entry: &Entry, answer: Answer) -> Result<Answer, Refusal> {
+    match answer {
+        Answer::Built(result) => verify_built(engine, entry, result).map(Answer::Built),
+        Answer::Raw(raw) => verify_raw(engine, entry, raw).map(Answer::Raw),
+    }
+}
+
+fn verify_built(engine: &Engine, entry: &Entry, mut result: ToolResult) -> Result<ToolResult, Refusal> {
+    if result.is_error {
+        result.structured = None;
+        return Ok(result);
+    }
+    let Some(structured) = &result.structured else {
+        return if entry.contract().output().is_some() { Err(missing(engine, entry)) } else { Ok(result) };
+    };
+    if entry.contract().output().is_some() {
+        let document =
+            Document::parse(structured.as_bytes(), &answer_limits()).map_err(|_| Refusal::AnswerMalformed)?;
+        entry
+            .contract()
+            .check_output(document.root())
+            .map_err(|violations| invalid(engine, entry, violations))?;
+    }
+    if !result.content.iter().any(crate::content::Content::is_text) {
+        result.content.push(crate::content::Content::text(structured));
+    }
+    Ok(result)
+}
+
+fn verify_raw(engine: &Engine, entry: &Entry, raw: Box<str>) -> Result<Box<str>, Refusal> {
+    let document = Document::parse(raw.as_bytes(), &answer_limits()).map_err(|_| Refusal::AnswerMalformed)?;
+    let result = document.root();
+    if !result.is_object() {
+        return Err(Refusal::AnswerMalformed);
+    }
+    let structured = result.get("structuredContent");
+    if result.get("isError").and_then(Node::as_bool) == Some(true) {
+        if structured.is_none() {
+            drop(document);
+            return Ok(raw);
+        }
+        let mut object = ObjectWriter::new();
+        for (key, value) in result.members().filter(|(key, _)| !key.is_text("structuredContent")) {
+            object.copy(key, value);
+        }
+        return Ok(object.finish().into());
+    }
+    let complete = result.get("resultType").is_none_or(|kind| kind.is_text("complete"));
+    if entry.contract().output().is_some() && complete {
+        let structured = structured.ok_or_else(|| missing(engine, entry))?;
+        entry.contract().check_output(structured).map_err(|violations| invalid(engine, entry, violations))?;
+    }
+    drop(document);
+    Ok(raw)
+}
+
+fn answer_limits() -> Limits {
+    Limits::message().with_bytes_max(ANSWER_BYTES_MAX)
+}
+
+fn invalid(engine: &Engine, entry: &Entry, violations: Violations) -> Refusal {
+    engine.report(&Fault::OutputInvalid { tool: entry.name(), violations: &violations });
+    Refusal::OutputInvalid(violations)
+}
+
+fn missing(engine: &Engine, entry: &Entry) -> Refusal {
+    engine.report(&Fault::OutputMissing { tool: entry.name() });
+    Refusal::OutputMissing
+}

@@ -1,0 +1,72 @@
+//! The ordered contracts one caller sees, with their prepared list.
+//!
+//! Guarantees: an immutable snapshot; look-up by name is O(1); order is priority, then name, whatever the order of
+//! registration.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use toolcrib_contract::Audience;
+
+use crate::entry::Entry;
+use crate::listing::Listing;
+
+#[derive(Debug)]
+pub struct View {
+    entries: Vec<Arc<Entry>>,
+    by_name: HashMap<Arc<str>, Arc<Entry>>,
+    listing: Listing,
+}
+
+impl View {
+    /// A view of these entries, in any order.
+    #[must_use]
+    pub fn new(mut entries: Vec<Arc<Entry>>) -> Self {
+        entries.sort_by(|left, right| left.rank().cmp(&right.rank()));
+        let items: Vec<_> = entries.iter().map(|entry| entry.item()).collect();
+        let by_name =
+            items.iter().zip(&entries).map(|(item, entry)| (item.key.clone(), entry.clone())).collect();
+        Self { listing: Listing::new("tools", items), by_name, entries }
+    }
+
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Arc<Entry>> {
+        self.by_name.get(name)
+    }
+
+    #[must_use]
+    pub fn entries(&self) -> &[Arc<Entry>] {
+        &self.entries
+    }
+
+    #[must_use]
+    pub fn listing(&self) -> &Listing {
+        &self.listing
+    }
+
+    /// The entries that pass a filter, in order (R2.3).
+    pub fn list<'a>(&'a self, filter: &'a Filter) -> impl Iterator<Item = &'a Arc<Entry>> {
+        self.entries.iter().filter(|entry| filter.admits(entry))
+    }
+}
+
+/// Which tools to list; the default admits all.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    pub audience: Option<Audience>,
+    pub read_only: Option<bool>,
+    pub toolset: Option<Box<str>>,
+}
+
+impl Filter {
+    /// A tool that names no audience is for everyone.
+    #[must_use]
+    pub fn admits(&self, entry: &Entry) -> bool {
+        let annotations = entry.contract().annotations();
+        let audience =
+            self.audience.is_none_or(|wanted| annotations.audience.is_none_or(|audience| audience == wanted));
+        let read_only = self.read_only.is_none_or(|wanted| entry.contract().effect().read_only == wanted);
+        let toolset = self.toolset.as_deref().is_none_or(|wanted| entry.toolset() == wanted);
+        audience && read_only && toolset
+    }
+}

@@ -1,0 +1,119 @@
+//! What a client declared it can do when the server asks something of it.
+//!
+//! Guarantees: nothing is assumed; an absent capability is absent. `elicitation: {}` means form mode only.
+
+use toolcrib_contract::json::Node;
+
+use crate::error::RpcError;
+
+/// Something a server may need from a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Capability {
+    ElicitationForm,
+    ElicitationUrl,
+    Sampling,
+    Roots,
+}
+
+impl Capability {
+    /// The ClientCapabilities object that would have been enough, as raw JSON.
+    #[must_use]
+    pub const fn required(self) -> &'static str {
+        match self {
+            Self::ElicitationForm => r#"{"elicitation":{"form":{}}}"#,
+            Self::ElicitationUrl => r#"{"elicitation":{"url":{}}}"#,
+            Self::Sampling => r#"{"sampling":{}}"#,
+            Self::Roots => r#"{"roots":{}}"#,
+        }
+    }
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ElicitationForm => "elicitation",
+            Self::ElicitationUrl => "elicitation (url mode)",
+            Self::Sampling => "sampling",
+            Self::Roots => "roots",
+        }
+    }
+
+    #[must_use]
+    pub fn missing(self) -> RpcError {
+        RpcError::missing_capability(self.required())
+    }
+}
+
+/// The declared capabilities that matter to a server, and the whole declaration as it came.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ClientCapabilities {
+    pub elicitation_form: bool,
+    pub elicitation_url: bool,
+    pub sampling: bool,
+    pub roots: bool,
+    raw: Option<Box<str>>,
+}
+
+impl ClientCapabilities {
+    /// Reads a declaration; what is not an object declares nothing.
+    #[must_use]
+    pub fn read(node: Node<'_>) -> Self {
+        let object = |name: &str| node.get(name).filter(|node| node.is_object());
+        let elicitation = object("elicitation");
+        let mode =
+            |name: &str| elicitation.and_then(|node| node.get(name)).is_some_and(|node| node.is_object());
+        let url = mode("url");
+        // An empty declaration is the old one, which knew only forms; so is one that names neither mode.
+        let form = elicitation.is_some() && (mode("form") || !url);
+        Self {
+            elicitation_form: form,
+            elicitation_url: url,
+            sampling: object("sampling").is_some(),
+            roots: object("roots").is_some(),
+            // `{}` is what most requests say; it needs no copy.
+            raw: (node.raw() != "{}").then(|| node.raw().into()),
+        }
+    }
+
+    #[must_use]
+    pub const fn has(&self, capability: Capability) -> bool {
+        match capability {
+            Capability::ElicitationForm => self.elicitation_form,
+            Capability::ElicitationUrl => self.elicitation_url,
+            Capability::Sampling => self.sampling,
+            Capability::Roots => self.roots,
+        }
+    }
+
+    /// The declaration as it came, raw JSON.
+    #[must_use]
+    pub fn raw(&self) -> &str {
+        self.raw.as_deref().unwrap_or("{}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use toolcrib_contract::json::{Document, Limits};
+
+    use super::*;
+
+    fn read(text: &str) -> ClientCapabilities {
+        ClientCapabilities::read(Document::parse(text.as_bytes(), &Limits::message()).unwrap().root())
+    }
+
+    #[test]
+    fn an_empty_elicitation_declaration_means_form_mode_only() {
+        let declared = read(r#"{"elicitation":{}}"#);
+        assert!(declared.has(Capability::ElicitationForm));
+        assert!(!declared.has(Capability::ElicitationUrl));
+        let url_only = read(r#"{"elicitation":{"url":{}}}"#);
+        assert!(!url_only.has(Capability::ElicitationForm));
+        assert!(url_only.has(Capability::ElicitationUrl));
+    }
+
+    #[test]
+    fn what_is_not_an_object_declares_nothing() {
+        let declared = read(r#"{"elicitation":true,"sampling":null,"roots":[]}"#);
+        assert!(!declared.elicitation_form && !declared.sampling && !declared.roots);
+    }
+}

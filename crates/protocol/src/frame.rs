@@ -1,0 +1,204 @@
+//! One JSON-RPC message, borrowed from the text it came in.
+//!
+//! Guarantees: an id keeps its exact text and is echoed so; parameters stay nodes of the one parse. Refuses what is
+//! no JSON-RPC 2.0 request, notification or response, saying which member is wrong.
+
+use std::borrow::Cow;
+
+use toolcrib_contract::json::{Kind, Node};
+
+use crate::error::{Code, RpcError};
+
+/// A message.
+#[derive(Debug, Clone)]
+pub enum Frame<'a> {
+    Request(Request<'a>),
+    Notification(Notification<'a>),
+    Response(Response<'a>),
+}
+
+#[derive(Debug, Clone)]
+pub struct Request<'a> {
+    /// The id's exact text: a number or a quoted string.
+    pub id: &'a str,
+    pub method: Cow<'a, str>,
+    pub params: Params<'a>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Notification<'a> {
+    pub method: Cow<'a, str>,
+    pub params: Params<'a>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Response<'a> {
+    /// `None` is `null`, which answers nobody in particular.
+    pub id: Option<&'a str>,
+    pub outcome: Outcome<'a>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub enum Outcome<'a> {
+    Result(Node<'a>),
+    Error(Node<'a>),
+}
+
+/// The `params` object, which may be absent.
+#[derive(Debug, Clone, Copy)]
+pub struct Params<'a>(Option<Node<'a>>);
+
+impl<'a> Params<'a> {
+    pub const NONE: Self = Self(None);
+
+    #[must_use]
+    pub fn node(self) -> Option<Node<'a>> {
+        self.0
+    }
+
+    #[must_use]
+    pub fn get(self, name: &str) -> Option<Node<'a>> {
+        self.0.and_then(|node| node.get(name))
+    }
+
+    /// A member that must be a string.
+    pub fn string(self, name: &'static str) -> Result<Cow<'a, str>, RpcError> {
+        match self.get(name) {
+            None => Err(RpcError::new(Code::InvalidParams, format!("params.{name} is missing"))),
+            Some(node) => node
+                .as_str()
+                .ok_or_else(|| RpcError::new(Code::InvalidParams, format!("params.{name} must be a string"))),
+        }
+    }
+
+    /// A member that must be a string if it is there.
+    pub fn optional_string(self, name: &'static str) -> Result<Option<Cow<'a, str>>, RpcError> {
+        self.get(name).map(|_| self.string(name)).transpose()
+    }
+
+    #[must_use]
+    pub fn meta(self) -> Option<Node<'a>> {
+        self.get("_meta")
+    }
+}
+
+/// A message that could not be read, with the id to answer to if one could.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Malformed {
+    pub id: Option<Box<str>>,
+    pub error: RpcError,
+}
+
+impl<'a> Frame<'a> {
+    /// Reads one message; a batch is taken apart by the caller.
+    pub fn read(node: Node<'a>) -> Result<Self, Malformed> {
+        if !node.is_object() {
+            return Err(invalid(None, "a message must be a JSON object"));
+        }
+        let id_node = node.get("id");
+        let id = id_node.and_then(id_text);
+        if node.get("jsonrpc").and_then(|version| version.as_str()).as_deref() != Some("2.0") {
+            return Err(invalid(id, "jsonrpc must be \"2.0\""));
+        }
+        match node.get("method") {
+            Some(method) => {
+                let Some(method) = method.as_str() else {
+                    return Err(invalid(id, "method must be a string"));
+                };
+                let params = match node.get("params") {
+                    None => Params::NONE,
+                    Some(params) if params.is_object() => Params(Some(params)),
+                    Some(_) => {
+                        let error =
+                            RpcError::new(Code::InvalidParams, "Invalid params: params must be an object");
+                        return Err(Malformed { id: id.map(Into::into), error });
+                    }
+                };
+                match (id_node, id) {
+                    (None, _) => Ok(Self::Notification(Notification { method, params })),
+                    (Some(_), Some(id)) => Ok(Self::Request(Request { id, method, params })),
+                    (Some(_), None) => Err(invalid(None, "id must be a string or an integer")),
+                }
+            }
+            None => Self::read_response(node, id_node, id),
+        }
+    }
+
+    fn read_response(
+        node: Node<'a>,
+        id_node: Option<Node<'a>>,
+        id: Option<&'a str>,
+    ) -> Result<Self, Malformed> {
+        let outcome = match (node.get("result"), node.get("error")) {
+            (Some(result), None) => Outcome::Result(result),
+            (None, Some(error)) if error.is_object() => Outcome::Error(error),
+            (None, Some(_)) => return Err(invalid(id, "error must be an object")),
+            (Some(_), Some(_)) => return Err(invalid(id, "a response has a result or an error, not both")),
+            (None, None) => return Err(invalid(id, "method is missing")),
+        };
+        let answered = id_node.is_some_and(|node| id.is_some() || node.kind() == Kind::Null);
+        if !answered {
+            return Err(invalid(None, "id must be a string or an integer"));
+        }
+        Ok(Self::Response(Response { id, outcome }))
+    }
+}
+
+/// A request id as MCP allows it: a string or an integer, never null.
+fn id_text(node: Node<'_>) -> Option<&str> {
+    match node.kind() {
+        Kind::String => Some(node.raw()),
+        Kind::Number => Some(node.raw()).filter(|raw| !raw.contains(['.', 'e', 'E'])),
+        _ => None,
+    }
+}
+
+fn invalid(id: Option<&str>, message: &'static str) -> Malformed {
+    Malformed {
+        id: id.map(Into::into),
+        error: RpcError::new(Code::InvalidRequest, format!("Invalid request: {message}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use toolcrib_contract::json::{Document, Limits};
+
+    use super::*;
+
+    fn refused(text: &str) -> Malformed {
+        let document = Document::parse(text.as_bytes(), &Limits::message()).unwrap();
+        Frame::read(document.root()).unwrap_err()
+    }
+
+    #[test]
+    fn an_id_keeps_its_exact_text() {
+        let text = r#"{"jsonrpc":"2.0","id":"a\u0041","method":"ping"}"#;
+        let document = Document::parse(text.as_bytes(), &Limits::message()).unwrap();
+        let Frame::Request(request) = Frame::read(document.root()).unwrap() else { panic!("no request") };
+        assert_eq!(request.id, r#""a\u0041""#);
+    }
+
+    #[test]
+    fn a_wrong_envelope_is_refused_with_the_member_that_is_wrong() {
+        for (text, says) in [
+            ("[]", "object"),
+            (r#"{"id":1,"method":"x"}"#, "jsonrpc"),
+            (r#"{"jsonrpc":"1.0","id":1,"method":"x"}"#, "jsonrpc"),
+            (r#"{"jsonrpc":"2.0","id":1}"#, "method"),
+            (r#"{"jsonrpc":"2.0","id":1,"method":7}"#, "method"),
+            (r#"{"jsonrpc":"2.0","id":null,"method":"x"}"#, "id"),
+            (r#"{"jsonrpc":"2.0","id":1.5,"method":"x"}"#, "id"),
+            (r#"{"jsonrpc":"2.0","id":{},"method":"x"}"#, "id"),
+            (r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{}}"#, "both"),
+            (r#"{"jsonrpc":"2.0","result":{}}"#, "id"),
+            (r#"{"jsonrpc":"2.0","id":1,"error":3}"#, "error"),
+        ] {
+            let malformed = refused(text);
+            assert_eq!(malformed.error.code, -32600, "{text}");
+            assert!(malformed.error.message.contains(says), "{text}: {}", malformed.error.message);
+        }
+        assert_eq!(refused(r#"{"jsonrpc":"2.0","id":1,"method":"x","params":[1]}"#).error.code, -32602);
+        assert_eq!(refused(r#"{"jsonrpc":"1.0","id":41,"method":"x"}"#).id.as_deref(), Some("41"));
+    }
+}

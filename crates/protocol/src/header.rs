@@ -1,0 +1,156 @@
+//! The headers that mirror a modern request's body, and how their values travel.
+//!
+//! Guarantees: a header that passed says the same as the body. Refuses (-32020): missing where needed, repeated,
+//! different, or badly encoded. Header names ignore case, values do not; outer whitespace is stripped first;
+//! values beyond visible ASCII travel as `=?base64?…?=`.
+
+use std::borrow::Cow;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+pub const PROTOCOL_VERSION: &str = "mcp-protocol-version";
+pub const SESSION_ID: &str = "mcp-session-id";
+pub const METHOD: &str = "mcp-method";
+pub const NAME: &str = "mcp-name";
+pub const PARAM_PREFIX: &str = "mcp-param-";
+
+const PREFIX: &str = "=?base64?";
+const SUFFIX: &str = "?=";
+
+/// One header as a transport sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Field<'a> {
+    Absent,
+    One(&'a [u8]),
+    Repeated,
+}
+
+/// Where headers are looked up; names are given in lower case.
+pub trait Headers {
+    fn field(&self, name: &str) -> Field<'_>;
+}
+
+/// A transport without headers (stdio): nothing to compare, so nothing is asked.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoHeaders;
+
+impl Headers for NoHeaders {
+    fn field(&self, _name: &str) -> Field<'_> {
+        Field::Absent
+    }
+}
+
+/// Why a header does not stand for the body.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Mismatch {
+    #[error("header {header} is missing; the body says {expected}")]
+    Missing { header: Cow<'static, str>, expected: Box<str> },
+    #[error("header {header} is given more than once")]
+    Repeated { header: Cow<'static, str> },
+    #[error("header {header} is not validly encoded")]
+    Malformed { header: Cow<'static, str> },
+    #[error("header {header} differs from the body, which says {expected}")]
+    Different { header: Cow<'static, str>, expected: Box<str> },
+}
+
+/// Reads a header value back to the text it stands for.
+pub fn decode(value: &[u8]) -> Option<Cow<'_, str>> {
+    let text = std::str::from_utf8(value).ok()?.trim_matches([' ', '\t']);
+    if text.bytes().any(|byte| !(byte == b'\t' || (0x20..0x7f).contains(&byte))) {
+        return None;
+    }
+    let Some(inner) = text.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(SUFFIX)) else {
+        return Some(Cow::Borrowed(text));
+    };
+    let bytes = STANDARD.decode(inner).ok()?;
+    String::from_utf8(bytes).ok().map(Cow::Owned)
+}
+
+/// Writes a text so that it survives as a header value.
+#[must_use]
+pub fn encode(text: &str) -> Cow<'_, str> {
+    let plain = text.bytes().all(|byte| byte == b'\t' || (0x20..0x7f).contains(&byte))
+        && text.trim_matches([' ', '\t']).len() == text.len()
+        && !(text.starts_with(PREFIX) && text.ends_with(SUFFIX));
+    if plain { Cow::Borrowed(text) } else { Cow::Owned(format!("{PREFIX}{}{SUFFIX}", STANDARD.encode(text))) }
+}
+
+/// The header must be there and say `expected`.
+pub fn require(headers: &dyn Headers, header: Cow<'static, str>, expected: &str) -> Result<(), Mismatch> {
+    match headers.field(&header) {
+        Field::Absent => Err(Mismatch::Missing { header, expected: shown(expected) }),
+        Field::Repeated => Err(Mismatch::Repeated { header }),
+        Field::One(value) => match decode(value) {
+            None => Err(Mismatch::Malformed { header }),
+            Some(text) if text == expected => Ok(()),
+            Some(_) => Err(Mismatch::Different { header, expected: shown(expected) }),
+        },
+    }
+}
+
+/// Part of a body's value for a message.
+fn shown(text: &str) -> Box<str> {
+    const SHOWN_CHARS_MAX: usize = 60;
+    let cut: String = text.chars().filter(|c| !c.is_control()).take(SHOWN_CHARS_MAX).collect();
+    format!("'{cut}'").into_boxed_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    struct Map(Vec<(&'static str, Vec<u8>)>);
+
+    impl Headers for Map {
+        fn field(&self, name: &str) -> Field<'_> {
+            let mut found = self.0.iter().filter(|(key, _)| *key == name);
+            match (found.next(), found.next()) {
+                (None, _) => Field::Absent,
+                (Some((_, value)), None) => Field::One(value),
+                _ => Field::Repeated,
+            }
+        }
+    }
+
+    fn method(value: &str) -> Result<(), Mismatch> {
+        require(&Map(vec![(METHOD, value.into())]), METHOD.into(), "tools/call")
+    }
+
+    #[test]
+    fn a_header_must_say_what_the_body_says() {
+        assert_eq!(method("tools/call"), Ok(()));
+        assert_eq!(method("  tools/call\t"), Ok(()));
+        assert_eq!(method("=?base64?dG9vbHMvY2FsbA==?="), Ok(()));
+        assert!(matches!(method("Tools/Call"), Err(Mismatch::Different { .. })));
+        assert!(matches!(method("=?base64?dG9vbHMvY2FsbA=?="), Err(Mismatch::Malformed { .. })));
+        assert!(matches!(method("=?base64?dG9v%HMvY2FsbA==?="), Err(Mismatch::Malformed { .. })));
+        assert!(matches!(method("=?base64?dG9vbHMvY2FsbA=="), Err(Mismatch::Different { .. })));
+        assert!(matches!(require(&NoHeaders, METHOD.into(), "x"), Err(Mismatch::Missing { .. })));
+        let twice = Map(vec![(METHOD, b"x".to_vec()), (METHOD, b"x".to_vec())]);
+        assert!(matches!(require(&twice, METHOD.into(), "x"), Err(Mismatch::Repeated { .. })));
+    }
+
+    #[test]
+    fn raw_bytes_beyond_ascii_are_malformed() {
+        assert_eq!(decode("Zürich".as_bytes()), None);
+        assert_eq!(decode(b"\xff\xfe"), None);
+    }
+
+    #[test]
+    fn a_plain_value_that_looks_encoded_is_encoded() {
+        assert_eq!(encode("=?base64?eA==?="), "=?base64?PT9iYXNlNjQ/ZUE9PT89?=");
+        assert_eq!(encode("=?base64?x"), "=?base64?x");
+    }
+
+    proptest! {
+        #[test]
+        fn every_text_survives_the_trip_through_a_header(text: String) {
+            let value = encode(&text).into_owned();
+            let read = decode(value.as_bytes());
+            prop_assert_eq!(read.as_deref(), Some(text.as_str()));
+        }
+    }
+}

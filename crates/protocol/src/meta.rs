@@ -1,0 +1,87 @@
+//! `_meta` of a modern request: what the client says about itself with every request.
+//!
+//! Refuses (-32602): a missing or wrongly typed `protocolVersion` or `clientCapabilities`, a log level that does not
+//! exist. `clientInfo` is never required and never trusted.
+
+use std::borrow::Cow;
+
+use toolcrib_contract::json::Node;
+
+use crate::capability::ClientCapabilities;
+use crate::error::{Code, RpcError};
+use crate::frame::Params;
+use crate::log::Level;
+
+pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// Who the client says it is; self-reported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientInfo {
+    pub name: Box<str>,
+    pub version: Box<str>,
+}
+
+impl ClientInfo {
+    /// Reads `{name, version}`; anything else is as good as nothing.
+    #[must_use]
+    pub fn read(node: Node<'_>) -> Option<Self> {
+        let text = |name: &str| node.get(name).and_then(|node| node.as_str());
+        Some(Self { name: text("name")?.into(), version: text("version").unwrap_or_default().into() })
+    }
+}
+
+/// The required and known members of a modern request's `_meta`.
+#[derive(Debug, Clone)]
+pub struct Meta<'a> {
+    pub protocol_version: Cow<'a, str>,
+    pub capabilities: ClientCapabilities,
+    pub client_info: Option<ClientInfo>,
+    pub log_level: Option<Level>,
+}
+
+impl<'a> Meta<'a> {
+    pub fn read(params: Params<'a>) -> Result<Self, RpcError> {
+        let meta = params.meta().ok_or_else(|| {
+            refuse(format!(
+                "params._meta is missing; it must hold {PROTOCOL_VERSION} and {CLIENT_CAPABILITIES}"
+            ))
+        })?;
+        let protocol_version = meta
+            .get(PROTOCOL_VERSION)
+            .and_then(|node| node.as_str())
+            .ok_or_else(|| refuse(format!("params._meta must hold {PROTOCOL_VERSION}, a string")))?;
+        let capabilities = meta
+            .get(CLIENT_CAPABILITIES)
+            .filter(|node| node.is_object())
+            .ok_or_else(|| refuse(format!("params._meta must hold {CLIENT_CAPABILITIES}, an object")))?;
+        let log_level = match meta.get(LOG_LEVEL) {
+            None => None,
+            Some(node) => Some(
+                node.as_str()
+                    .and_then(|text| Level::parse(&text))
+                    .ok_or_else(|| refuse(format!("params._meta: {LOG_LEVEL} is no log level")))?,
+            ),
+        };
+        Ok(Self {
+            protocol_version,
+            capabilities: ClientCapabilities::read(capabilities),
+            client_info: meta.get(CLIENT_INFO).and_then(ClientInfo::read),
+            log_level,
+        })
+    }
+
+    /// True when the message belongs to the modern era whatever else it says.
+    #[must_use]
+    pub fn names_version(params: Params<'_>) -> bool {
+        params.meta().is_some_and(|meta| meta.get(PROTOCOL_VERSION).is_some())
+    }
+}
+
+fn refuse(message: String) -> RpcError {
+    RpcError::new(Code::InvalidParams, message)
+}

@@ -1,0 +1,239 @@
+//! `x-mcp-header`: arguments that a modern HTTP client repeats as `Mcp-Param-*` headers.
+//!
+//! Guarantees: a set read from a schema is legal (names are tokens, unique ignoring case; only strings, integers and
+//! booleans reached through `properties` alone). A call that passed [`ParamHeaders::check`] has a header for every
+//! marked argument that is there and not null, none differs, and none stands without its argument.
+
+use std::borrow::Cow;
+
+use toolcrib_contract::json::{Kind, Node};
+
+use crate::header::{self, Field, Headers, Mismatch};
+
+const KEYWORD: &str = "x-mcp-header";
+const INTEGER_MAX: i64 = (1 << 53) - 1;
+
+/// One marked property.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct ParamHeader {
+    /// Lower case, with the prefix.
+    header: Box<str>,
+    path: Vec<Box<str>>,
+}
+
+/// Every marked property of an input schema.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ParamHeaders(Vec<ParamHeader>);
+
+/// Why a schema's marks are illegal.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum IllegalMark {
+    #[error("x-mcp-header at {0} is not a non-empty header token")]
+    NotAToken(Box<str>),
+    #[error("x-mcp-header {0} is used twice")]
+    Repeated(Box<str>),
+    #[error("x-mcp-header at {0} is on a property that is no string, integer or boolean")]
+    WrongType(Box<str>),
+    #[error("x-mcp-header at {0} is not reached through properties alone")]
+    OutOfReach(Box<str>),
+}
+
+impl ParamHeaders {
+    /// Reads the marks of an input schema.
+    pub fn read(schema: Node<'_>) -> Result<Self, IllegalMark> {
+        let mut found = Vec::new();
+        walk(schema, &mut Vec::new(), &mut found)?;
+        let total = count(schema);
+        if total != found.len() {
+            return Err(IllegalMark::OutOfReach("the schema".into()));
+        }
+        for (index, mark) in found.iter().enumerate() {
+            if found.iter().skip(index + 1).any(|other| other.header == mark.header) {
+                return Err(IllegalMark::Repeated(mark.header.clone()));
+            }
+        }
+        Ok(Self(found))
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The headers a client must send with these arguments, names in lower case.
+    #[must_use]
+    pub fn headers_for(&self, arguments: Option<Node<'_>>) -> Vec<(Box<str>, String)> {
+        self.0
+            .iter()
+            .filter_map(|mark| {
+                let value = mark.argument(arguments)?;
+                Some((mark.header.clone(), header::encode(&text_of(value)?).into_owned()))
+            })
+            .collect()
+    }
+
+    /// Compares a call's headers with its arguments.
+    pub fn check(&self, headers: &dyn Headers, arguments: Option<Node<'_>>) -> Result<(), Mismatch> {
+        for mark in &self.0 {
+            let name = || Cow::Owned(mark.header.to_string());
+            let Some(value) = mark.argument(arguments) else {
+                if headers.field(&mark.header) == Field::Absent {
+                    continue;
+                }
+                return Err(Mismatch::Different { header: name(), expected: "nothing".into() });
+            };
+            // A value that breaks the schema's type has no text form; the check of the arguments refuses it.
+            let Some(expected) = text_of(value) else { continue };
+            match header::require(headers, name(), &expected) {
+                Err(Mismatch::Different { .. }) if same_integer(headers, &mark.header, value) => {}
+                other => other?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ParamHeader {
+    fn argument<'a>(&self, arguments: Option<Node<'a>>) -> Option<Node<'a>> {
+        let value = self.path.iter().try_fold(arguments?, |node, name| node.get(name))?;
+        (!value.is_null()).then_some(value)
+    }
+}
+
+/// Integers compare by value: `42.0` says the same as `42`.
+fn same_integer(headers: &dyn Headers, name: &str, value: Node<'_>) -> bool {
+    let Field::One(bytes) = headers.field(name) else { return false };
+    let Some(text) = header::decode(bytes) else { return false };
+    match (integer(&text), (value.kind() == Kind::Number).then(|| integer(value.raw())).flatten()) {
+        (Some(left), Some(right)) => left == right,
+        _ => false,
+    }
+}
+
+fn integer(text: &str) -> Option<i64> {
+    let whole = match text.split_once('.') {
+        Some((whole, zeros)) if !zeros.is_empty() && zeros.bytes().all(|byte| byte == b'0') => whole,
+        Some(_) => return None,
+        None => text,
+    };
+    whole.parse().ok().filter(|number: &i64| number.abs() <= INTEGER_MAX)
+}
+
+fn text_of(value: Node<'_>) -> Option<Cow<'_, str>> {
+    match value.kind() {
+        Kind::String => value.as_str(),
+        Kind::Number | Kind::Boolean => Some(Cow::Borrowed(value.raw())),
+        _ => None,
+    }
+}
+
+fn walk(schema: Node<'_>, path: &mut Vec<Box<str>>, found: &mut Vec<ParamHeader>) -> Result<(), IllegalMark> {
+    if let (Some(mark), false) = (schema.get(KEYWORD), path.is_empty()) {
+        let place = || path.join("/").into_boxed_str();
+        let token =
+            mark.as_str().filter(|text| is_token(text)).ok_or_else(|| IllegalMark::NotAToken(place()))?;
+        let kind = schema.get("type").and_then(|kind| kind.as_str());
+        if !matches!(kind.as_deref(), Some("string" | "integer" | "boolean")) {
+            return Err(IllegalMark::WrongType(place()));
+        }
+        let header = format!("{}{}", header::PARAM_PREFIX, token.to_ascii_lowercase());
+        found.push(ParamHeader { header: header.into(), path: path.clone() });
+    }
+    if let Some(properties) = schema.get("properties") {
+        for (key, property) in properties.members() {
+            path.push(key.as_str().unwrap_or_default().into());
+            walk(property, path, found)?;
+            path.pop();
+        }
+    }
+    Ok(())
+}
+
+/// How often the keyword stands anywhere in the schema as a keyword. A property may be called so too.
+fn count(schema: Node<'_>) -> usize {
+    let own = usize::from(schema.is_object() && schema.get(KEYWORD).is_some_and(|mark| !mark.is_object()));
+    let below: usize = if schema.is_object() {
+        schema
+            .members()
+            .filter(|(key, _)| !["const", "enum", "default", "examples"].iter().any(|name| key.is_text(name)))
+            .map(|(_, value)| count(value))
+            .sum()
+    } else {
+        schema.elements().map(count).sum()
+    };
+    own + below
+}
+
+/// RFC 9110 `token`.
+fn is_token(text: &str) -> bool {
+    !text.is_empty()
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use toolcrib_contract::json::{Document, Limits};
+
+    use super::*;
+
+    struct One(&'static str, &'static str);
+
+    impl Headers for One {
+        fn field(&self, name: &str) -> Field<'_> {
+            if name == self.0 { Field::One(self.1.as_bytes()) } else { Field::Absent }
+        }
+    }
+
+    fn read(schema: &str) -> Result<ParamHeaders, IllegalMark> {
+        ParamHeaders::read(Document::parse(schema.as_bytes(), &Limits::message()).unwrap().root())
+    }
+
+    fn check(headers: &dyn Headers, arguments: &str) -> Result<(), Mismatch> {
+        let marks = read(
+            r#"{"type":"object","properties":{"a":{"type":"object","properties":{"n":{"type":"integer","x-mcp-header":"Num"}}}}}"#,
+        )
+        .unwrap();
+        let document = Document::parse(arguments.as_bytes(), &Limits::message()).unwrap();
+        marks.check(headers, Some(document.root()))
+    }
+
+    #[test]
+    fn a_marked_argument_needs_its_header_and_only_then() {
+        assert_eq!(check(&One("mcp-param-num", "42"), r#"{"a":{"n":42}}"#), Ok(()));
+        assert_eq!(check(&One("mcp-param-num", "42.0"), r#"{"a":{"n":42}}"#), Ok(()));
+        assert!(check(&One("mcp-param-num", "43"), r#"{"a":{"n":42}}"#).is_err());
+        assert!(check(&One("mcp-param-num", "42.5"), r#"{"a":{"n":42}}"#).is_err());
+        assert!(matches!(check(&header::NoHeaders, r#"{"a":{"n":42}}"#), Err(Mismatch::Missing { .. })));
+        assert_eq!(check(&header::NoHeaders, r#"{"a":{"n":null}}"#), Ok(()));
+        assert_eq!(check(&header::NoHeaders, r#"{"a":{}}"#), Ok(()));
+        assert!(check(&One("mcp-param-num", "42"), r#"{"a":{}}"#).is_err());
+    }
+
+    #[test]
+    fn illegal_marks_are_refused_each_for_its_reason() {
+        let property = |mark: &str| format!(r#"{{"properties":{{"p":{mark}}}}}"#);
+        assert!(matches!(
+            read(&property(r#"{"type":"string","x-mcp-header":""}"#)),
+            Err(IllegalMark::NotAToken(_))
+        ));
+        assert!(matches!(
+            read(&property(r#"{"type":"string","x-mcp-header":"a b"}"#)),
+            Err(IllegalMark::NotAToken(_))
+        ));
+        assert!(matches!(
+            read(&property(r#"{"type":"number","x-mcp-header":"a"}"#)),
+            Err(IllegalMark::WrongType(_))
+        ));
+        assert!(matches!(
+            read(&property(r#"{"type":"array","items":{"type":"string","x-mcp-header":"a"}}"#)),
+            Err(IllegalMark::OutOfReach(_))
+        ));
+        assert!(matches!(
+            read(
+                r#"{"properties":{"p":{"type":"string","x-mcp-header":"A"},"q":{"type":"string","x-mcp-header":"a"}}}"#
+            ),
+            Err(IllegalMark::Repeated(_))
+        ));
+        assert!(read(&property(r#"{"type":"string","x-mcp-header":"Ok"}"#)).is_ok());
+    }
+}

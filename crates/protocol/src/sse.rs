@@ -1,0 +1,217 @@
+//! Server-sent events, both directions.
+//!
+//! Guarantees: an encoded event is one event whatever its data holds; the decoder yields the same events however the
+//! bytes were cut, and refuses an event over its limit instead of growing.
+
+/// The longest event a decoder keeps, in bytes, unless told otherwise.
+pub const EVENT_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// A comment line, which keeps a connection alive and means nothing.
+pub const KEEP_ALIVE: &[u8] = b":\n\n";
+
+/// Appends one event. JSON text has no raw line breaks, yet data of several lines is written correctly too.
+pub fn encode(out: &mut Vec<u8>, id: Option<&str>, data: &[u8]) {
+    if let Some(id) = id {
+        out.extend_from_slice(b"id: ");
+        out.extend_from_slice(id.as_bytes());
+        out.push(b'\n');
+    }
+    for line in data.split(|byte| *byte == b'\n') {
+        out.extend_from_slice(b"data: ");
+        out.extend_from_slice(line.strip_suffix(b"\r").unwrap_or(line));
+        out.push(b'\n');
+    }
+    out.push(b'\n');
+}
+
+/// Appends an event that carries an id and no data: it tells the client where to resume.
+pub fn encode_priming(out: &mut Vec<u8>, id: &str) {
+    out.extend_from_slice(b"id: ");
+    out.extend_from_slice(id.as_bytes());
+    out.extend_from_slice(b"\ndata: \n\n");
+}
+
+/// Appends the wish that the client wait so long before it reconnects, with the id to resume from.
+pub fn encode_retry(out: &mut Vec<u8>, id: Option<&str>, retry_ms: u64) {
+    if let Some(id) = id {
+        out.extend_from_slice(b"id: ");
+        out.extend_from_slice(id.as_bytes());
+        out.push(b'\n');
+    }
+    out.extend_from_slice(b"retry: ");
+    out.extend_from_slice(retry_ms.to_string().as_bytes());
+    out.extend_from_slice(b"\ndata: \n\n");
+}
+
+/// One decoded event.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Event {
+    pub event: Option<String>,
+    pub id: Option<String>,
+    pub retry_ms: Option<u64>,
+    pub data: String,
+}
+
+/// An event grew over the limit, or its bytes are not UTF-8.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    #[error("a server-sent event is longer than {0} bytes")]
+    TooLong(usize),
+    #[error("a server-sent event is not UTF-8")]
+    NotUtf8,
+}
+
+/// Cuts a byte stream into events.
+#[derive(Debug)]
+pub struct Decoder {
+    line: Vec<u8>,
+    event: Event,
+    has_data: bool,
+    touched: bool,
+    after_cr: bool,
+    at_start: bool,
+    bytes: usize,
+    bytes_max: usize,
+}
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Self::with_limit(EVENT_BYTES_MAX)
+    }
+}
+
+impl Decoder {
+    #[must_use]
+    pub fn with_limit(bytes_max: usize) -> Self {
+        Self {
+            line: Vec::new(),
+            event: Event::default(),
+            has_data: false,
+            touched: false,
+            after_cr: false,
+            at_start: true,
+            bytes: 0,
+            bytes_max,
+        }
+    }
+
+    /// Takes more bytes and appends the events that are now complete.
+    pub fn feed(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), DecodeError> {
+        for byte in bytes.iter().copied() {
+            let follows_cr = std::mem::take(&mut self.after_cr);
+            match byte {
+                b'\n' if follows_cr => {}
+                b'\n' | b'\r' => {
+                    self.after_cr = byte == b'\r';
+                    self.end_line(events)?;
+                }
+                _ => {
+                    self.bytes += 1;
+                    if self.bytes > self.bytes_max {
+                        return Err(DecodeError::TooLong(self.bytes_max));
+                    }
+                    self.line.push(byte);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn end_line(&mut self, events: &mut Vec<Event>) -> Result<(), DecodeError> {
+        let line = std::mem::take(&mut self.line);
+        let mut text = std::str::from_utf8(&line).map_err(|_| DecodeError::NotUtf8)?;
+        if std::mem::take(&mut self.at_start) {
+            text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        }
+        if text.is_empty() {
+            self.bytes = 0;
+            self.has_data = false;
+            let event = std::mem::take(&mut self.event);
+            if std::mem::take(&mut self.touched) {
+                events.push(event);
+            }
+            return Ok(());
+        }
+        let (field, value) = text.split_once(':').unwrap_or((text, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            "" => return Ok(()),
+            "data" => {
+                if std::mem::replace(&mut self.has_data, true) {
+                    self.event.data.push('\n');
+                }
+                self.event.data.push_str(value);
+            }
+            "event" => self.event.event = Some(value.to_owned()),
+            "id" if !value.contains('\0') => self.event.id = Some(value.to_owned()),
+            "retry" => self.event.retry_ms = value.parse().ok(),
+            _ => return Ok(()),
+        }
+        self.touched = true;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn decode(bytes: &[u8], cut: usize) -> Vec<Event> {
+        let mut decoder = Decoder::default();
+        let mut events = Vec::new();
+        for part in bytes.chunks(cut.max(1)) {
+            decoder.feed(part, &mut events).unwrap();
+        }
+        events
+    }
+
+    #[test]
+    fn comments_are_skipped_and_an_empty_data_event_is_seen() {
+        let events = decode(b":ping\n\nid: 7\ndata: \n\nretry: 500\ndata:\n\n", 3);
+        assert_eq!(events.len(), 2);
+        assert_eq!(events[0].id.as_deref(), Some("7"));
+        assert_eq!(events[0].data, "");
+        assert_eq!(events[1].retry_ms, Some(500));
+    }
+
+    #[test]
+    fn an_endless_event_is_refused() {
+        let mut decoder = Decoder::with_limit(10);
+        let error = decoder.feed(b"data: 0123456789", &mut Vec::new()).unwrap_err();
+        assert_eq!(error, DecodeError::TooLong(10));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_encoded_is_decoded_however_it_is_cut(
+            texts in proptest::collection::vec("[^\r]{0,40}", 1..5), cut in 1usize..20, crlf: bool
+        ) {
+            let mut bytes = Vec::new();
+            for (index, text) in texts.iter().enumerate() {
+                encode(&mut bytes, Some(&index.to_string()), text.as_bytes());
+            }
+            if crlf {
+                bytes = String::from_utf8(bytes).unwrap().replace('\n', "\r\n").into_bytes();
+            }
+            let events = decode(&bytes, cut);
+            prop_assert_eq!(events.len(), texts.len());
+            for (index, (event, text)) in events.iter().zip(&texts).enumerate() {
+                let number = index.to_string();
+                prop_assert_eq!(event.id.as_deref(), Some(number.as_str()));
+                prop_assert_eq!(&event.data, text);
+            }
+        }
+
+        #[test]
+        fn no_bytes_make_the_decoder_panic(bytes: Vec<u8>, cut in 1usize..9) {
+            let mut decoder = Decoder::with_limit(64);
+            for part in bytes.chunks(cut) {
+                if decoder.feed(part, &mut Vec::new()).is_err() {
+                    break;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! JSON text put together from parts that are already JSON.
+//!
+//! Guarantees: what was received raw leaves raw (ids, results), only strings are escaped here. Callers pass valid
+//! JSON where a parameter is called raw.
+
+use crate::error::RpcError;
+
+/// Appends `text` as a JSON string.
+pub fn string(out: &mut Vec<u8>, text: &str) {
+    // Writing a string to a Vec cannot fail.
+    let _ = serde_json::to_writer(&mut *out, text);
+}
+
+/// `text` as a JSON string.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    let mut out = Vec::with_capacity(text.len() + 2);
+    string(&mut out, text);
+    String::from_utf8(out).unwrap_or_default()
+}
+
+/// The bytes of a response before its result.
+pub fn open_result(out: &mut Vec<u8>, id_raw: &str) {
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    out.extend_from_slice(id_raw.as_bytes());
+    out.extend_from_slice(b",\"result\":");
+}
+
+/// A whole successful response.
+#[must_use]
+pub fn result(id_raw: &str, result_raw: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(result_raw.len() + id_raw.len() + 40);
+    open_result(&mut out, id_raw);
+    out.extend_from_slice(result_raw);
+    out.push(b'}');
+    out
+}
+
+/// A whole error response; without an id it is `null`, as JSON-RPC wants for unreadable requests.
+#[must_use]
+pub fn error(id_raw: Option<&str>, error: &RpcError) -> Vec<u8> {
+    let mut out = Vec::with_capacity(error.message.len() + 80);
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    out.extend_from_slice(id_raw.unwrap_or("null").as_bytes());
+    out.extend_from_slice(b",\"error\":");
+    error.write(&mut out);
+    out.push(b'}');
+    out
+}
+
+/// A whole notification; `params_raw` is an object.
+#[must_use]
+pub fn notification(method: &str, params_raw: Option<&str>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(64 + params_raw.map_or(0, str::len));
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"method\":");
+    string(&mut out, method);
+    if let Some(params) = params_raw {
+        out.extend_from_slice(b",\"params\":");
+        out.extend_from_slice(params.as_bytes());
+    }
+    out.push(b'}');
+    out
+}
+
+/// A whole request; `params_raw` is an object.
+#[must_use]
+pub fn request(id_raw: &str, method: &str, params_raw: Option<&str>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(64 + params_raw.map_or(0, str::len));
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    out.extend_from_slice(id_raw.as_bytes());
+    out.extend_from_slice(b",\"method\":");
+    string(&mut out, method);
+    if let Some(params) = params_raw {
+        out.extend_from_slice(b",\"params\":");
+        out.extend_from_slice(params.as_bytes());
+    }
+    out.push(b'}');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_echoed_exactly_as_it_came() {
+        for id in ["1", "\"1\"", "9007199254740993", "\"a\\u0041\""] {
+            let text = String::from_utf8(result(id, b"{}")).unwrap();
+            assert_eq!(text, format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}"));
+        }
+    }
+
+    #[test]
+    fn a_notification_without_params_has_no_such_member() {
+        assert_eq!(notification("a/b", None), br#"{"jsonrpc":"2.0","method":"a/b"}"#);
+    }
+}

@@ -1,0 +1,243 @@
+//! The body of a POST: one strict parse, the era, and the engine's answer.
+//!
+//! Guarantees: every body gets an answer with the status the specification gives; the message is parsed once and
+//! what is validated and forwarded are slices of it.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::HeaderMap;
+use toolcrib_contract::json::{Document, Limits, Node};
+use toolcrib_engine::stage::caller;
+use toolcrib_engine::{Engine, Exchange, Payload, Principal, Reply, Session, SessionId};
+use toolcrib_protocol::header::{self, Field, Headers};
+use toolcrib_protocol::{Branch, Code, Frame, Meta, Request, Revision, RpcError, Signals};
+
+use crate::call::{Answered, Belongs};
+use crate::limits::BATCH_MESSAGES_MAX;
+use crate::sessions::{HttpSession, Sessions};
+
+/// A request's headers as the protocol looks at them.
+struct View<'a>(&'a HeaderMap);
+
+impl Headers for View<'_> {
+    fn field(&self, name: &str) -> Field<'_> {
+        let mut values = self.0.get_all(name).iter();
+        match (values.next(), values.next()) {
+            (None, _) => Field::Absent,
+            (Some(value), None) => Field::One(value.as_bytes()),
+            (Some(_), Some(_)) => Field::Repeated,
+        }
+    }
+}
+
+/// Everything a POST needs to be answered.
+pub(crate) struct Post {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) sessions: Arc<Sessions>,
+    /// Legacy clients get a session.
+    pub(crate) opens_sessions: bool,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    pub(crate) principal: Principal,
+    pub(crate) exchange: Arc<Exchange>,
+    pub(crate) belongs: Belongs,
+    pub(crate) body_bytes_max: usize,
+}
+
+impl Post {
+    pub(crate) async fn answer(self) -> Answered {
+        let limits = Limits::message().with_bytes_max(self.body_bytes_max);
+        let document = match Document::parse(&self.body, &limits) {
+            Ok(document) => document,
+            Err(error) => {
+                let error = RpcError::new(Code::ParseError, format!("Parse error: {error}"));
+                return Reply::error(400, None, &error).into();
+            }
+        };
+        let root = document.root();
+        if root.is_array() {
+            return self.answer_batch(root).await.into();
+        }
+        match Frame::read(root) {
+            Ok(frame) => self.answer_frame(frame).await,
+            Err(malformed) => Reply::error(400, malformed.id.as_deref(), &malformed.error).into(),
+        }
+    }
+
+    async fn answer_frame(&self, frame: Frame<'_>) -> Answered {
+        let params = match &frame {
+            Frame::Request(request) => Some(request.params),
+            Frame::Notification(notification) => Some(notification.params),
+            Frame::Response(_) => None,
+        };
+        let is_initialize = matches!(&frame, Frame::Request(request) if request.method == "initialize");
+        let branch = self.branch(params.is_some_and(Meta::names_version), is_initialize);
+        match (branch, frame) {
+            (Branch::Modern, frame) => self.answer_modern(frame).await.into(),
+            (Branch::Initialize, Frame::Request(request)) => self.initialize(&request),
+            (Branch::Session, frame) => match self.session() {
+                Ok(session) => self.answer_in(&session.session, frame, &self.exchange).await.into(),
+                Err(refuse) => refuse(id_of(&frame)).into(),
+            },
+            (Branch::Sessionless(_), Frame::Response(_)) => {
+                bad(None, "a response needs the Mcp-Session-Id of the session it answers in").into()
+            }
+            (Branch::Sessionless(revision), frame) => {
+                let session = Session::ephemeral(self.principal.clone(), revision);
+                self.answer_in(&session, frame, &self.exchange).await.into()
+            }
+            (Branch::UnknownVersion | Branch::Initialize, frame) => unknown_version(id_of(&frame)).into(),
+        }
+    }
+
+    fn branch(&self, names_version_in_meta: bool, is_initialize: bool) -> Branch {
+        let text = |name| self.headers.get(name).map(|value| value.to_str().unwrap_or("unreadable"));
+        Branch::decide(Signals {
+            names_version_in_meta,
+            is_initialize,
+            header_version: text(header::PROTOCOL_VERSION),
+            has_session: self.headers.contains_key(header::SESSION_ID),
+        })
+    }
+
+    async fn answer_modern(&self, frame: Frame<'_>) -> Reply {
+        let request = match frame {
+            Frame::Request(request) => request,
+            Frame::Notification(notification) => {
+                self.engine.notification(None, &notification);
+                return Reply::accepted();
+            }
+            Frame::Response(response) => {
+                return bad(response.id, "a client sends no responses in this protocol version");
+            }
+        };
+        let view = View(&self.headers);
+        match caller::modern(self.principal.clone(), Some(&view), &request, self.exchange.clone()) {
+            Ok(caller) => self.engine.request(&caller, &request).await,
+            Err(refusal) => self.engine.rescue(Revision::FIRST_MODERN, &request, refusal),
+        }
+    }
+
+    /// Any message of a legacy session, or of a legacy client without one.
+    async fn answer_in(&self, session: &Arc<Session>, frame: Frame<'_>, exchange: &Arc<Exchange>) -> Reply {
+        match frame {
+            Frame::Request(request) => {
+                let caller = caller::legacy(session, exchange.clone());
+                self.engine.request(&caller, &request).await
+            }
+            Frame::Notification(notification) => {
+                self.engine.notification(Some(session), &notification);
+                Reply::accepted()
+            }
+            Frame::Response(response) => {
+                // An answer that came too late is no mistake of the client's.
+                self.engine.response(session, &response);
+                Reply::accepted()
+            }
+        }
+    }
+
+    fn initialize(&self, request: &Request<'_>) -> Answered {
+        self.exchange.survive_disconnect();
+        let id = if self.opens_sessions {
+            match SessionId::random() {
+                Ok(id) => Some(id),
+                Err(error) => {
+                    let error = RpcError::new(Code::InternalError, error.to_string());
+                    return Reply::error(500, Some(request.id), &error).into();
+                }
+            }
+        } else {
+            None
+        };
+        match self.engine.initialize(self.principal.clone(), id.clone(), request) {
+            Err(reply) => reply.into(),
+            Ok((_, reply)) if id.is_none() => reply.into(),
+            Ok((session, reply)) => match self.sessions.open(session) {
+                Ok(_) => Answered { reply, opened: id },
+                Err(full) => {
+                    let error = RpcError::new(Code::InternalError, full.to_string());
+                    Reply::error(503, Some(request.id), &error).into()
+                }
+            },
+        }
+    }
+
+    /// The session the headers name.
+    fn session(&self) -> Result<Arc<HttpSession>, fn(Option<&str>) -> Reply> {
+        let id =
+            self.headers.get(header::SESSION_ID).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let found =
+            self.sessions.find(id, &self.principal).ok_or(unknown_session as fn(Option<&str>) -> Reply)?;
+        self.exchange.survive_disconnect();
+        let _ = self.belongs.set(found.clone());
+        Ok(found)
+    }
+
+    /// Batches exist for the oldest revisions only.
+    async fn answer_batch(&self, batch: Node<'_>) -> Reply {
+        let session = match self.branch(false, false) {
+            Branch::Session => match self.session() {
+                Ok(found) => found.session.clone(),
+                Err(refuse) => return refuse(None),
+            },
+            Branch::Sessionless(revision) => Session::ephemeral(self.principal.clone(), revision),
+            Branch::UnknownVersion => return unknown_version(None),
+            Branch::Modern | Branch::Initialize => {
+                return bad(None, "batches do not exist in this protocol version");
+            }
+        };
+        if !session.revision().accepts_batches() {
+            return bad(None, "batches do not exist in this protocol version");
+        }
+        if batch.is_empty() || batch.len() > BATCH_MESSAGES_MAX {
+            return bad(None, "a batch has between 1 and 100 messages");
+        }
+        let mut answers: Vec<Bytes> = Vec::new();
+        for node in batch.elements() {
+            let reply = match Frame::read(node) {
+                Ok(Frame::Request(request)) if request.method == "initialize" => {
+                    bad(Some(request.id), "initialize cannot stand in a batch")
+                }
+                Ok(frame) => {
+                    let exchange = self.exchange.sibling();
+                    self.answer_in(&session, frame, &exchange).await
+                }
+                Err(malformed) => Reply::error(400, malformed.id.as_deref(), &malformed.error),
+            };
+            if reply.payload != Payload::Nothing {
+                answers.push(reply.payload.into_bytes());
+            }
+        }
+        if answers.is_empty() {
+            return Reply::accepted();
+        }
+        let mut out = b"[".to_vec();
+        out.extend_from_slice(&answers.join(&b","[..]));
+        out.push(b']');
+        Reply::whole(out)
+    }
+}
+
+fn id_of<'a>(frame: &Frame<'a>) -> Option<&'a str> {
+    match frame {
+        Frame::Request(request) => Some(request.id),
+        Frame::Notification(_) | Frame::Response(_) => None,
+    }
+}
+
+fn bad(id: Option<&str>, message: &'static str) -> Reply {
+    Reply::error(400, id, &RpcError::new(Code::InvalidRequest, format!("Invalid request: {message}")))
+}
+
+fn unknown_session(id: Option<&str>) -> Reply {
+    let error = RpcError::new(Code::Legacy, "Session not found: it ended or never existed; initialize again");
+    Reply::error(404, id, &error)
+}
+
+fn unknown_version(id: Option<&str>) -> Reply {
+    let versions: Vec<&str> = Revision::ALL.iter().map(|revision| revision.as_str()).collect();
+    let message = format!("Unsupported MCP-Protocol-Version header; supported: {}", versions.join(", "));
+    Reply::error(400, id, &RpcError::new(Code::Legacy, message))
+}

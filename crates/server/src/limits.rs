@@ -1,0 +1,55 @@
+//! Every limit of this crate, with its unit. LIMITS.md is checked against this file.
+
+/// Bytes of a request's body, unless the server says otherwise.
+pub const BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// How long a request's body may take to arrive, in milliseconds.
+pub const BODY_MS_MAX: u64 = 30_000;
+
+/// How long a request's head may take to arrive, in milliseconds; also how long an idle connection is kept.
+pub const HEAD_MS_MAX: u64 = 30_000;
+
+/// Bytes of a request's head.
+pub const HEAD_BYTES_MAX: usize = 64 * 1024;
+
+/// Headers of one request.
+pub const HEADERS_MAX: usize = 100;
+
+/// Connections open at once; further ones wait to be accepted.
+pub const CONNECTIONS_MAX: usize = 10_000;
+
+/// Messages of one batch (2025-03-26).
+pub const BATCH_MESSAGES_MAX: usize = 100;
+
+/// Legacy sessions open at once.
+pub const SESSIONS_MAX: usize = 10_000;
+
+/// How long an unused session is kept, in milliseconds.
+pub const SESSION_IDLE_MS_MAX: u64 = 1_800_000;
+
+/// How often unused sessions are looked for, in milliseconds.
+pub const SESSION_SWEEP_MS: u64 = 60_000;
+
+/// Resumable streams one session keeps, finished ones included.
+pub const SESSION_STREAMS_MAX: usize = 64;
+
+/// Events one resumable stream keeps.
+pub const STREAM_EVENTS_MAX: usize = 1_024;
+
+/// Bytes of events one resumable stream keeps.
+pub const STREAM_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// How often an open stream says that it is alive, in milliseconds.
+pub const KEEP_ALIVE_MS: u64 = 15_000;
+
+/// How long requests under way may take to finish when the server stops, in milliseconds.
+pub const SHUTDOWN_MS_MAX: u64 = 10_000;
+
+/// Bytes of one line on stdin.
+pub const LINE_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// Requests under way at once over stdio; reading waits when there are more.
+pub const STDIO_IN_FLIGHT_MAX: usize = 256;
+
+/// How long a failed `accept` pauses the listener, in milliseconds.
+pub const ACCEPT_PAUSE_MS: u64 = 50;

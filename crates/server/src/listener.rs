@@ -1,0 +1,125 @@
+//! Accepting connections, bounded, and stopping gracefully.
+
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+
+use crate::http::Endpoint;
+use crate::limits::{
+    ACCEPT_PAUSE_MS, CONNECTIONS_MAX, HEAD_BYTES_MAX, HEAD_MS_MAX, HEADERS_MAX, SESSION_SWEEP_MS,
+    SHUTDOWN_MS_MAX,
+};
+
+/// A bound endpoint, ready to serve.
+#[derive(Debug)]
+pub struct Listener {
+    endpoint: Arc<Endpoint>,
+    tcp: TcpListener,
+    head_ms_max: u64,
+}
+
+impl Listener {
+    pub async fn bind(endpoint: Arc<Endpoint>, address: &str) -> io::Result<Self> {
+        Ok(Self { endpoint, tcp: TcpListener::bind(address).await?, head_ms_max: HEAD_MS_MAX })
+    }
+
+    /// How long a request's head may take to arrive, in milliseconds.
+    #[must_use]
+    pub fn head_ms_max(mut self, ms: u64) -> Self {
+        self.head_ms_max = ms;
+        self
+    }
+
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.tcp.local_addr()
+    }
+
+    /// Serves until `stop` is done, then lets what is under way finish.
+    pub async fn serve(self, stop: impl Future<Output = ()>) -> io::Result<()> {
+        let (stopping, stopped) = watch::channel(false);
+        let connections = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        let mut sweep = tokio::time::interval(Duration::from_millis(SESSION_SWEEP_MS));
+        tokio::pin!(stop);
+        loop {
+            tokio::select! {
+                () = &mut stop => break,
+                _ = sweep.tick() => self.endpoint.sessions().sweep(),
+                accepted = accept(&self.tcp, &connections) => match accepted {
+                    Ok((stream, permit)) => {
+                        let connection = connection(
+                            stream, self.endpoint.clone(), stopped.clone(), permit, self.head_ms_max,
+                        );
+                        tokio::spawn(connection);
+                    }
+                    // Out of descriptors, or a client that left before it was accepted: neither ends the server.
+                    Err(error) => {
+                        tracing::warn!(target: "toolcrib", "accepting a connection failed: {error}");
+                        tokio::time::sleep(Duration::from_millis(ACCEPT_PAUSE_MS)).await;
+                    }
+                },
+            }
+        }
+        drop(self.tcp);
+        self.endpoint.engine().shut_down();
+        let _ = stopping.send(true);
+        let all = u32::try_from(CONNECTIONS_MAX).unwrap_or(u32::MAX);
+        let finished = connections.acquire_many(all);
+        if tokio::time::timeout(Duration::from_millis(SHUTDOWN_MS_MAX), finished).await.is_err() {
+            tracing::warn!(target: "toolcrib", "stopped with requests under way");
+        }
+        self.endpoint.sessions().end();
+        Ok(())
+    }
+}
+
+async fn accept(
+    tcp: &TcpListener,
+    connections: &Arc<Semaphore>,
+) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
+    let permit = connections.clone().acquire_owned().await.map_err(io::Error::other)?;
+    let (stream, _) = tcp.accept().await?;
+    stream.set_nodelay(true)?;
+    Ok((stream, permit))
+}
+
+async fn connection(
+    stream: TcpStream,
+    endpoint: Arc<Endpoint>,
+    mut stopped: watch::Receiver<bool>,
+    _permit: OwnedSemaphorePermit,
+    head_ms_max: u64,
+) {
+    let service = service_fn(move |request| endpoint.clone().serve(request));
+    let served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(Duration::from_millis(head_ms_max))
+        .max_buf_size(HEAD_BYTES_MAX)
+        .max_headers(HEADERS_MAX)
+        .serve_connection(TokioIo::new(stream), service);
+    tokio::pin!(served);
+    let mut asked = false;
+    loop {
+        tokio::select! {
+            outcome = served.as_mut() => {
+                if let Err(error) = outcome {
+                    tracing::debug!(target: "toolcrib", "a connection ended: {error}");
+                }
+                return;
+            }
+            changed = stopped.changed(), if !asked => {
+                asked = true;
+                if changed.is_ok() {
+                    served.as_mut().graceful_shutdown();
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Host and Origin: a browser that was tricked into calling a local server is refused.
+//!
+//! Guarantees: a request whose `Host` is not expected, or that has an `Origin` that is not expected, never reaches
+//! the engine. Ports are not compared unless an expectation names one.
+
+use http::HeaderMap;
+use http::header::{HOST, ORIGIN};
+
+/// Which names and origins a server answers to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expected {
+    /// `name` or `name:port`, lower case.
+    hosts: Vec<String>,
+    /// `scheme://name` or `scheme://name:port`, lower case.
+    origins: Vec<String>,
+}
+
+/// Why a request was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Rebinding {
+    #[error("the Host header is missing, repeated or unreadable")]
+    NoHost,
+    #[error("this server does not answer to that Host")]
+    WrongHost,
+    #[error("requests from that Origin are not allowed")]
+    WrongOrigin,
+}
+
+const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
+impl Default for Expected {
+    fn default() -> Self {
+        Self::loopback()
+    }
+}
+
+impl Expected {
+    /// The names of this machine to itself, at any port.
+    #[must_use]
+    pub fn loopback() -> Self {
+        let hosts = LOOPBACK.iter().map(|name| (*name).to_owned()).collect();
+        let origins = ["http", "https"]
+            .iter()
+            .flat_map(|scheme| LOOPBACK.iter().map(move |name| format!("{scheme}://{name}")))
+            .collect();
+        Self { hosts, origins }
+    }
+
+    /// Exactly these and nothing else.
+    #[must_use]
+    pub fn only(hosts: &[&str], origins: &[&str]) -> Self {
+        let lower = |list: &[&str]| list.iter().map(|item| item.to_ascii_lowercase()).collect();
+        Self { hosts: lower(hosts), origins: lower(origins) }
+    }
+
+    #[must_use]
+    pub fn and_host(mut self, host: &str) -> Self {
+        self.hosts.push(host.to_ascii_lowercase());
+        self
+    }
+
+    #[must_use]
+    pub fn and_origin(mut self, origin: &str) -> Self {
+        self.origins.push(origin.to_ascii_lowercase());
+        self
+    }
+
+    pub fn check(&self, headers: &HeaderMap) -> Result<(), Rebinding> {
+        let mut hosts = headers.get_all(HOST).iter();
+        let (Some(host), None) = (hosts.next(), hosts.next()) else { return Err(Rebinding::NoHost) };
+        let host = host.to_str().map_err(|_| Rebinding::NoHost)?;
+        if !self.hosts.iter().any(|expected| same(expected, host)) {
+            return Err(Rebinding::WrongHost);
+        }
+        for origin in headers.get_all(ORIGIN) {
+            let origin = origin.to_str().map_err(|_| Rebinding::WrongOrigin)?;
+            if !self.origins.iter().any(|expected| same(expected, origin)) {
+                return Err(Rebinding::WrongOrigin);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Equal, or equal but for a port that the expectation does not name.
+fn same(expected: &str, given: &str) -> bool {
+    if given.len() < expected.len() || !given.is_char_boundary(expected.len()) {
+        return false;
+    }
+    let (name, rest) = given.split_at(expected.len());
+    let port =
+        rest.strip_prefix(':').map(|port| !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()));
+    name.eq_ignore_ascii_case(expected) && (rest.is_empty() || port == Some(true))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(host: &str, origin: Option<&str>) -> Result<(), Rebinding> {
+        let mut headers = HeaderMap::new();
+        headers.insert(HOST, host.parse().unwrap());
+        if let Some(origin) = origin {
+            headers.insert(ORIGIN, origin.parse().unwrap());
+        }
+        Expected::loopback().check(&headers)
+    }
+
+    #[test]
+    fn only_expected_hosts_and_origins_pass() {
+        assert_eq!(check("localhost:8001", None), Ok(()));
+        assert_eq!(check("LOCALHOST", Some("http://localhost:3000")), Ok(()));
+        assert_eq!(check("[::1]:80", Some("https://[::1]")), Ok(()));
+        assert_eq!(check("evil.example", None), Err(Rebinding::WrongHost));
+        assert_eq!(check("localhost.evil.example", None), Err(Rebinding::WrongHost));
+        assert_eq!(check("127.0.0.1.evil.example:80", None), Err(Rebinding::WrongHost));
+        assert_eq!(check("localhost:", None), Err(Rebinding::WrongHost));
+        assert_eq!(check("localhost", Some("http://evil.example")), Err(Rebinding::WrongOrigin));
+        assert_eq!(check("localhost", Some("null")), Err(Rebinding::WrongOrigin));
+        assert_eq!(check("localhost", Some("http://localhost.evil.example")), Err(Rebinding::WrongOrigin));
+        assert_eq!(check("localhost", Some("file://localhost")), Err(Rebinding::WrongOrigin));
+        assert_eq!(Expected::loopback().check(&HeaderMap::new()), Err(Rebinding::NoHost));
+    }
+
+    #[test]
+    fn an_expectation_with_a_port_wants_that_port() {
+        let mut headers = HeaderMap::new();
+        headers.insert(HOST, "tools.example:444".parse().unwrap());
+        assert_eq!(Expected::only(&["tools.example:443"], &[]).check(&headers), Err(Rebinding::WrongHost));
+        headers.insert(HOST, "tools.example:443".parse().unwrap());
+        assert_eq!(Expected::only(&["Tools.Example:443"], &[]).check(&headers), Ok(()));
+    }
+}

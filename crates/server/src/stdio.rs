@@ -1,0 +1,299 @@
+//! MCP over stdin and stdout, both eras: one message per line, nothing else on stdout.
+//!
+//! Guarantees: `initialize` selects legacy for the process, a request with a modern `_meta` is served modern all the
+//! same; requests run concurrently; a line that is too long or no message is answered, not fatal. When stdin ends,
+//! what is under way finishes.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use toolcrib_contract::json::{Document, Limits};
+use toolcrib_engine::stage::caller;
+use toolcrib_engine::{Engine, Exchange, Outbox, Outgoing, Payload, Principal, Reply, Session};
+use toolcrib_protocol::{Branch, Code, Frame, Meta, Request, Revision, RpcError, Signals, write};
+
+use crate::limits::{LINE_BYTES_MAX, SHUTDOWN_MS_MAX, STDIO_IN_FLIGHT_MAX};
+
+/// Serves the process's own stdin and stdout until stdin ends.
+pub async fn serve(engine: Arc<Engine>) -> io::Result<()> {
+    let input = tokio::io::BufReader::new(tokio::io::stdin());
+    serve_on(engine, input, tokio::io::stdout()).await
+}
+
+/// Serves any pair of streams.
+pub async fn serve_on(
+    engine: Arc<Engine>,
+    mut input: impl AsyncBufRead + Unpin + Send,
+    output: impl AsyncWrite + Unpin + Send + 'static,
+) -> io::Result<()> {
+    let outbox = Arc::new(Outbox::default());
+    let writer = tokio::spawn(write_all(outbox.clone(), output));
+    let connection = Arc::new(Connection {
+        engine: engine.clone(),
+        outbox: outbox.clone(),
+        session: Mutex::default(),
+        in_flight: Mutex::default(),
+    });
+    let room = Arc::new(Semaphore::new(STDIO_IN_FLIGHT_MAX));
+    let mut tasks = JoinSet::new();
+    while let Some(line) = next_line(&mut input).await? {
+        let line = match line {
+            Line::Text(bytes) if bytes.iter().all(u8::is_ascii_whitespace) => continue,
+            Line::Text(bytes) => Bytes::from(bytes),
+            Line::TooLong => {
+                let message = format!("a line is over {LINE_BYTES_MAX} bytes");
+                connection.say(&Reply::error(400, None, &RpcError::new(Code::InvalidRequest, message)));
+                continue;
+            }
+        };
+        while tasks.try_join_next().is_some() {}
+        // Messages that only change state are taken in order; requests run side by side.
+        if let Some(request) = connection.clone().take(line).await {
+            let permit = room.clone().acquire_owned().await.map_err(io::Error::other)?;
+            tasks.spawn(async move {
+                request.await;
+                drop(permit);
+            });
+        }
+    }
+    engine.shut_down();
+    let drained = async { while tasks.join_next().await.is_some() {} };
+    if tokio::time::timeout(Duration::from_millis(SHUTDOWN_MS_MAX), drained).await.is_err() {
+        tasks.abort_all();
+    }
+    outbox.close();
+    writer.await.map_err(io::Error::other)?
+}
+
+async fn write_all(outbox: Arc<Outbox>, mut output: impl AsyncWrite + Unpin) -> io::Result<()> {
+    while let Some(outgoing) = outbox.next().await {
+        let mut next = Some(outgoing);
+        while let Some(outgoing) = next {
+            if let Outgoing::Message(message) = outgoing {
+                output.write_all(&message).await?;
+                output.write_all(b"\n").await?;
+            }
+            next = outbox.try_next();
+        }
+        output.flush().await?;
+    }
+    Ok(())
+}
+
+enum Line {
+    Text(Vec<u8>),
+    TooLong,
+}
+
+/// The next line, of which no more than the limit is kept.
+async fn next_line(input: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<Line>> {
+    let mut line = Vec::new();
+    let mut too_long = false;
+    loop {
+        let available = input.fill_buf().await?;
+        if available.is_empty() {
+            return Ok(match (too_long, line.is_empty()) {
+                (true, _) => Some(Line::TooLong),
+                (false, true) => None,
+                (false, false) => Some(Line::Text(line)),
+            });
+        }
+        let end = available.iter().position(|byte| *byte == b'\n');
+        let taken = end.unwrap_or(available.len());
+        too_long |= line.len() + taken > LINE_BYTES_MAX;
+        if !too_long {
+            line.extend_from_slice(available.get(..taken).unwrap_or_default());
+        }
+        input.consume(taken + usize::from(end.is_some()));
+        if end.is_some() {
+            return Ok(Some(if too_long { Line::TooLong } else { Line::Text(line) }));
+        }
+    }
+}
+
+struct Connection {
+    engine: Arc<Engine>,
+    outbox: Arc<Outbox>,
+    session: Mutex<Option<Arc<Session>>>,
+    in_flight: Mutex<HashMap<Box<str>, Arc<Exchange>>>,
+}
+
+type Task = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
+
+impl Connection {
+    /// Takes one line; gives back what has to run.
+    async fn take(self: Arc<Self>, line: Bytes) -> Option<Task> {
+        let limits = Limits::message().with_bytes_max(LINE_BYTES_MAX);
+        let document = match Document::parse(&line, &limits) {
+            Ok(document) => document,
+            Err(error) => {
+                let error = RpcError::new(Code::ParseError, format!("Parse error: {error}"));
+                self.say(&Reply::error(400, None, &error));
+                return None;
+            }
+        };
+        let root = document.root();
+        if root.is_array() {
+            let accepts = self.session().is_none_or(|session| session.revision().accepts_batches());
+            if !accepts || root.is_empty() || root.len() > crate::limits::BATCH_MESSAGES_MAX {
+                let message = "Invalid request: batches do not exist in this protocol version, or this one has a wrong size";
+                self.say(&Reply::error(400, None, &RpcError::new(Code::InvalidRequest, message)));
+                return None;
+            }
+            let session = self.session_or_ephemeral();
+            drop(document);
+            return Some(Box::pin(async move { self.run_batch(&line, &session).await }));
+        }
+        let frame = match Frame::read(root) {
+            Ok(frame) => frame,
+            Err(malformed) => {
+                self.say(&Reply::error(400, malformed.id.as_deref(), &malformed.error));
+                return None;
+            }
+        };
+        match frame {
+            Frame::Notification(notification) => {
+                if notification.method == "notifications/cancelled"
+                    && let Some(id) = notification.params.get("requestId")
+                    && let Some(exchange) = lock(&self.in_flight).get(id.raw())
+                {
+                    exchange.cancel();
+                }
+                None
+            }
+            Frame::Response(response) => {
+                if let Some(session) = self.session() {
+                    self.engine.response(&session, &response);
+                }
+                None
+            }
+            Frame::Request(request) => {
+                let is_initialize = request.method == "initialize";
+                let branch = Branch::decide(Signals {
+                    names_version_in_meta: Meta::names_version(request.params),
+                    is_initialize,
+                    header_version: None,
+                    has_session: true,
+                });
+                if branch == Branch::Initialize {
+                    self.initialize(&request);
+                    return None;
+                }
+                let exchange = Exchange::new(self.outbox.clone(), true);
+                lock(&self.in_flight).insert(request.id.into(), exchange.clone());
+                let modern = branch == Branch::Modern;
+                drop(document);
+                Some(Box::pin(async move { self.run(&line, modern, exchange).await }))
+            }
+        }
+    }
+
+    /// Answers one request. The line is read again here: a task owns its text and its parse together.
+    async fn run(&self, line: &[u8], modern: bool, exchange: Arc<Exchange>) {
+        let limits = Limits::message().with_bytes_max(LINE_BYTES_MAX);
+        let Ok(document) = Document::parse(line, &limits) else { return };
+        let Ok(Frame::Request(request)) = Frame::read(document.root()) else { return };
+        let reply = if modern {
+            match caller::modern(Principal::Local, None, &request, exchange) {
+                Ok(caller) => self.engine.request(&caller, &request).await,
+                Err(refusal) => self.engine.rescue(Revision::FIRST_MODERN, &request, refusal),
+            }
+        } else {
+            let caller = caller::legacy(&self.session_or_ephemeral(), exchange);
+            self.engine.request(&caller, &request).await
+        };
+        lock(&self.in_flight).remove(request.id);
+        self.say(&reply);
+    }
+
+    async fn run_batch(&self, line: &[u8], session: &Arc<Session>) {
+        let limits = Limits::message().with_bytes_max(LINE_BYTES_MAX);
+        let Ok(document) = Document::parse(line, &limits) else { return };
+        let mut answers: Vec<Bytes> = Vec::new();
+        for node in document.root().elements() {
+            let reply = match Frame::read(node) {
+                Ok(Frame::Request(request)) => {
+                    let exchange = Exchange::new(self.outbox.clone(), true);
+                    self.engine.request(&caller::legacy(session, exchange), &request).await
+                }
+                Ok(Frame::Notification(notification)) => {
+                    self.engine.notification(Some(session), &notification);
+                    Reply::accepted()
+                }
+                Ok(Frame::Response(response)) => {
+                    self.engine.response(session, &response);
+                    Reply::accepted()
+                }
+                Err(malformed) => Reply::error(400, malformed.id.as_deref(), &malformed.error),
+            };
+            if reply.payload != Payload::Nothing {
+                answers.push(reply.payload.into_bytes());
+            }
+        }
+        if !answers.is_empty() {
+            let mut out = b"[".to_vec();
+            out.extend_from_slice(&answers.join(&b","[..]));
+            out.push(b']');
+            self.say(&Reply::whole(out));
+        }
+    }
+
+    fn initialize(self: &Arc<Self>, request: &Request<'_>) {
+        if self.session().is_some() {
+            let error = RpcError::new(Code::InvalidRequest, "this process is initialized already");
+            self.say(&Reply::error(200, Some(request.id), &error));
+            return;
+        }
+        match self.engine.initialize(Principal::Local, None, request) {
+            Err(reply) => self.say(&reply),
+            Ok((session, reply)) => {
+                *lock(&self.session) = Some(session.clone());
+                self.say(&reply);
+                let (engine, exchange) = (self.engine.clone(), Exchange::new(self.outbox.clone(), true));
+                tokio::spawn(async move { engine.tell_news(&session, &exchange).await });
+            }
+        }
+    }
+
+    fn session(&self) -> Option<Arc<Session>> {
+        lock(&self.session).clone()
+    }
+
+    fn session_or_ephemeral(&self) -> Arc<Session> {
+        self.session().unwrap_or_else(|| Session::ephemeral(Principal::Local, Revision::ASSUMED))
+    }
+
+    /// Puts an answer in line; a client that does not read loses it rather than the server its memory.
+    fn say(&self, reply: &Reply) {
+        if reply.payload == Payload::Nothing {
+            return;
+        }
+        let message = single_line(reply.payload.clone().into_bytes());
+        if self.outbox.push(Outgoing::Message(message)).is_err() {
+            tracing::warn!(target: "toolcrib", "the client does not read its answers");
+        }
+    }
+}
+
+/// JSON may hold line breaks between tokens, an id or a forwarded result for example; a line may not.
+fn single_line(message: Bytes) -> Bytes {
+    if !message.contains(&b'\n') && !message.contains(&b'\r') {
+        return message;
+    }
+    match Document::parse(&message, &Limits::message().with_bytes_max(usize::MAX)) {
+        Ok(document) => document.root().to_compact().into(),
+        Err(_) => {
+            write::error(None, &RpcError::new(Code::InternalError, "an answer could not be written")).into()
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,228 @@
+//! The events of one legacy stream, kept so that a client that lost its connection can go on where it was.
+//!
+//! Guarantees: an event has one id for ever; at most one reader gets it live; what is kept is bounded in events and
+//! bytes, oldest dropped first.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+use toolcrib_protocol::sse;
+
+use crate::limits::{STREAM_BYTES_MAX, STREAM_EVENTS_MAX};
+
+#[derive(Debug)]
+pub(crate) struct StreamLog {
+    number: u64,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Encoded events; the first one's number is `first`.
+    events: VecDeque<Bytes>,
+    first: u64,
+    bytes: usize,
+    /// Readers that came before this many cuts end where the last cut was made.
+    cuts: u64,
+    cut_at: u64,
+    /// Only the newest reader goes on.
+    readers: u64,
+    /// Events some reader has taken.
+    taken: u64,
+    finished: bool,
+    waker: Option<Waker>,
+}
+
+impl State {
+    fn next(&self) -> u64 {
+        self.first + self.events.len() as u64
+    }
+
+    fn push(&mut self, event: Bytes) {
+        self.bytes += event.len();
+        self.events.push_back(event);
+        while self.events.len() > STREAM_EVENTS_MAX || self.bytes > STREAM_BYTES_MAX {
+            let Some(oldest) = self.events.pop_front() else { break };
+            self.bytes -= oldest.len();
+            self.first += 1;
+        }
+    }
+}
+
+impl StreamLog {
+    pub(crate) fn new(number: u64) -> Arc<Self> {
+        Arc::new(Self { number, state: Mutex::default() })
+    }
+
+    /// Appends a message.
+    pub(crate) fn append(&self, message: &[u8]) {
+        self.write(|out, id| sse::encode(out, Some(id), message));
+    }
+
+    /// Appends an event without data, from which the client can resume before anything was said.
+    pub(crate) fn prime(&self) {
+        self.write(sse::encode_priming);
+    }
+
+    /// Ends the current reader, telling it when to come back; the log goes on.
+    pub(crate) fn cut(&self, retry_ms: u64) {
+        self.write(|out, id| sse::encode_retry(out, Some(id), retry_ms));
+        let mut state = self.lock();
+        state.cuts += 1;
+        state.cut_at = state.next();
+        wake(state);
+    }
+
+    /// Nothing more comes.
+    pub(crate) fn finish(&self) {
+        let mut state = self.lock();
+        state.finished = true;
+        wake(state);
+    }
+
+    pub(crate) fn is_finished(&self) -> bool {
+        self.lock().finished
+    }
+
+    fn write(&self, encode: impl FnOnce(&mut Vec<u8>, &str)) {
+        let mut state = self.lock();
+        let id = format!("{}-{}", self.number, state.next());
+        let mut out = Vec::new();
+        encode(&mut out, &id);
+        state.push(out.into());
+        wake(state);
+    }
+
+    /// A reader of what nobody has taken yet.
+    pub(crate) fn read_on(self: &Arc<Self>) -> LogReader {
+        let from = self.lock().taken;
+        self.reader(from)
+    }
+
+    /// A reader of what came after event `seen`.
+    pub(crate) fn read_after(self: &Arc<Self>, seen: u64) -> LogReader {
+        self.reader(seen.saturating_add(1))
+    }
+
+    fn reader(self: &Arc<Self>, from: u64) -> LogReader {
+        let mut state = self.lock();
+        state.readers += 1;
+        let reader = LogReader { log: self.clone(), next: from, me: state.readers, cuts: state.cuts };
+        // The reader before sees that it is no longer the newest.
+        wake(state);
+        reader
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn wake(mut state: MutexGuard<'_, State>) {
+    let waker = state.waker.take();
+    drop(state);
+    if let Some(waker) = waker {
+        waker.wake();
+    }
+}
+
+/// `<stream>-<event>` of a `Last-Event-ID`.
+pub(crate) fn parse_event_id(text: &str) -> Option<(u64, u64)> {
+    let (stream, event) = text.split_once('-')?;
+    Some((stream.parse().ok()?, event.parse().ok()?))
+}
+
+/// One connection's reading of a log.
+#[derive(Debug)]
+pub(crate) struct LogReader {
+    log: Arc<StreamLog>,
+    next: u64,
+    me: u64,
+    cuts: u64,
+}
+
+impl LogReader {
+    pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let mut state = self.log.lock();
+        if state.readers != self.me {
+            return Poll::Ready(None);
+        }
+        self.next = self.next.max(state.first);
+        if state.cuts > self.cuts && self.next >= state.cut_at {
+            return Poll::Ready(None);
+        }
+        let index = usize::try_from(self.next - state.first).unwrap_or(usize::MAX);
+        if let Some(event) = state.events.get(index).cloned() {
+            self.next += 1;
+            state.taken = state.taken.max(self.next);
+            return Poll::Ready(Some(event));
+        }
+        if state.finished {
+            return Poll::Ready(None);
+        }
+        state.waker = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
+    #[cfg(test)]
+    async fn next(&mut self) -> Option<Bytes> {
+        std::future::poll_fn(|cx| self.poll_next(cx)).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(event: Option<Bytes>) -> String {
+        String::from_utf8(event.unwrap().to_vec()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_client_that_comes_back_gets_what_it_missed_and_no_more() {
+        let log = StreamLog::new(3);
+        log.append(b"a");
+        let mut lost = log.read_on();
+        assert_eq!(text(lost.next().await), "id: 3-0\ndata: a\n\n");
+        log.append(b"b");
+        log.append(b"c");
+        let mut back = log.read_after(0);
+        assert_eq!(lost.next().await, None, "the older reader ends");
+        log.finish();
+        assert_eq!(text(back.next().await), "id: 3-1\ndata: b\n\n");
+        assert_eq!(text(back.next().await), "id: 3-2\ndata: c\n\n");
+        assert_eq!(back.next().await, None);
+    }
+
+    #[tokio::test]
+    async fn a_cut_ends_the_reader_after_its_retry_and_not_the_next_one() {
+        let log = StreamLog::new(1);
+        let mut first = log.read_on();
+        log.cut(500);
+        log.append(b"after");
+        assert!(text(first.next().await).contains("retry: 500"));
+        assert_eq!(first.next().await, None);
+        let mut second = log.read_after(0);
+        assert_eq!(text(second.next().await), "id: 1-1\ndata: after\n\n");
+    }
+
+    #[tokio::test]
+    async fn a_log_nobody_reads_stays_bounded() {
+        let log = StreamLog::new(1);
+        for _ in 0..STREAM_EVENTS_MAX + 10 {
+            log.append(b"x");
+        }
+        let mut reader = log.read_after(0);
+        assert!(text(reader.next().await).starts_with("id: 1-10\n"));
+    }
+
+    #[test]
+    fn event_ids_read_back_and_nonsense_does_not() {
+        assert_eq!(parse_event_id("3-14"), Some((3, 14)));
+        for bad in ["", "3", "3-", "-1", "a-b", "99999999999999999999-1"] {
+            assert_eq!(parse_event_id(bad), None);
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Tools under contract for MCP: register a function, and bad arguments never reach it, bad answers never leave it,
+//! and every client from 2024 to 2026 can call it.
+//!
+//! ```no_run
+//! use toolcrib::{Context, Server, ToolError};
+//!
+//! #[tokio::main]
+//! async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let server = Server::new("greeter", "1.0.0")?;
+//!     let schema = serde_json::json!({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]});
+//!     server.register("greet", "Greets somebody by name", schema, |arguments, _context: Context| async move {
+//!         Ok::<_, ToolError>(format!("Hello, {}!", arguments["name"].as_str().unwrap_or_default()))
+//!     })?;
+//!     Ok(server.serve_stdio().await?)
+//! }
+//! ```
+
+mod answer;
+mod handler;
+mod server;
+mod spec;
+
+pub use answer::{IntoAnswer, Json};
+pub use server::{BoundServer, CallError, Server, ServerBuilder};
+pub use spec::ToolSpec;
+pub use toolcrib_contract::{self as contract, Annotations, Audience, Definition};
+pub use toolcrib_engine as engine;
+pub use toolcrib_engine::prompt::{PromptArgument, PromptArguments, PromptResult, Role};
+pub use toolcrib_engine::resource::About;
+pub use toolcrib_engine::{
+    AskError, BadArguments, Content, Context, Elicited, Fault, Filter, Principal, Question, RegisterError,
+    ResourceContents, StartError, ToolError, ToolResult,
+};
+pub use toolcrib_protocol::{self as protocol, Capability, Level, Revision};
+pub use toolcrib_server::{Authenticator, Challenge, Expected, HttpOptions};
+pub use {schemars, serde_json};

@@ -1,0 +1,148 @@
+//! A tool's definition, put together member by member.
+//!
+//! Only the name is needed at first; everything else is optional and may be set in any order. Unknown members are
+//! kept: what is given is what is advertised.
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+use toolcrib_contract::{Audience, Definition, DefinitionError};
+
+/// The full form of a registration (R2.1).
+#[derive(Debug, Clone)]
+pub struct ToolSpec {
+    members: Map<String, Value>,
+    annotations: Map<String, Value>,
+    meta: Map<String, Value>,
+    icons: Vec<Value>,
+    toolset: Option<String>,
+}
+
+impl ToolSpec {
+    #[must_use]
+    pub fn new(name: &str, description: &str) -> Self {
+        let mut members = Map::new();
+        members.insert("name".into(), name.into());
+        members.insert("description".into(), description.into());
+        Self { members, annotations: Map::new(), meta: Map::new(), icons: Vec::new(), toolset: None }
+    }
+
+    #[must_use]
+    pub fn title(self, title: &str) -> Self {
+        self.member("title", title.into())
+    }
+
+    /// The input schema as JSON; without one the tool takes no arguments.
+    #[must_use]
+    pub fn input_schema(self, schema: Value) -> Self {
+        self.member("inputSchema", schema)
+    }
+
+    /// The input schema of a Rust type.
+    #[must_use]
+    pub fn input<T: JsonSchema>(self) -> Self {
+        self.input_schema(schema_of::<T>())
+    }
+
+    #[must_use]
+    pub fn output_schema(self, schema: Value) -> Self {
+        self.member("outputSchema", schema)
+    }
+
+    /// The output schema of a Rust type.
+    #[must_use]
+    pub fn output<T: JsonSchema>(self) -> Self {
+        self.output_schema(schema_of::<T>())
+    }
+
+    #[must_use]
+    pub fn read_only(self, hint: bool) -> Self {
+        self.annotation("readOnlyHint", hint.into())
+    }
+
+    #[must_use]
+    pub fn destructive(self, hint: bool) -> Self {
+        self.annotation("destructiveHint", hint.into())
+    }
+
+    #[must_use]
+    pub fn idempotent(self, hint: bool) -> Self {
+        self.annotation("idempotentHint", hint.into())
+    }
+
+    #[must_use]
+    pub fn open_world(self, hint: bool) -> Self {
+        self.annotation("openWorldHint", hint.into())
+    }
+
+    #[must_use]
+    pub fn audience(self, audience: Audience) -> Self {
+        self.annotation("audience", audience.name().into())
+    }
+
+    /// Lower comes first in lists.
+    #[must_use]
+    pub fn priority(self, priority: i64) -> Self {
+        self.annotation("priority", priority.into())
+    }
+
+    /// Any annotation.
+    #[must_use]
+    pub fn annotation(mut self, name: &str, value: Value) -> Self {
+        self.annotations.insert(name.into(), value);
+        self
+    }
+
+    #[must_use]
+    pub fn icon(mut self, src: &str, mime_type: &str) -> Self {
+        self.icons.push(json!({ "src": src, "mimeType": mime_type }));
+        self
+    }
+
+    #[must_use]
+    pub fn toolset(mut self, toolset: &str) -> Self {
+        self.toolset = Some(toolset.into());
+        self
+    }
+
+    #[must_use]
+    pub fn meta(mut self, name: &str, value: Value) -> Self {
+        self.meta.insert(name.into(), value);
+        self
+    }
+
+    /// Any member of the definition.
+    #[must_use]
+    pub fn member(mut self, name: &str, value: Value) -> Self {
+        self.members.insert(name.into(), value);
+        self
+    }
+
+    pub(crate) fn has_input(&self) -> bool {
+        self.members.contains_key("inputSchema")
+    }
+
+    pub(crate) fn has_output(&self) -> bool {
+        self.members.contains_key("outputSchema")
+    }
+
+    pub(crate) fn finish(mut self) -> Result<(Definition, Option<String>), DefinitionError> {
+        if !self.has_input() {
+            self = self.input_schema(json!({ "type": "object", "additionalProperties": false }));
+        }
+        let Self { mut members, annotations, meta, icons, toolset } = self;
+        let whole = [("annotations", annotations), ("_meta", meta)];
+        for (name, object) in whole.into_iter().filter(|(_, object)| !object.is_empty()) {
+            members.insert(name.into(), Value::Object(object));
+        }
+        if !icons.is_empty() {
+            members.insert("icons".into(), Value::Array(icons));
+        }
+        Ok((Definition::from_value(&Value::Object(members))?, toolset))
+    }
+}
+
+/// The 2020-12 schema of a Rust type.
+fn schema_of<T: JsonSchema>() -> Value {
+    SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().to_value()
+}
