@@ -119,6 +119,8 @@ pub(crate) struct Arena {
     index: AHashMap<Node, Lit>,
     loops: Vec<Lit>,
     special: AHashMap<(Lit, Kind), Lit>,
+    /// Some formula tells an integer from the same number written as a float.
+    spelled: bool,
 }
 
 static TRUE_NODE: Node = Node::True;
@@ -127,7 +129,12 @@ impl Arena {
     pub(crate) fn new() -> Arena {
         let mut index = AHashMap::new();
         index.insert(Node::True, Lit::TRUE);
-        Arena { nodes: vec![Node::True], index, loops: Vec::new(), special: AHashMap::new() }
+        Arena { nodes: vec![Node::True], index, loops: Vec::new(), special: AHashMap::new(), spelled: false }
+    }
+
+    /// Whether how a number is written makes a difference.
+    pub(crate) fn spelled(&self) -> bool {
+        self.spelled
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -206,7 +213,10 @@ impl Arena {
         match kinds {
             Kinds::ALL => Lit::TRUE,
             Kinds::NONE => Lit::FALSE,
-            _ => self.intern(Node::Kinds(kinds)),
+            _ => {
+                self.spelled |= kinds.has(Kind::Integer) != kinds.has(Kind::WholeFloat);
+                self.intern(Node::Kinds(kinds))
+            }
         }
     }
 

@@ -194,8 +194,7 @@ impl Prover {
             return Ok(Verdict::Compatible(Proof::Identical));
         }
         let deadline = start + timeout;
-        let spelled = [&given, &wanted].iter().any(|document| document.dialect == Dialect::Draft4);
-        let reach = if spelled { Reach::Spelled } else { Reach::Every };
+        let reach = if arena.spelled() { Reach::Spelled } else { Reach::Every };
         let budget = Budget { deadline, steps_max: limits.steps_max, nodes_max: limits.nodes_max, reach };
         let mut outcome = Solver::new(&mut arena, &mut patterns, budget).solve_all([p.lit, !c.lit]);
         if let Outcome::Found(value) = &outcome

@@ -44,6 +44,9 @@ pub enum Obstacle {
     /// judgements of such schemas contradict the validators, so none is passed as a break.
     #[error("recursion: a definition refers to itself under negation, {0} is in doubt")]
     NegativeRecursion(String),
+    /// `$schema` in the middle of a resource.
+    #[error("dialect: a part of the schema declares another dialect without being a resource of its own")]
+    EmbeddedDialect,
     /// Only values tell the schemas apart that engines read differently: a string with a line break
     /// under `.` or `$`, or `1.0` as an integer of draft-04.
     #[error("engines: only {0} tells the two apart, which engines read differently")]

@@ -147,3 +147,16 @@ fn a_batch_line_over_its_limit_is_refused() {
     let faults = batch::run(line.as_bytes(), &mut output, &Prover::default()).unwrap();
     assert!(matches!(faults[0].fault, batch::PairFault::TooLong));
 }
+
+/// R1.5: a part that declares another dialect without being a resource of its own is unknown; as a
+/// resource it is read in its own dialect, down to what `1.0` is there.
+#[test]
+fn an_embedded_dialect_needs_a_resource_of_its_own() {
+    let part = json!({"$schema": "http://json-schema.org/draft-04/schema#", "type": "integer"});
+    let verdict = judge(&json!({}), &json!({"items": part})).unwrap();
+    assert!(matches!(verdict, Verdict::Unknown(Obstacle::EmbeddedDialect)), "{verdict:?}");
+    let own = json!({"$schema": "http://json-schema.org/draft-04/schema#", "id": "http://schema.test/own", "type": "integer"});
+    let consumer = json!({"items": {"$ref": "http://schema.test/own"}, "$defs": {"own": own}});
+    let verdict = judge(&json!({"items": {"type": "integer"}}), &consumer);
+    assert!(!matches!(verdict, Ok(Verdict::Compatible(_))), "{verdict:?}");
+}

@@ -125,13 +125,16 @@ impl<'a> Lowering<'a> {
 
     fn enter<'r>(&mut self, schema: &'r Value, place: &Place<'r>) -> Result<Place<'r>, Stop> {
         let mut place = place.clone();
-        if let Some(map) = schema.as_object()
-            && (map.contains_key("$id") || map.contains_key("id"))
-        {
-            place.dialect = embedded_dialect(map, place.dialect)?;
-            let resource = place.dialect.draft().create_resource_ref(schema);
+        let Some(map) = schema.as_object() else { return Ok(place) };
+        let dialect = embedded_dialect(map, place.dialect)?;
+        if map.contains_key("$id") || map.contains_key("id") {
+            let resource = dialect.draft().create_resource_ref(schema);
             place.resolver =
                 place.resolver.in_subresource(resource).map_err(|error| reference_fault("", &error))?;
+            place.dialect = dialect;
+        } else if dialect != place.dialect {
+            // A dialect of its own belongs to a resource of its own; engines differ on anything else.
+            return Err(Stop::Obstacle(Obstacle::EmbeddedDialect));
         }
         Ok(place)
     }

@@ -5,6 +5,9 @@ use crate::arena::{Lit, Node};
 use crate::kind::Kind;
 use crate::obstacle::Obstacle;
 
+/// Branches of a `oneOf` of which every two are tried together.
+const BRANCHES_MAX: usize = 300;
+
 impl Solver<'_> {
     /// A value of one kind that satisfies all of `queue`, literals specialised to the kind.
     pub(super) fn search(&mut self, kind: Kind, queue: Vec<Lit>) -> Outcome {
@@ -64,6 +67,11 @@ impl Solver<'_> {
             && self.theory(kind, &facts) == Outcome::Nothing
         {
             return Outcome::Nothing;
+        }
+        if let (Node::One(children), true) = (self.arena.node(chosen), chosen.negated())
+            && children.len() > BRANCHES_MAX
+        {
+            return Outcome::Undecided(Obstacle::Cases("oneOf"));
         }
         open.retain(|lit| *lit != chosen);
         let mut alternatives = Alternatives::default();
