@@ -198,7 +198,10 @@ fn assert_truth(id: &str, old: &Value, new: &Value, direction: Direction, truth:
                 };
                 let validators = Validators::new(schema, dialect).unwrap();
                 assert_eq!(validators.first(&value), accepts, "{id}: {value}");
-                assert_eq!(validators.second(&value), Some(accepts), "{id}: {value}");
+                // The second engine compares 64-bit integers as floats: the very mistake W27 is about.
+                if id != "W27" {
+                    assert_eq!(validators.second(&value), Some(accepts), "{id}: {value}");
+                }
             }
         }
         (verdict, truth) => panic!("{id} {direction:?}: {truth:?} expected, {verdict:?} came"),
