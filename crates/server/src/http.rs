@@ -32,6 +32,8 @@ pub struct HttpOptions {
     pub body_ms_max: u64,
     /// Legacy clients get a session; without, each of their requests stands alone.
     pub sessions: bool,
+    /// A client that lists `text/event-stream` before JSON gets a stream even where one message is the whole answer.
+    pub streams_when_listed_first: bool,
 }
 
 impl Default for HttpOptions {
@@ -43,6 +45,7 @@ impl Default for HttpOptions {
             body_bytes_max: BODY_BYTES_MAX,
             body_ms_max: BODY_MS_MAX,
             sessions: true,
+            streams_when_listed_first: false,
         }
     }
 }
@@ -144,7 +147,11 @@ impl Endpoint {
             First::Says(first) => stream(call, first, None),
             First::Answer(answered) => match call.said() {
                 Some(first) => stream(call, first, Some(answered)),
-                None => answer(answered, accept),
+                None => {
+                    let streams =
+                        !accept.json || (accept.events_first && self.options.streams_when_listed_first);
+                    answer(answered, streams)
+                }
             },
         }
     }
@@ -249,11 +256,11 @@ fn stream(call: Call, first: Outgoing, answered: Option<Answered>) -> Answer {
 }
 
 /// An answer that says nothing else.
-fn answer(answered: Answered, accept: Accept) -> Answer {
+fn answer(answered: Answered, streams: bool) -> Answer {
     let code = StatusCode::from_u16(answered.reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let is_empty = answered.reply.payload == Payload::Nothing;
-    // A client that takes nothing but a stream gets one with a single event.
-    let mut response = if !accept.json && !is_empty && code == StatusCode::OK {
+    // A stream with a single event.
+    let mut response = if streams && !is_empty && code == StatusCode::OK {
         let mut out = Vec::new();
         toolcrib_protocol::sse::encode(&mut out, None, &answered.reply.payload.into_bytes());
         events(ReplyBody::whole(out))
