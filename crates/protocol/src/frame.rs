@@ -97,7 +97,7 @@ impl<'a> Frame<'a> {
         }
         let id_node = node.get("id");
         let id = id_node.and_then(id_text);
-        if node.get("jsonrpc").and_then(|version| version.as_str()).as_deref() != Some("2.0") {
+        if node.get("jsonrpc").and_then(toolcrib_contract::json::Node::as_str).as_deref() != Some("2.0") {
             return Err(invalid(id, "jsonrpc must be \"2.0\""));
         }
         match node.get("method") {

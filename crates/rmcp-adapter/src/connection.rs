@@ -109,8 +109,9 @@ impl Connection {
                 let token = params.get("progressToken").and_then(Node::as_u64);
                 let context =
                     token.and_then(|token| self.lock().get(&token).and_then(|(_, context)| context.clone()));
-                let number =
-                    |name: &str| params.get(name).and_then(Node::as_number).map(|number| number.as_f64());
+                let number = |name: &str| {
+                    params.get(name).and_then(Node::as_number).map(toolcrib_contract::json::Number::as_f64)
+                };
                 if let (Some(context), Some(progress)) = (context, number("progress")) {
                     let message = params.get("message").and_then(Node::as_str);
                     context.progress(progress, number("total"), message.as_deref());

@@ -71,7 +71,11 @@ pub async fn adopt<H: ServerHandler>(registry: &Registry, handler: H) -> Result<
         let tools =
             document.root().get("tools").filter(|tools| tools.is_array()).ok_or(AdoptError::NotAList)?;
         for node in tools.elements() {
-            let name = node.get("name").and_then(|name| name.as_str()).unwrap_or_default().into_owned();
+            let name = node
+                .get("name")
+                .and_then(toolcrib_contract::json::Node::as_str)
+                .unwrap_or_default()
+                .into_owned();
             let tool = Arc::new(AdoptedTool { connection: connection.clone() });
             let registered = Definition::from_node(node)
                 .map_err(AdoptError::from)
@@ -102,7 +106,7 @@ async fn list(connection: &Arc<Connection>) -> Result<Vec<Box<str>>, AdoptError>
         cursor = document
             .root()
             .get("nextCursor")
-            .and_then(|node| node.as_str())
+            .and_then(toolcrib_contract::json::Node::as_str)
             .map(std::borrow::Cow::into_owned);
         drop(document);
         pages.push(page);

@@ -209,7 +209,7 @@ impl Endpoint {
             Err(answer) => *answer,
             Ok(None) => not_allowed(),
             Ok(Some(session)) => {
-                let id = session.session.id().map(|id| id.as_str()).unwrap_or_default();
+                let id = session.session.id().map(toolcrib_engine::SessionId::as_str).unwrap_or_default();
                 self.sessions.close(id, principal);
                 status(StatusCode::NO_CONTENT)
             }

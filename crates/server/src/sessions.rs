@@ -99,7 +99,7 @@ impl Sessions {
 
     /// Keeps a session that has an id.
     pub(crate) fn open(&self, session: Arc<Session>) -> Result<Arc<HttpSession>, TooManySessions> {
-        let id: Box<str> = session.id().map(|id| id.as_str()).unwrap_or_default().into();
+        let id: Box<str> = session.id().map(toolcrib_engine::SessionId::as_str).unwrap_or_default().into();
         let opened = Arc::new(HttpSession::new(session, self.now_ms()));
         if lock(&self.by_id).len() >= SESSIONS_MAX {
             self.sweep();

@@ -1,5 +1,13 @@
 //! Every kind of bad input gets the code and status the specification gives, a message, and a server that goes on.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::needless_pass_by_value
+)]
+
 mod support;
 
 use std::time::Duration;

@@ -1,5 +1,13 @@
 //! R2.4 to R2.6: what a client hears when a call breaks its contract.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::needless_pass_by_value
+)]
+
 mod support;
 
 use std::sync::{Arc, Mutex};

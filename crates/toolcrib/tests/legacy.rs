@@ -1,5 +1,13 @@
 //! Sessions: principals, streams, resumption, cancellation, batches, questions.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::needless_pass_by_value
+)]
+
 mod support;
 
 use std::sync::Arc;
@@ -156,7 +164,7 @@ async fn a_cancelled_legacy_call_is_dropped_and_gets_no_answer() {
     assert!(!dropped.load(Ordering::SeqCst), "another session cannot cancel it");
     assert_eq!(send(to, "POST", &[("Mcp-Session-Id", &session)], &cancel).await.status, 202);
     assert!(eventually(&dropped).await);
-    assert_eq!(parse(&call.to_end().await).status, 202);
+    assert_eq!(parse(&call.rest_of_it().await).status, 202);
 }
 
 fn stepping() -> Server {
@@ -260,7 +268,7 @@ async fn a_legacy_client_is_asked_on_the_calls_stream() {
         assert_eq!(question["params"].get("mode").is_some(), version == LEGACY, "mode came with 2025-11-25");
         let reply = json!({"jsonrpc": "2.0", "id": question["id"], "result": answer}).to_string();
         assert_eq!(send(to, "POST", &headers, &reply).await.status, 202);
-        let text = call.to_end().await;
+        let text = call.rest_of_it().await;
         assert!(text.contains(says), "{version}: {text}");
     }
 }

@@ -1,5 +1,13 @@
 //! R2.8: stdin and stdout, both eras, one message per line.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::needless_pass_by_value
+)]
+
 mod support;
 
 use std::time::Duration;
@@ -160,7 +168,7 @@ async fn what_is_under_way_finishes_when_stdin_ends() {
             ids.push(message["id"].clone());
         }
     }
-    ids.sort_by_key(|id| id.as_u64());
+    ids.sort_by_key(serde_json::Value::as_u64);
     assert_eq!(ids, [json!(1), json!(2)]);
     pipe.served.await.unwrap().unwrap();
 }

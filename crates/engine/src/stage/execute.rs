@@ -7,7 +7,7 @@ use crate::answer::Answer;
 use crate::ask::InputRequired;
 use crate::context::Context;
 use crate::engine::Fault;
-use crate::guarded::{Guarded, Stopped};
+use crate::guarded::{Stopped, guarded};
 use crate::peer::Peer;
 use crate::refusal::Refusal;
 use crate::round::{Binding, Round};
@@ -25,7 +25,7 @@ impl<'a> Call<'a, Recorded<'a>> {
             let context = context(&self, params, round);
             let invocation =
                 Invocation { name: entry.name(), arguments: arguments.node(), context: &context };
-            let call = Guarded::new(
+            let call = guarded(
                 || entry.tool().call(invocation),
                 &self.caller.exchange,
                 self.engine.options().call_ms_max,
@@ -52,7 +52,8 @@ impl<'a> Call<'a, Recorded<'a>> {
 }
 
 fn context(call: &Call<'_, Recorded<'_>>, params: Params<'_>, round: Round) -> Context {
-    let token = params.meta().and_then(|meta| meta.get("progressToken")).map(|node| node.raw());
+    let token =
+        params.meta().and_then(|meta| meta.get("progressToken")).map(toolcrib_contract::json::Node::raw);
     let caller = call.caller;
     Context::new(caller.principal.clone(), caller.peer.clone(), caller.exchange.clone(), token, round)
 }

@@ -1,6 +1,13 @@
 //! A server in this process and a client that knows nothing but TCP and HTTP/1.1.
 
 #![allow(dead_code, unreachable_pub)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::needless_pass_by_value
+)]
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -114,7 +121,7 @@ impl Open {
     }
 
     /// Reads until the connection ends.
-    pub async fn to_end(&mut self) -> String {
+    pub async fn rest_of_it(&mut self) -> String {
         let mut bytes = Vec::new();
         tokio::time::timeout(PATIENCE, self.tcp.read_to_end(&mut bytes)).await.expect("no end came").unwrap();
         self.text.push_str(&String::from_utf8_lossy(&bytes));
@@ -149,7 +156,7 @@ pub fn request_text(to: SocketAddr, method: &str, headers: &[(&str, &str)], body
 }
 
 pub async fn send(to: SocketAddr, method: &str, headers: &[(&str, &str)], body: &str) -> Answer {
-    let text = open(to, method, headers, body).await.to_end().await;
+    let text = open(to, method, headers, body).await.rest_of_it().await;
     parse(&text)
 }
 
