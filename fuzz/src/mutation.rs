@@ -1,4 +1,7 @@
-//! Changing an input a little: bytes, ranges, words of the dictionary, and pieces of other inputs.
+//! Changing an input a little: as JSON where it is JSON, else bytes, ranges, words of the dictionary, and pieces of other
+//! inputs.
+
+pub mod tree;
 
 use crate::random::Random;
 
@@ -40,8 +43,11 @@ pub fn mutate(
     bytes_max: usize,
     random: &mut Random,
 ) {
+    let as_json = random.below(3) > 0;
     for _ in 0..=random.below(8) {
-        change(input, corpus, dictionary, random);
+        if !(as_json && tree::change(input, corpus, dictionary, random)) {
+            change(input, corpus, dictionary, random);
+        }
         input.truncate(bytes_max);
     }
 }

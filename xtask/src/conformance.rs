@@ -2,12 +2,14 @@
 //!
 //! Passing means more than the suite's exit code; see [`toolcrib_testkit::conformance`].
 
+use std::net::SocketAddr;
 use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
 use toolcrib_testkit::conformance::{Requirements, run as run_suite};
 use toolcrib_testkit::deps::Deps;
+use toolcrib_testkit::port;
 use toolcrib_testkit::process::Process;
 
 use crate::shell;
@@ -36,9 +38,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
 /// Starts the conformance server on a port of its own and runs both sets against it.
 pub(crate) fn own_server() -> Result<()> {
-    let mut server =
-        Process::start(Command::new(shell::built_binary(SERVER)?).args(["--listen", "127.0.0.1:0"]))?;
-    let address = server.wait_for_address(START_PATIENCE)?;
+    let address = SocketAddr::from(([127, 0, 0, 1], port::free()?));
+    let mut command = Command::new(shell::built_binary(SERVER)?);
+    let mut server = Process::start(command.args(["--listen", &address.to_string()]))?;
+    server.wait_for_port(address, START_PATIENCE)?;
     suite(&format!("http://{address}/mcp"))
 }
 

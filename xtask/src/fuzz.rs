@@ -6,7 +6,7 @@
 
 use anyhow::{Context as _, Result};
 
-use crate::shell::{built_binary, command, run as run_command};
+use crate::shell::{built_binary, command, root, run as run_command};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -23,17 +23,14 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<()> {
     if args.libfuzzer {
         let target = args.target.as_deref().context("which target?")?;
-        let seconds = format!("-max_total_time={}", args.seconds);
-        return run_command(command("cargo").args([
-            "+nightly",
-            "fuzz",
-            "run",
-            "--fuzz-dir",
-            "fuzz/libfuzzer",
-            target,
-            "--",
-            &seconds,
-        ]));
+        let corpus = format!("fuzz/libfuzzer/corpus/{target}");
+        std::fs::create_dir_all(root().join(&corpus))?;
+        return run_command(
+            command("cargo")
+                .args(["+nightly", "fuzz", "run", "--fuzz-dir", "fuzz/libfuzzer", "any", &corpus, "--"])
+                .arg(format!("-max_total_time={}", args.seconds))
+                .env("TOOLCRIB_FUZZ_TARGET", target),
+        );
     }
     plain(args.target.as_deref(), args.seconds)
 }

@@ -111,16 +111,8 @@ fn take(step: Step, summary: &mut Option<String>) -> Result<()> {
         }
         Step::DocTests => run_command(&mut cargo(["test", "--workspace", "--doc", "--locked", "--quiet"])),
         Step::Fuzz => fuzz::plain(None, FUZZ_SECONDS),
-        Step::Conformance => conformance(),
+        Step::Conformance => conformance::own_server(),
     }
-}
-
-fn conformance() -> Result<()> {
-    if !shell::root().join("crates").join(conformance::SERVER).is_dir() {
-        println!("    NOT RUN: this tree has no {} yet", conformance::SERVER);
-        return Ok(());
-    }
-    conformance::own_server()
 }
 
 /// Runs the tests and returns the runner's closing line.

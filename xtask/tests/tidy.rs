@@ -93,6 +93,12 @@ fn nothing_unfinished_is_left() {
 }
 
 #[test]
+fn no_merge_is_left_half_done() {
+    let marks = [concat!("<<<<", "<<< "), concat!(">>>>", ">>> ")];
+    assert_none(&complaints(|file| found(file, &marks)));
+}
+
+#[test]
 fn no_machine_path_stands_in_the_repository() {
     let paths = [
         concat!("/wo", "rk/"),

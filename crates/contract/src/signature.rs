@@ -5,11 +5,12 @@
 //! parts become `…`. Hidden characters are escaped.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::fmt::Write as _;
 
 use crate::definition::Definition;
 use crate::json::{Kind, Node, Pointer};
-use crate::text::escaped;
+use crate::text::one_line;
 
 /// Objects inside objects that are written out.
 const DEPTH_MAX: usize = 3;
@@ -17,19 +18,21 @@ const DEPTH_MAX: usize = 3;
 const ALTERNATIVES_MAX: usize = 8;
 /// Members of one object that are written out.
 const MEMBERS_MAX: usize = 24;
+/// Schemas that are looked at for one signature: references would multiply them otherwise.
+const SCHEMAS_MAX: usize = 2_000;
 
 /// The signature of `definition`. Without an input schema the parameters are `…`.
 #[must_use]
 pub fn signature(definition: &Definition) -> String {
-    let mut out = escaped(definition.name());
+    let mut out = one_line(definition.name());
     out.push('(');
     match definition.input_schema() {
-        Some(schema) => out.push_str(&Writer { root: schema }.parameters()),
+        Some(schema) => out.push_str(&Writer::new(schema).parameters()),
         None => out.push('…'),
     }
     out.push(')');
     if let Some(schema) = definition.output_schema() {
-        let _ = write!(out, " → {}", Writer { root: schema }.type_of(schema, 0));
+        let _ = write!(out, " → {}", Writer::new(schema).type_of(schema, 0));
     }
     out
 }
@@ -37,14 +40,19 @@ pub fn signature(definition: &Definition) -> String {
 /// The type that `schema` describes, as it stands in a signature.
 #[must_use]
 pub fn type_text(schema: Node<'_>) -> String {
-    Writer { root: schema }.type_of(schema, 0)
+    Writer::new(schema).type_of(schema, 0)
 }
 
 struct Writer<'d> {
     root: Node<'d>,
+    schemas_left: Cell<usize>,
 }
 
 impl<'d> Writer<'d> {
+    fn new(root: Node<'d>) -> Self {
+        Self { root, schemas_left: Cell::new(SCHEMAS_MAX) }
+    }
+
     fn parameters(&self) -> String {
         let schema = self.followed(self.root);
         let mut parts = self.members(schema, 1);
@@ -57,6 +65,10 @@ impl<'d> Writer<'d> {
     }
 
     fn type_of(&self, schema: Node<'d>, depth: usize) -> String {
+        match self.schemas_left.get().checked_sub(1) {
+            Some(left) => self.schemas_left.set(left),
+            None => return "…".to_owned(),
+        }
         match schema.as_bool() {
             Some(true) => return "any".to_owned(),
             Some(false) => return "never".to_owned(),
@@ -65,18 +77,18 @@ impl<'d> Writer<'d> {
         if let Some(reference) = schema.get("$ref").and_then(Node::as_str) {
             return match self.resolve(&reference) {
                 Some(target) if depth < DEPTH_MAX => self.type_of(target, depth + 1),
-                _ => escaped(reference.rsplit('/').next().unwrap_or("any")),
+                _ => one_line(reference.rsplit('/').next().unwrap_or("any")),
             };
         }
         if let Some(value) = schema.get("const") {
             return literal(value);
         }
         if let Some(values) = schema.get("enum") {
-            return union(values.elements().map(literal).collect());
+            return union(values.elements().map(literal));
         }
         for keyword in ["anyOf", "oneOf"] {
             if let Some(list) = schema.get(keyword) {
-                return union(list.elements().map(|s| self.type_of(s, depth + 1)).collect());
+                return union(list.elements().map(|s| self.type_of(s, depth + 1)));
             }
         }
         if schema.get("type").is_none()
@@ -86,12 +98,9 @@ impl<'d> Writer<'d> {
             return parts.join(" & ");
         }
         match schema.get("type").map(|t| (t, t.kind())) {
-            Some((list, Kind::Array)) => union(
-                list.elements()
-                    .filter_map(Node::as_str)
-                    .map(|name| self.named(&name, schema, depth))
-                    .collect(),
-            ),
+            Some((list, Kind::Array)) => {
+                union(list.elements().filter_map(Node::as_str).map(|name| self.named(&name, schema, depth)))
+            }
             Some((name, _)) => self.named(&name.as_str().unwrap_or(Cow::Borrowed("any")), schema, depth),
             None if schema.get("properties").is_some() => self.object(schema, depth),
             None if schema.get("items").is_some() => self.array(schema, depth),
@@ -103,7 +112,7 @@ impl<'d> Writer<'d> {
         match name {
             "object" => self.object(schema, depth),
             "array" => self.array(schema, depth),
-            other => escaped(other),
+            other => one_line(other),
         }
     }
 
@@ -176,28 +185,26 @@ impl<'d> Writer<'d> {
 
 fn key(name: &str) -> String {
     let plain = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '$' | '-' | '.'));
-    if plain && !name.is_empty() { name.to_owned() } else { format!("\"{}\"", escaped(name)) }
+    if plain && !name.is_empty() { name.to_owned() } else { format!("\"{}\"", one_line(name)) }
 }
 
 fn literal(value: Node<'_>) -> String {
-    escaped(&value.to_compact())
+    one_line(&value.to_compact())
 }
 
-fn union(parts: Vec<String>) -> String {
+fn union(parts: impl Iterator<Item = String>) -> String {
     let mut unique: Vec<String> = Vec::new();
     for part in parts {
-        if !unique.contains(&part) {
-            unique.push(part);
+        if unique.contains(&part) {
+            continue;
         }
+        if unique.len() == ALTERNATIVES_MAX {
+            unique.push("…".to_owned());
+            break;
+        }
+        unique.push(part);
     }
-    if unique.is_empty() {
-        return "never".to_owned();
-    }
-    if unique.len() > ALTERNATIVES_MAX {
-        unique.truncate(ALTERNATIVES_MAX);
-        unique.push("…".to_owned());
-    }
-    unique.join(" | ")
+    if unique.is_empty() { "never".to_owned() } else { unique.join(" | ") }
 }
 
 #[cfg(test)]
@@ -249,6 +256,22 @@ mod tests {
         ] {
             assert_eq!(of_type(schema), expected, "{schema}");
         }
+    }
+
+    #[test]
+    fn a_signature_stays_on_one_line() {
+        let text = r#"{"name":"x","inputSchema":{"type":"object","properties":{"a\nb":{"type":"\tc"}}}}"#;
+        assert_eq!(of(text), r#"x("a\u{a}b"?: \u{9}c)"#);
+    }
+
+    #[test]
+    fn references_that_multiply_are_cut_short() {
+        let again = vec![r##"{"$ref":"#/properties/a"}"##; 3_000].join(",");
+        let text = format!(
+            r#"{{"name":"x","inputSchema":{{"type":"object","properties":{{"a":{{"anyOf":[{again}]}},"b":{{}}}}}}}}"#
+        );
+        let shown = of(&text);
+        assert!(shown.starts_with("x(a?: ") && shown.ends_with("b?: …)") && shown.len() < 1_000, "{shown}");
     }
 
     #[test]

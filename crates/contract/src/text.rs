@@ -51,12 +51,22 @@ pub const fn is_hidden(c: char) -> bool {
     hidden(c).is_some() || matches!(c, '\t' | '\n')
 }
 
-/// `text` with everything hidden written as `\u{…}`.
+/// `text` with everything hidden written as `\u{…}`; tabs and line ends stay.
 #[must_use]
 pub fn escaped(text: &str) -> String {
+    escaped_where(text, |c| hidden(c).is_some())
+}
+
+/// `text` on one line: tabs and line ends are escaped as well.
+#[must_use]
+pub fn one_line(text: &str) -> String {
+    escaped_where(text, is_hidden)
+}
+
+fn escaped_where(text: &str, which: impl Fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
-        if hidden(c).is_some() { out.extend(c.escape_unicode()) } else { out.push(c) }
+        if which(c) { out.extend(c.escape_unicode()) } else { out.push(c) }
     }
     out
 }
@@ -73,5 +83,7 @@ mod tests {
         assert_eq!(hidden('\u{e0041}'), Some(Hidden::Tag));
         assert!("Grüße, 東京 — “ok”\n\t🚀".chars().all(|c| hidden(c).is_none()));
         assert_eq!(escaped("a\u{1b}[31mb\u{200b}"), "a\\u{1b}[31mb\\u{200b}");
+        assert_eq!(escaped("a\tb\n"), "a\tb\n");
+        assert_eq!(one_line("a\tb\n\u{1b}"), "a\\u{9}b\\u{a}\\u{1b}");
     }
 }

@@ -5,7 +5,7 @@
 //! instead of `ok`, and the exit code is not 0.
 
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -59,25 +59,37 @@ impl Era {
     }
 }
 
-/// Runs a client to its end and returns its report, if it missed nothing.
-pub fn run(deps: &Deps, sdk: Sdk, era: Era, server: &Server) -> Result<Value, ForeignError> {
+/// Walks a client through a plan and returns its report, if it missed nothing.
+pub fn run(deps: &Deps, sdk: Sdk, era: Era, server: &Server, plan: &Value) -> Result<Value, ForeignError> {
+    let (report, said) = walk(deps, sdk, era, server, plan)?;
+    match missed(&report) {
+        Some(missed) => Err(ForeignError::Missed { sdk, era, missed, said }),
+        None => Ok(report),
+    }
+}
+
+/// Walks a client through a plan (tests/foreign/README.md) and returns its report, whatever is in it, and what else the
+/// client said. A report that claims more than the exit code is no report.
+pub fn walk(
+    deps: &Deps,
+    sdk: Sdk,
+    era: Era,
+    server: &Server,
+    plan: &Value,
+) -> Result<(Value, String), ForeignError> {
     let mut command = client(deps, sdk)?;
-    command.args(["--era", era.name()]);
+    command.args(["--era", era.name(), "--plan", &plan.to_string()]);
     match server {
         Server::Http { url } => command.args(["--url", url]),
         Server::Stdio { command: words } => command.arg("--").args(words),
     };
-    let mut process = Process::start(command.stdin(Stdio::null()))?;
+    let mut process = Process::start(&mut command)?;
     let status = process.wait(PATIENCE)?;
     let report = process.wait_for_line("printing its report", Duration::from_secs(1), report_in);
     let said = process.said();
-    let report = report.map_err(|_| ForeignError::NoReport { sdk, said: said.clone() })?;
-    match missed(&report) {
-        Some(missed) => Err(ForeignError::Missed { sdk, era, missed, said }),
-        None if !status.success() => {
-            Err(ForeignError::Missed { sdk, era, missed: format!("it ended with {status}"), said })
-        }
-        None => Ok(report),
+    match report {
+        Ok(report) if status.success() == missed(&report).is_none() => Ok((report, said)),
+        _ => Err(ForeignError::NoReport { sdk, said }),
     }
 }
 
@@ -104,7 +116,8 @@ fn report_in(line: &str) -> Option<Value> {
 }
 
 /// The first step that is not `ok`; a report without steps has missed everything.
-fn missed(report: &Value) -> Option<String> {
+#[must_use]
+pub fn missed(report: &Value) -> Option<String> {
     let steps = report.get("steps").and_then(Value::as_object);
     match steps {
         None => Some("the report has no steps".to_owned()),

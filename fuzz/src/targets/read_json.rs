@@ -1,0 +1,85 @@
+//! Strict reading, against `serde_json`: what is accepted means the same there; what is refused is refused there too,
+//! or is one of the things that only the strict reader refuses.
+
+use serde_json::Value;
+use toolcrib_contract::json::{Document, Limits, ReadErrorKind};
+
+use crate::target::{Shape, Target};
+use crate::targets::vocabulary::JSON;
+
+pub(super) const TARGET: Target =
+    Target { name: "read_json", seeds, dictionary: JSON, bytes_max: 4_096, run };
+
+/// The other reader recurses and stops at a depth of its own.
+const COMPARED_DEPTH_MAX: usize = 100;
+
+fn seeds() -> Vec<Vec<u8>> {
+    [
+        r#"{"a":[1,2.5,-0,1e3,true,false,null],"b":{"c":"\u00e9\ud83d\ude00\n"}}"#,
+        r#"[9007199254740993,18446744073709551615,-9223372036854775808,0.1]"#,
+        "  \"text\"  ",
+        r#"{"a":1,"a":2}"#,
+        "[[[[[[[[[[]]]]]]]]]]",
+    ]
+    .map(|seed| seed.as_bytes().to_vec())
+    .to_vec()
+}
+
+fn run(input: &[u8]) -> Shape {
+    let limits = Limits::message().with_depth_max(COMPARED_DEPTH_MAX);
+    let other = serde_json::from_slice::<Value>(input);
+    match Document::parse(input, &limits) {
+        Ok(document) => {
+            let other = other.unwrap_or_else(|error| panic!("only the strict reader accepts this: {error}"));
+            assert!(means_the_same(&document.root().to_value(), &other), "read differently");
+            let compact = document.root().to_compact();
+            let again = Document::parse(compact.as_bytes(), &limits)
+                .unwrap_or_else(|error| panic!("its own compact form is refused: {error}"));
+            assert_eq!(again.root().to_compact(), compact, "the compact form is not stable");
+            Shape::of(&["read", kind(&other), &document.root().len().min(8).to_string()])
+        }
+        Err(error) => {
+            let strict = matches!(
+                error.kind,
+                ReadErrorKind::DuplicateKey { .. }
+                    | ReadErrorKind::Depth { .. }
+                    | ReadErrorKind::Nodes { .. }
+            );
+            assert!(strict || other.is_err(), "only the strict reader refuses this: {error}");
+            assert!(error.offset <= input.len(), "the place is outside the text");
+            let message = error.kind.to_string();
+            Shape::of(&["refused", message.split(['"', '\'', '\\', '+', ':']).next().unwrap_or_default()])
+        }
+    }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// Equal, but for the last digit of a double, which the other reader does not promise.
+fn means_the_same(ours: &Value, other: &Value) -> bool {
+    match (ours, other) {
+        (Value::Number(a), Value::Number(b)) => {
+            a == b
+                || (a.is_f64() && b.is_f64())
+                    .then(|| a.as_f64().zip(b.as_f64()))
+                    .flatten()
+                    .is_some_and(|(a, b)| a.to_bits().abs_diff(b.to_bits()) <= 2)
+        }
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| means_the_same(a, b))
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|((k, a), (l, b))| k == l && means_the_same(a, b))
+        }
+        (a, b) => a == b,
+    }
+}

@@ -1,0 +1,92 @@
+//! A schema and a value, both unknown: admission and checking come back soon, and an admitted schema judges the value as
+//! the plain validator does, over its own tree of values.
+
+use jsonschema::{Draft, PatternOptions};
+use toolcrib_contract::json::{Document, Limits};
+use toolcrib_contract::{Dialect, Schema, SchemaError, SchemaOptions, canonical};
+
+use crate::mutation::tree::SEPARATOR;
+use crate::target::{Shape, Target};
+use crate::targets::vocabulary::SCHEMA;
+
+pub(super) const TARGET: Target = Target { name: "schema", seeds, dictionary: SCHEMA, bytes_max: 2_048, run };
+
+fn seeds() -> Vec<Vec<u8>> {
+    [
+        "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\",\"minimum\":1}},\"required\":[\"a\"],\"additionalProperties\":false}\u{1e}{\"a\":0,\"b\":1}",
+        "{\"$ref\":\"#/$defs/n\",\"$defs\":{\"n\":{\"anyOf\":[{\"type\":\"null\"},{\"type\":\"object\",\"properties\":{\"next\":{\"$ref\":\"#/$defs/n\"}}}]}}}\u{1e}{\"next\":{\"next\":1}}",
+        "{\"$defs\":{\"a\":{\"allOf\":[{\"$ref\":\"#/$defs/b\"},{\"$ref\":\"#/$defs/b\"}]},\"b\":{\"allOf\":[{\"type\":\"string\"}]}},\"$ref\":\"#/$defs/a\"}\u{1e}\"x\"",
+        "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"items\":[{\"const\":1}],\"additionalItems\":{\"pattern\":\"^a+$\"}}\u{1e}[1,\"aaa\",\"b\"]",
+        "{\"$dynamicAnchor\":\"m\",\"properties\":{\"c\":{\"$dynamicRef\":\"#m\"}},\"unevaluatedProperties\":false}\u{1e}{\"c\":{\"d\":1}}",
+        "{\"oneOf\":[{\"multipleOf\":0.1},{\"enum\":[1,\"b\",null]}]}\u{1e}1.0",
+        "{\"$ref\":\"http://example.org/remote\"}\u{1e}1",
+        "{\"pattern\":\"(a)\\\\1\"}\u{1e}\"aa\"",
+    ]
+    .map(|seed| seed.as_bytes().to_vec())
+    .to_vec()
+}
+
+fn run(input: &[u8]) -> Shape {
+    let mut parts = input.splitn(2, |byte| *byte == SEPARATOR);
+    let limits = Limits::message();
+    let Ok(schema) = Document::parse(parts.next().unwrap_or_default(), &limits) else {
+        return Shape::of(&["unreadable schema"]);
+    };
+    let compiled = match Schema::compile(schema.root(), &SchemaOptions::default()) {
+        Ok(compiled) => compiled,
+        Err(error) => return Shape::of(&["refused", reason(&error)]),
+    };
+    let Ok(value) = Document::parse(parts.next().unwrap_or_default(), &limits) else {
+        return Shape::of(&["unreadable value", compiled.admission().dialect.name()]);
+    };
+    let accepted = compiled.accepts(value.root());
+    let checked = compiled.check(schema.root(), value.root());
+    assert_eq!(accepted, checked.is_ok(), "two answers to one question");
+    let keyword = checked.err().and_then(|violations| {
+        assert!(!violations.as_slice().is_empty(), "refused without a reason");
+        let (masked, full) = (violations.full_masked(), violations.full());
+        assert!(!masked.is_empty() && !full.is_empty(), "a violation without words");
+        violations.as_slice().first().map(|violation| violation.keyword.clone())
+    });
+    let plain = plain_verdict(&schema, &value, compiled.admission().dialect);
+    assert!(
+        plain.is_none_or(|plain| plain == accepted),
+        "the plain validator says {plain:?}, we say {accepted}"
+    );
+    let admission = compiled.admission();
+    let sizes = (admission.subschemas.min(16), admission.expansion.ilog2(), admission.multiplies);
+    Shape::of(&[keyword.as_deref().unwrap_or("accepted"), admission.dialect.name(), &format!("{sizes:?}")])
+}
+
+/// The same question to the validator alone, over `serde_json`'s tree; `None` if it does not take the schema, or if that
+/// tree cannot carry one of the numbers (`1e-400` is 0 there).
+fn plain_verdict(schema: &Document<'_>, value: &Document<'_>, dialect: Dialect) -> Option<bool> {
+    canonical(schema.root()).ok()?;
+    canonical(value.root()).ok()?;
+    let draft = match dialect {
+        Dialect::Draft4 => Draft::Draft4,
+        Dialect::Draft6 => Draft::Draft6,
+        Dialect::Draft7 => Draft::Draft7,
+        Dialect::Draft201909 => Draft::Draft201909,
+        Dialect::Draft202012 => Draft::Draft202012,
+    };
+    let validator = jsonschema::options()
+        .with_draft(draft)
+        .with_pattern_options(PatternOptions::regex())
+        .should_validate_formats(false)
+        .build(&schema.root().to_value());
+    Some(validator.ok()?.is_valid(&value.root().to_value()))
+}
+
+fn reason(error: &SchemaError) -> &'static str {
+    match error {
+        SchemaError::NotASchema { .. } => "not a schema",
+        SchemaError::UnknownDialect { .. } => "dialect",
+        SchemaError::Invalid { .. } => "invalid",
+        SchemaError::UnresolvableRef { .. } => "reference",
+        SchemaError::ReferenceLoop { .. } => "loop",
+        SchemaError::Pattern { .. } => "pattern",
+        SchemaError::Limit { .. } => "limit",
+        _ => "other",
+    }
+}

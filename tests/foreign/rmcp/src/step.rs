@@ -1,0 +1,122 @@
+//! The steps of a plan.
+
+use rmcp::ServiceError;
+use rmcp::model::{CallToolRequestParams, CallToolResult, ErrorCode};
+use serde_json::{Map, Value};
+
+use crate::Client;
+
+pub(crate) async fn take(client: &Client, step: &str, options: &Value) -> Result<(), String> {
+    match step {
+        "list" => list(client, options).await,
+        "call" => call_once(client, options).await,
+        "progress" => progress(client, options).await,
+        "badArguments" => bad_arguments(client, options).await,
+        "unknownTool" => refused_with_code(client, options).await,
+        "ask" => ask(client, options).await,
+        _ => Err("no such step".to_owned()),
+    }
+}
+
+async fn list(client: &Client, options: &Value) -> Result<(), String> {
+    let tools = client.list_all_tools().await.map_err(|error| error.to_string())?;
+    for wanted in
+        options.get("tools").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+    {
+        let tool = tools.iter().find(|tool| tool.name == wanted);
+        let tool = tool.ok_or_else(|| format!("{wanted} is not listed"))?;
+        expect(tool.description.is_some(), || format!("{wanted} has no description"))?;
+        let kind = tool.input_schema.get("type").and_then(Value::as_str);
+        expect(kind == Some("object"), || format!("{wanted} has no input schema"))?;
+    }
+    Ok(())
+}
+
+async fn call_once(client: &Client, options: &Value) -> Result<(), String> {
+    let result = succeed(client, options).await?;
+    if let Some(wanted) = options.get("structured").and_then(Value::as_object) {
+        let none = Map::new();
+        let structured = result.structured_content.as_ref().and_then(Value::as_object).unwrap_or(&none);
+        for (key, value) in wanted {
+            expect(structured.get(key) == Some(value), || format!("structured content: {structured:?}"))?;
+        }
+        for key in
+            options.get("members").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+        {
+            expect(structured.contains_key(key), || format!("no {key} in {structured:?}"))?;
+        }
+        let mirrors = |text: &String| {
+            serde_json::from_str::<Value>(text).is_ok_and(|json| json.as_object() == Some(structured))
+        };
+        expect(text(&result).iter().any(mirrors), || {
+            format!("no text mirrors the structured content: {result:?}")
+        })?;
+    }
+    match options.get("text").and_then(Value::as_str) {
+        Some(wanted) => says(&result, wanted),
+        None => Ok(()),
+    }
+}
+
+async fn progress(client: &Client, options: &Value) -> Result<(), String> {
+    let before = client.service().seen().progress.len();
+    succeed(client, options).await?;
+    let seen: Vec<f64> = client.service().seen().progress.iter().skip(before).copied().collect();
+    let least = options.get("least").and_then(Value::as_u64).unwrap_or(1);
+    expect(u64::try_from(seen.len()).is_ok_and(|count| count >= least), || {
+        format!("notifications: {seen:?}")
+    })?;
+    let increasing = seen.iter().zip(seen.iter().skip(1)).all(|(a, b)| a < b);
+    expect(increasing, || format!("not increasing: {seen:?}"))
+}
+
+async fn bad_arguments(client: &Client, options: &Value) -> Result<(), String> {
+    if options.get("as").and_then(Value::as_str) == Some("error") {
+        return refused_with_code(client, options).await;
+    }
+    let result = call(client, options).await.map_err(|error| error.to_string())?;
+    expect(result.is_error == Some(true), || format!("not refused: {result:?}"))?;
+    expect(text(&result).iter().any(|text| !text.is_empty()), || "a refusal without words".to_owned())
+}
+
+async fn refused_with_code(client: &Client, options: &Value) -> Result<(), String> {
+    match call(client, options).await {
+        Err(ServiceError::McpError(error)) if error.code == ErrorCode::INVALID_PARAMS => Ok(()),
+        Err(error) => Err(format!("refused otherwise: {error}")),
+        Ok(result) => Err(format!("not refused: {result:?}")),
+    }
+}
+
+async fn ask(client: &Client, options: &Value) -> Result<(), String> {
+    let result = succeed(client, options).await?;
+    let asked = client.service().seen().asked.first().cloned();
+    let (message, has_schema) = asked.ok_or_else(|| "nobody was asked".to_owned())?;
+    expect(!message.is_empty(), || "asked without a message".to_owned())?;
+    expect(has_schema, || "asked without a schema".to_owned())?;
+    says(&result, options.get("says").and_then(Value::as_str).unwrap_or_default())
+}
+
+async fn call(client: &Client, options: &Value) -> Result<CallToolResult, ServiceError> {
+    let tool = options.get("tool").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let mut params = CallToolRequestParams::new(tool);
+    params.arguments = options.get("arguments").and_then(Value::as_object).cloned();
+    client.call_tool(params).await
+}
+
+async fn succeed(client: &Client, options: &Value) -> Result<CallToolResult, String> {
+    let result = call(client, options).await.map_err(|error| error.to_string())?;
+    expect(result.is_error != Some(true), || format!("error result: {result:?}"))?;
+    Ok(result)
+}
+
+fn text(result: &CallToolResult) -> Vec<String> {
+    result.content.iter().filter_map(|block| block.as_text()).map(|text| text.text.clone()).collect()
+}
+
+fn says(result: &CallToolResult, wanted: &str) -> Result<(), String> {
+    expect(text(result).iter().any(|text| text.contains(wanted)), || format!("text: {result:?}"))
+}
+
+fn expect(truth: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> {
+    if truth { Ok(()) } else { Err(otherwise()) }
+}

@@ -1,0 +1,146 @@
+// An MCP client on the official TypeScript SDK. What it does and prints: ../README.md.
+import { createRequire } from "node:module";
+import { isDeepStrictEqual, parseArgs } from "node:util";
+
+// The SDK is installed under .deps, beside the repository's own tree, so it is resolved from there.
+const require = createRequire(process.env.TOOLCRIB_CLIENT_PACKAGE ?? import.meta.url);
+const { Client, StreamableHTTPClientTransport } = require("@modelcontextprotocol/client");
+const { StdioClientTransport } = require("@modelcontextprotocol/client/stdio");
+
+const MODERN = "2026-07-28";
+const INVALID_PARAMS = -32602;
+const STEP_MS_MAX = 30_000;
+
+const { values, positionals } = parseArgs({
+  options: { era: { type: "string" }, plan: { type: "string" }, url: { type: "string" } },
+  allowPositionals: true,
+});
+const plan = JSON.parse(values.plan);
+const modern = values.era === "modern";
+const asked = [];
+const steps = {};
+
+const client = new Client(
+  { name: "toolcrib-foreign-typescript", version: "1.0.0" },
+  {
+    capabilities: { elicitation: { form: {} } },
+    versionNegotiation: { mode: modern ? { pin: MODERN } : "legacy" },
+  },
+);
+client.setRequestHandler("elicitation/create", async (request) => {
+  asked.push(request.params);
+  return { action: "accept", content: plan.ask?.answer ?? {} };
+});
+
+function expect(truth, message) {
+  if (!truth) throw new Error(message);
+}
+
+function text(result) {
+  return (result.content ?? []).filter((block) => block.type === "text").map((block) => block.text);
+}
+
+function call({ tool, arguments: given }, options = {}) {
+  return client.callTool({ name: tool, arguments: given }, { timeout: STEP_MS_MAX, ...options });
+}
+
+async function refusedWithCode(step) {
+  try {
+    const result = await call(step);
+    throw new Error(`not refused: ${JSON.stringify(result)}`);
+  } catch (error) {
+    expect(error.code === INVALID_PARAMS, `code ${error.code}, ${error.message}`);
+  }
+}
+
+const actions = {
+  async list(step) {
+    const { tools } = await client.listTools();
+    for (const name of step.tools) {
+      const tool = tools.find((one) => one.name === name);
+      expect(tool, `${name} is not among ${tools.map((one) => one.name)}`);
+      expect(tool.description, `${name} has no description`);
+      expect(tool.inputSchema?.type === "object", `${name} has no input schema`);
+    }
+  },
+
+  async call(step) {
+    const result = await call(step);
+    expect(!result.isError, `error result: ${JSON.stringify(result)}`);
+    if (step.structured) {
+      const structured = result.structuredContent;
+      for (const [key, value] of Object.entries(step.structured)) {
+        expect(isDeepStrictEqual(structured?.[key], value), `structured content: ${JSON.stringify(structured)}`);
+      }
+      for (const key of step.members ?? []) {
+        expect(structured?.[key] !== undefined, `no ${key} in ${JSON.stringify(structured)}`);
+      }
+      const mirrors = text(result).some((block) => {
+        try {
+          return isDeepStrictEqual(JSON.parse(block), structured);
+        } catch {
+          return false;
+        }
+      });
+      expect(mirrors, `no text block mirrors the structured content: ${JSON.stringify(result)}`);
+    }
+    if (step.text) {
+      expect(text(result).some((block) => block.includes(step.text)), `text: ${JSON.stringify(result)}`);
+    }
+  },
+
+  async progress(step) {
+    const seen = [];
+    const result = await call(step, { onprogress: ({ progress }) => seen.push(progress) });
+    expect(!result.isError, `error result: ${JSON.stringify(result)}`);
+    expect(seen.length >= step.least, `${seen.length} notifications: ${seen}`);
+    expect(seen.every((value, index) => index === 0 || value > seen[index - 1]), `not increasing: ${seen}`);
+  },
+
+  async badArguments(step) {
+    if (step.as === "error") return refusedWithCode(step);
+    const result = await call(step);
+    expect(result.isError === true, `not refused: ${JSON.stringify(result)}`);
+    expect(text(result).join("").length > 0, "a refusal without words");
+  },
+
+  unknownTool: (step) => refusedWithCode({ ...step, arguments: {} }),
+
+  async ask(step) {
+    const result = await call(step);
+    expect(!result.isError, `error result: ${JSON.stringify(result)}`);
+    expect(asked.length > 0, "nobody was asked");
+    expect(asked[0].message, "asked without a message");
+    expect(asked[0].requestedSchema?.type === "object", "asked without a schema");
+    expect(text(result).some((block) => block.includes(step.says)), `text: ${JSON.stringify(result)}`);
+  },
+};
+
+async function take(step, action) {
+  try {
+    await action();
+    steps[step] = "ok";
+  } catch (error) {
+    steps[step] = `${error?.message ?? error}`;
+    console.error(step, error);
+  }
+}
+
+await take("connect", async () => {
+  const [command, ...args] = positionals;
+  const transport = values.url
+    ? new StreamableHTTPClientTransport(new URL(values.url))
+    : new StdioClientTransport({ command, args, stderr: "inherit" });
+  await client.connect(transport, { timeout: STEP_MS_MAX });
+  const version = client.getNegotiatedProtocolVersion();
+  expect(modern === (version === MODERN), `negotiated ${version}`);
+});
+if (steps.connect === "ok") {
+  for (const [step, options] of Object.entries(plan)) {
+    await take(step, () => actions[step](options));
+  }
+}
+const protocolVersion = client.getNegotiatedProtocolVersion();
+await client.close();
+console.log(JSON.stringify({ client: "typescript", era: values.era, protocolVersion, steps }));
+process.exitCode = Object.values(steps).every((result) => result === "ok") ? 0 : 1;
