@@ -29,7 +29,7 @@ pub enum CanonicalError {
 /// A number that cannot be carried exactly.
 pub fn canonical(node: Node<'_>) -> Result<String, CanonicalError> {
     let mut out = String::with_capacity(node.raw().len());
-    write(node, &mut out, &mut Pointer::root())?;
+    write(node, &mut out).map_err(|number| inexact(node, number))?;
     Ok(out)
 }
 
@@ -39,71 +39,60 @@ pub(crate) fn canonical_members(
     keep: impl Fn(&str) -> bool,
 ) -> Result<String, CanonicalError> {
     let mut out = String::with_capacity(node.raw().len());
-    write_object(node, &mut out, &mut Pointer::root(), keep)?;
+    write_object(node, &mut out, keep).map_err(|number| inexact(node, number))?;
     Ok(out)
 }
 
-fn write(node: Node<'_>, out: &mut String, pointer: &mut Pointer) -> Result<(), CanonicalError> {
+/// The place is looked for only now that something is wrong there.
+fn inexact(root: Node<'_>, number: Node<'_>) -> CanonicalError {
+    CanonicalError::InexactNumber { pointer: root.pointer_to(number), literal: number.raw().to_owned() }
+}
+
+fn write<'a>(node: Node<'a>, out: &mut String) -> Result<(), Node<'a>> {
     match node.kind() {
         Kind::Null | Kind::Boolean => out.push_str(node.raw()),
-        Kind::String => {
-            // Without a backslash the literal is already minimal: control characters are never unescaped.
-            if node.raw().contains('\\') {
-                write_string(out, &node.as_str().unwrap_or_default());
-            } else {
-                out.push_str(node.raw());
-            }
-        }
-        Kind::Number => number::write(node.raw(), out).map_err(|number::Inexact| {
-            CanonicalError::InexactNumber { pointer: pointer.clone(), literal: node.raw().to_owned() }
-        })?,
+        Kind::String => write_text(node, out),
+        Kind::Number => number::write(node.raw(), out).map_err(|number::Inexact| node)?,
         Kind::Array => {
             out.push('[');
             for (i, element) in node.elements().enumerate() {
                 if i > 0 {
                     out.push(',');
                 }
-                if matches!(element.kind(), Kind::Null | Kind::Boolean | Kind::String) {
-                    write(element, out, pointer)?;
-                } else {
-                    pointer.push(&i.to_string());
-                    write(element, out, pointer)?;
-                    pointer.pop();
-                }
+                write(element, out)?;
             }
             out.push(']');
         }
-        Kind::Object => write_object(node, out, pointer, |_| true)?,
+        Kind::Object => write_object(node, out, |_| true)?,
     }
     Ok(())
 }
 
-fn write_object(
-    node: Node<'_>,
-    out: &mut String,
-    pointer: &mut Pointer,
-    keep: impl Fn(&str) -> bool,
-) -> Result<(), CanonicalError> {
+fn write_text(node: Node<'_>, out: &mut String) {
+    // Without a backslash the literal is already minimal: control characters are never unescaped.
+    match node.plain_str() {
+        Some(_) => out.push_str(node.raw()),
+        None => write_string(out, &node.as_str().unwrap_or_default()),
+    }
+}
+
+fn write_object<'a>(node: Node<'a>, out: &mut String, keep: impl Fn(&str) -> bool) -> Result<(), Node<'a>> {
     let mut members: Vec<_> = node
         .members()
         .filter_map(|(key, value)| key.as_str().map(|text| (text, key, value)))
         .filter(|(text, ..)| keep(text))
         .collect();
-    members.sort_unstable_by(|a, b| by_utf16(&a.0, &b.0));
+    if !members.is_sorted_by(|a, b| by_utf16(&a.0, &b.0).is_lt()) {
+        members.sort_unstable_by(|a, b| by_utf16(&a.0, &b.0));
+    }
     out.push('{');
-    for (i, (text, key, value)) in members.into_iter().enumerate() {
+    for (i, (_, key, value)) in members.into_iter().enumerate() {
         if i > 0 {
             out.push(',');
         }
-        write(key, out, pointer)?;
+        write_text(key, out);
         out.push(':');
-        if matches!(value.kind(), Kind::Null | Kind::Boolean | Kind::String) {
-            write(value, out, pointer)?;
-        } else {
-            pointer.push(&text);
-            write(value, out, pointer)?;
-            pointer.pop();
-        }
+        write(value, out)?;
     }
     out.push('}');
     Ok(())
@@ -111,11 +100,8 @@ fn write_object(
 
 /// RFC 8785 sorts by UTF-16 code units; bytes agree with that unless a character is beyond U+D7FF.
 fn by_utf16(a: &str, b: &str) -> Ordering {
-    if a.bytes().chain(b.bytes()).all(|byte| byte < 0xEE) {
-        a.cmp(b)
-    } else {
-        a.encode_utf16().cmp(b.encode_utf16())
-    }
+    let high = |text: &str| text.bytes().any(|byte| byte >= 0xEE);
+    if high(a) || high(b) { a.encode_utf16().cmp(b.encode_utf16()) } else { a.cmp(b) }
 }
 
 #[cfg(test)]

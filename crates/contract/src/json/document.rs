@@ -1,5 +1,6 @@
 //! A text that has been read: borrowed for a message, owned for what is kept.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -8,10 +9,17 @@ use super::node::Node;
 use super::parse::{Limits, parse};
 use super::tape::Slot;
 
+/// A text and its tape; every node refers to one of these.
+pub(super) struct Text<'a> {
+    pub(super) source: Cow<'a, str>,
+    pub(super) slots: Vec<Slot>,
+    /// Values of the numbers that have a fraction or an exponent.
+    pub(super) doubles: Vec<f64>,
+}
+
 /// A strictly read JSON text that borrows its bytes.
 pub struct Document<'a> {
-    source: &'a str,
-    slots: Vec<Slot>,
+    text: Text<'a>,
 }
 
 impl<'a> Document<'a> {
@@ -20,34 +28,32 @@ impl<'a> Document<'a> {
     /// # Errors
     /// A [`ReadError`] that names the rule or limit, the byte and the place.
     pub fn parse(bytes: &'a [u8], limits: &Limits) -> Result<Self, ReadError> {
-        let (source, slots) = parse(bytes, limits)?;
-        Ok(Self { source, slots })
+        Ok(Self { text: parse(bytes, limits)? })
     }
 
     /// The whole value.
     #[must_use]
     pub fn root(&self) -> Node<'_> {
-        Node::new(self.source, &self.slots, 0)
+        Node::new(&self.text, 0)
     }
 
     /// The text as it came.
     #[must_use]
-    pub fn source(&self) -> &'a str {
-        self.source
+    pub fn source(&self) -> &str {
+        &self.text.source
     }
 }
 
 impl fmt::Debug for Document<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Document").field(&self.source).finish()
+        f.debug_tuple("Document").field(&self.source()).finish()
     }
 }
 
 /// A strictly read JSON text that owns its bytes; clones share them.
 #[derive(Clone)]
 pub struct OwnedDocument {
-    source: Arc<str>,
-    slots: Arc<[Slot]>,
+    text: Arc<Text<'static>>,
 }
 
 impl OwnedDocument {
@@ -55,27 +61,30 @@ impl OwnedDocument {
     ///
     /// # Errors
     /// A [`ReadError`] that names the rule or limit, the byte and the place.
-    pub fn parse(text: impl Into<Arc<str>>, limits: &Limits) -> Result<Self, ReadError> {
-        let source = text.into();
-        let (_, slots) = parse(source.as_bytes(), limits)?;
-        Ok(Self { slots: slots.into(), source })
+    pub fn parse(text: impl Into<String>, limits: &Limits) -> Result<Self, ReadError> {
+        let mut source = text.into();
+        let Text { mut slots, mut doubles, .. } = parse(source.as_bytes(), limits)?;
+        source.shrink_to_fit();
+        slots.shrink_to_fit();
+        doubles.shrink_to_fit();
+        Ok(Self { text: Arc::new(Text { source: Cow::Owned(source), slots, doubles }) })
     }
 
     /// The whole value.
     #[must_use]
     pub fn root(&self) -> Node<'_> {
-        Node::new(&self.source, &self.slots, 0)
+        Node::new(&self.text, 0)
     }
 
     /// The text as it came.
     #[must_use]
     pub fn source(&self) -> &str {
-        &self.source
+        &self.text.source
     }
 }
 
 impl fmt::Debug for OwnedDocument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("OwnedDocument").field(&self.source).finish()
+        f.debug_tuple("OwnedDocument").field(&self.source()).finish()
     }
 }

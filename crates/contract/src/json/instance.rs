@@ -6,7 +6,7 @@ use jsonschema::JsonType;
 use jsonschema::json::{self, Json, NodeIdentity};
 use serde_json::Value;
 
-use super::document::OwnedDocument;
+use super::document::{OwnedDocument, Text};
 use super::node::{Elements, Kind, Members, Node};
 use super::number::Number;
 use super::parse::Limits;
@@ -24,6 +24,7 @@ impl Json for Tape {
     // A look-up walks the members, so one pass over them costs about as much as a look-up or two.
     const KEYS_PER_LOOKUP: usize = 2;
 
+    #[inline]
     fn prepare_key(key: &str) -> Key {
         Key::new(key)
     }
@@ -39,7 +40,7 @@ impl Json for Tape {
         *buffer = OwnedDocument::parse(text, &Limits::message().with_bytes_max(usize::MAX)).ok();
         match buffer {
             Some(document) => f(document.root()),
-            None => f(Node::new("", &[], 0)),
+            None => f(Node::new(&Text { source: Cow::Borrowed(""), slots: Vec::new(), doubles: Vec::new() }, 0)),
         }
     }
 }
@@ -49,34 +50,42 @@ impl<'a> json::Node<'a, Tape> for Node<'a> {
     type Array = Node<'a>;
     type Number = Number<'a>;
 
+    #[inline]
     fn as_object(&self) -> Option<Node<'a>> {
         self.is_object().then_some(*self)
     }
 
+    #[inline]
     fn as_array(&self) -> Option<Node<'a>> {
         self.is_array().then_some(*self)
     }
 
+    #[inline]
     fn as_string(&self) -> Option<Cow<'a, str>> {
         Node::as_str(*self)
     }
 
+    #[inline]
     fn as_number(&self) -> Option<Number<'a>> {
         Node::as_number(*self)
     }
 
+    #[inline]
     fn as_boolean(&self) -> Option<bool> {
         self.as_bool()
     }
 
+    #[inline]
     fn is_null(&self) -> bool {
         Node::is_null(*self)
     }
 
+    #[inline]
     fn is_number(&self) -> bool {
         self.kind() == Kind::Number
     }
 
+    #[inline]
     fn json_type(&self) -> JsonType {
         match self.kind() {
             Kind::Null => JsonType::Null,
@@ -88,13 +97,16 @@ impl<'a> json::Node<'a, Tape> for Node<'a> {
         }
     }
 
+    #[inline]
     fn string_length(&self) -> Option<u64> {
         match self.plain_str() {
+            Some(text) if text.is_ascii() => Some(text.len() as u64),
             Some(text) => Some(text.chars().count() as u64),
             None => Node::as_str(*self).map(|text| text.chars().count() as u64),
         }
     }
 
+    #[inline]
     fn equals_value(&self, expected: &Value) -> bool {
         match expected {
             Value::String(text) => self.is_text(text),
@@ -115,7 +127,10 @@ impl<'a> json::Node<'a, Tape> for Node<'a> {
                             .is_some_and(|expected| json::Node::equals_value(&value, expected))
                     })
             }
-            Value::Number(_) => jsonschema_value::cmp::equal(&Node::to_value(*self), expected),
+            Value::Number(number) => match (Node::as_i64(*self), number.as_i64()) {
+                (Some(a), Some(b)) => a == b,
+                _ => jsonschema_value::cmp::equal(&Node::to_value(*self), expected),
+            },
         }
     }
 
@@ -123,6 +138,7 @@ impl<'a> json::Node<'a, Tape> for Node<'a> {
         Cow::Owned(Node::to_value(*self))
     }
 
+    #[inline]
     fn identity(&self) -> Option<NodeIdentity> {
         let (tape, at) = Node::identity(*self);
         Some(NodeIdentity::tagged(tape, at))
@@ -134,14 +150,17 @@ impl<'a> json::Object<'a, Tape> for Node<'a> {
     type MemberName = Cow<'a, str>;
     type MembersIter = NamedMembers<'a>;
 
+    #[inline]
     fn len(&self) -> usize {
         Node::len(*self)
     }
 
+    #[inline]
     fn get(&self, key: &Key) -> Option<Node<'a>> {
         Node::get(*self, key.as_str())
     }
 
+    #[inline]
     fn members(&self) -> NamedMembers<'a> {
         NamedMembers(Node::members(*self))
     }
@@ -151,10 +170,12 @@ impl<'a> json::Array<'a, Tape> for Node<'a> {
     type Node = Node<'a>;
     type ElementsIter = Elements<'a>;
 
+    #[inline]
     fn len(&self) -> usize {
         Node::len(*self)
     }
 
+    #[inline]
     fn elements(&self) -> Elements<'a> {
         Node::elements(*self)
     }
@@ -167,7 +188,8 @@ pub struct NamedMembers<'a>(Members<'a>);
 impl<'a> Iterator for NamedMembers<'a> {
     type Item = (Cow<'a, str>, Node<'a>);
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        self.0.next().map(|(key, value)| (Node::as_str(key).unwrap_or_default(), value))
+        self.0.next_named()
     }
 }

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::number::Number;
+use super::document::Text;
+use super::number::{Magnitude, Number};
 use super::pointer::Pointer;
 use super::string::unescape;
 use super::tape::{Shape, Slot};
@@ -28,6 +29,7 @@ pub enum Kind {
 
 impl Kind {
     /// The name JSON Schema gives it.
+    #[inline]
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -41,37 +43,49 @@ impl Kind {
     }
 }
 
-/// One value of a [`super::Document`]. Copying it copies a reference.
+/// One value of a [`super::Document`]. Copying it copies a reference and a number.
 #[derive(Clone, Copy)]
 pub struct Node<'a> {
-    source: &'a str,
-    slots: &'a [Slot],
-    slot: Slot,
+    text: &'a Text<'a>,
     at: u32,
 }
 
 impl<'a> Node<'a> {
-    pub(super) fn new(source: &'a str, slots: &'a [Slot], at: u32) -> Self {
-        let slot = slots.get(at as usize).copied().unwrap_or_else(|| Slot::leaf(Shape::Null, 0, 0, 0));
-        Self { source, slots, slot, at }
+    #[inline]
+    pub(super) fn new(text: &'a Text<'a>, at: u32) -> Self {
+        Self { text, at }
     }
 
+    #[inline]
+    fn slot(self) -> Slot {
+        self.text.slots.get(self.at as usize).copied().unwrap_or(Slot::NULL)
+    }
+
+    #[inline]
     fn at(self, at: u32) -> Self {
-        Self::new(self.source, self.slots, at)
+        Self { text: self.text, at }
+    }
+
+    /// The slot after this value.
+    #[inline]
+    fn next(self) -> u32 {
+        self.slot().next(self.at)
     }
 
     /// Its place on the tape, and the tape: tells one live node from another.
+    #[inline]
     pub(super) fn identity(self) -> (usize, u32) {
-        (self.slots.as_ptr() as usize, self.at)
+        (self.text.slots.as_ptr() as usize, self.at)
     }
 
     /// What it is.
+    #[inline]
     #[must_use]
     pub fn kind(self) -> Kind {
-        match self.slot.shape() {
+        match self.slot().shape() {
             Shape::Null => Kind::Null,
             Shape::False | Shape::True => Kind::Boolean,
-            Shape::Number => Kind::Number,
+            Shape::Number | Shape::Integer => Kind::Number,
             Shape::String => Kind::String,
             Shape::Array => Kind::Array,
             Shape::Object => Kind::Object,
@@ -79,39 +93,45 @@ impl<'a> Node<'a> {
     }
 
     /// The value exactly as it stands in the text, white space inside it included.
+    #[inline]
     #[must_use]
     pub fn raw(self) -> &'a str {
-        self.source.get(self.slot.range()).unwrap_or("null")
+        self.text.source.get(self.slot().range()).unwrap_or("null")
     }
 
     /// Byte range of [`Node::raw`] in the text.
+    #[inline]
     #[must_use]
     pub fn range(self) -> std::ops::Range<usize> {
-        self.slot.range()
+        self.slot().range()
     }
 
     /// `true` for `null`.
+    #[inline]
     #[must_use]
     pub fn is_null(self) -> bool {
-        self.slot.shape() == Shape::Null
+        self.slot().shape() == Shape::Null
     }
 
     /// `true` for an object.
+    #[inline]
     #[must_use]
     pub fn is_object(self) -> bool {
-        self.slot.shape() == Shape::Object
+        self.slot().shape() == Shape::Object
     }
 
     /// `true` for an array.
+    #[inline]
     #[must_use]
     pub fn is_array(self) -> bool {
-        self.slot.shape() == Shape::Array
+        self.slot().shape() == Shape::Array
     }
 
     /// The boolean, if it is one.
+    #[inline]
     #[must_use]
     pub fn as_bool(self) -> Option<bool> {
-        match self.slot.shape() {
+        match self.slot().shape() {
             Shape::True => Some(true),
             Shape::False => Some(false),
             _ => None,
@@ -119,53 +139,72 @@ impl<'a> Node<'a> {
     }
 
     /// The text of a string, unescaped.
+    #[inline]
     #[must_use]
     pub fn as_str(self) -> Option<Cow<'a, str>> {
-        if self.slot.shape() != Shape::String {
+        let slot = self.slot();
+        if slot.shape() != Shape::String {
             return None;
         }
-        let raw = self.raw();
-        let inner = raw.get(1..raw.len().saturating_sub(1)).unwrap_or_default();
-        Some(unescape(inner, self.slot.escaped()))
+        let range = slot.range();
+        let inner = self.text.source.get(range.start + 1..range.end - 1).unwrap_or_default();
+        Some(unescape(inner, slot.escaped()))
     }
 
     /// The number, if it is one.
+    #[inline]
     #[must_use]
     pub fn as_number(self) -> Option<Number<'a>> {
-        (self.slot.shape() == Shape::Number).then(|| Number::new(self.raw()))
+        let slot = self.slot();
+        let value = match slot.shape() {
+            Shape::Integer => Magnitude::Integer(slot.value()),
+            Shape::Number if slot.fractional() => {
+                Magnitude::Double(self.text.doubles.get(slot.double()).copied().unwrap_or(f64::NAN))
+            }
+            Shape::Number => Magnitude::Large,
+            _ => return None,
+        };
+        Some(Number::new(self, value))
     }
 
     /// The number as a signed integer, if it is written as one that fits.
+    #[inline]
     #[must_use]
     pub fn as_i64(self) -> Option<i64> {
         self.as_number().and_then(Number::as_i64)
     }
 
     /// The number as an unsigned integer, if it is written as one that fits.
+    #[inline]
     #[must_use]
     pub fn as_u64(self) -> Option<u64> {
         self.as_number().and_then(Number::as_u64)
     }
 
     /// Members of an object or elements of an array; 0 for anything else.
+    #[inline]
     #[must_use]
     pub fn len(self) -> usize {
-        self.slot.count()
+        let slot = self.slot();
+        if matches!(slot.shape(), Shape::Array | Shape::Object) { slot.count() } else { 0 }
     }
 
     /// `true` if [`Node::len`] is 0.
+    #[inline]
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
 
     /// The value of member `key`; `None` for anything but an object.
+    #[inline]
     #[must_use]
     pub fn get(self, key: &str) -> Option<Self> {
         self.members().find_map(|(name, value)| name.is_text(key).then_some(value))
     }
 
     /// The element at `index`; `None` for anything but an array.
+    #[inline]
     #[must_use]
     pub fn element(self, index: usize) -> Option<Self> {
         self.elements().nth(index)
@@ -180,40 +219,67 @@ impl<'a> Node<'a> {
     }
 
     /// Keys and values in the order of the text; none for anything but an object.
+    #[inline]
     #[must_use]
     pub fn members(self) -> Members<'a> {
-        let left = if self.is_object() { self.slot.count() } else { 0 };
+        let slot = self.slot();
+        let left = if slot.shape() == Shape::Object { slot.count() } else { 0 };
         Members { node: self, at: self.at + 1, left }
     }
 
     /// Elements in order; none for anything but an array.
+    #[inline]
     #[must_use]
     pub fn elements(self) -> Elements<'a> {
-        let left = if self.is_array() { self.slot.count() } else { 0 };
+        let slot = self.slot();
+        let left = if slot.shape() == Shape::Array { slot.count() } else { 0 };
         Elements { node: self, at: self.at + 1, left }
     }
 
     /// Compares the text of a string with `text` without allocating where nothing is escaped.
+    #[inline]
     #[must_use]
     pub fn is_text(self, text: &str) -> bool {
-        if self.slot.shape() != Shape::String {
+        let slot = self.slot();
+        if slot.shape() != Shape::String {
             return false;
         }
-        if self.slot.escaped() {
+        if slot.escaped() {
             return self.as_str().is_some_and(|s| s == text);
         }
-        let range = self.slot.range();
+        let range = slot.range();
         range.len() == text.len() + 2
-            && self.source.as_bytes().get(range.start + 1..range.end - 1) == Some(text.as_bytes())
+            && self.text.source.as_bytes().get(range.start + 1..range.end - 1) == Some(text.as_bytes())
     }
 
     /// The text between the quotes, if nothing in it is escaped.
-    pub(super) fn plain_str(self) -> Option<&'a str> {
-        if self.slot.shape() != Shape::String || self.slot.escaped() {
+    #[inline]
+    pub(crate) fn plain_str(self) -> Option<&'a str> {
+        let slot = self.slot();
+        if slot.shape() != Shape::String || slot.escaped() {
             return None;
         }
-        let range = self.slot.range();
-        self.source.get(range.start + 1..range.end - 1)
+        let range = slot.range();
+        self.text.source.get(range.start + 1..range.end - 1)
+    }
+
+    /// Where `inner` stands below this value; the root if it does not.
+    pub(crate) fn pointer_to(self, inner: Node<'_>) -> Pointer {
+        let mut pointer = Pointer::root();
+        let mut node = self;
+        while node.at != inner.at {
+            let holds = |child: &Self| (child.at..child.next()).contains(&inner.at);
+            if let Some((i, child)) = node.elements().enumerate().find(|(_, child)| holds(child)) {
+                pointer.push(&i.to_string());
+                node = child;
+            } else if let Some((key, child)) = node.members().find(|(_, child)| holds(child)) {
+                pointer.push(&key.as_str().unwrap_or_default());
+                node = child;
+            } else {
+                break;
+            }
+        }
+        pointer
     }
 
     /// Depth of nesting below this value; 0 for a scalar.
@@ -221,13 +287,13 @@ impl<'a> Node<'a> {
     pub fn depth(self) -> usize {
         let mut ends: Vec<u32> = Vec::new();
         let mut deepest = 0;
-        for at in self.at..self.slot.next() {
+        for at in self.at..self.next() {
             while ends.last().is_some_and(|&end| at >= end) {
                 ends.pop();
             }
             let node = self.at(at);
             if node.is_object() || node.is_array() {
-                ends.push(node.slot.next());
+                ends.push(node.next());
                 deepest = deepest.max(ends.len());
             }
         }
@@ -237,11 +303,11 @@ impl<'a> Node<'a> {
     /// The value as a tree. For cold paths: schemas, error messages.
     #[must_use]
     pub fn to_value(self) -> Value {
-        match self.slot.shape() {
+        match self.slot().shape() {
             Shape::Null => Value::Null,
             Shape::False => Value::Bool(false),
             Shape::True => Value::Bool(true),
-            Shape::Number => self.as_number().map_or(Value::Null, |n| Value::Number(n.to_number())),
+            Shape::Number | Shape::Integer => self.as_number().map_or(Value::Null, |n| Value::Number(n.to_number())),
             Shape::String => Value::String(self.as_str().unwrap_or_default().into_owned()),
             Shape::Array => Value::Array(self.elements().map(Self::to_value).collect()),
             Shape::Object => Value::Object(
@@ -254,7 +320,7 @@ impl<'a> Node<'a> {
 
     /// Writes the value without insignificant white space; every token stays as it was written.
     pub fn write_compact(self, out: &mut String) {
-        match self.slot.shape() {
+        match self.slot().shape() {
             Shape::Array => {
                 out.push('[');
                 for (i, element) in self.elements().enumerate() {
@@ -304,14 +370,27 @@ pub struct Members<'a> {
     left: usize,
 }
 
+impl<'a> Members<'a> {
+    /// The next member with its key as text, without a detour over a key node.
+    #[inline]
+    pub(super) fn next_named(&mut self) -> Option<(Cow<'a, str>, Node<'a>)> {
+        let (key, value) = self.next()?;
+        let slot = key.slot();
+        let range = slot.range();
+        let inner = key.text.source.get(range.start + 1..range.end - 1).unwrap_or_default();
+        Some((unescape(inner, slot.escaped()), value))
+    }
+}
+
 impl<'a> Iterator for Members<'a> {
     type Item = (Node<'a>, Node<'a>);
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         self.left = self.left.checked_sub(1)?;
         let key = self.node.at(self.at);
         let value = self.node.at(self.at + 1);
-        self.at = value.slot.next();
+        self.at = value.next();
         Some((key, value))
     }
 
@@ -331,10 +410,11 @@ pub struct Elements<'a> {
 impl<'a> Iterator for Elements<'a> {
     type Item = Node<'a>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         self.left = self.left.checked_sub(1)?;
         let element = self.node.at(self.at);
-        self.at = element.slot.next();
+        self.at = element.next();
         Some(element)
     }
 

@@ -1,5 +1,8 @@
 //! The one pass from bytes to tape. Iterative, so depth costs no stack.
 
+use std::borrow::Cow;
+
+use super::document::Text;
 use super::error::{ReadError, ReadErrorKind};
 use super::pointer::Pointer;
 use super::string::{Scan, scan, unescape};
@@ -74,7 +77,7 @@ impl Default for Limits {
 }
 
 /// Reads `bytes` as one JSON value.
-pub(super) fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<(&'a str, Vec<Slot>), ReadError> {
+pub(super) fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Text<'a>, ReadError> {
     let bytes_max = limits.bytes_max.min(BYTES_ADDRESSABLE);
     if bytes.len() > bytes_max {
         let kind = ReadErrorKind::Bytes { limit: bytes_max, found: bytes.len() };
@@ -90,12 +93,13 @@ pub(super) fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<(&'a str, Ve
         bytes,
         at: 0,
         slots: Vec::with_capacity((bytes.len() / 12).min(limits.nodes_max) + 1),
+        doubles: Vec::new(),
         open: Vec::new(),
         nodes_max: limits.nodes_max.min(COUNT_MAX),
         depth_max: limits.depth_max,
     };
     match reader.text() {
-        Ok(()) => Ok((source, reader.slots)),
+        Ok(()) => Ok(Text { source: Cow::Borrowed(source), slots: reader.slots, doubles: reader.doubles }),
         Err(kind) => Err(ReadError { offset: reader.at, pointer: reader.place(), kind }),
     }
 }
@@ -111,6 +115,7 @@ struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
     slots: Vec<Slot>,
+    doubles: Vec<f64>,
     open: Vec<Open>,
     nodes_max: usize,
     depth_max: usize,
@@ -180,7 +185,7 @@ impl Reader<'_> {
             return Err(ReadErrorKind::Depth { limit: self.depth_max });
         }
         let slot = self.slots.len();
-        self.push(Slot::leaf(shape, self.at, self.at, slot))?;
+        self.push(Slot::leaf(shape, self.at, self.at))?;
         self.open.push(Open { slot, count: 0, object: shape == Shape::Object });
         self.at += 1;
         Ok(())
@@ -208,8 +213,7 @@ impl Reader<'_> {
         if self.bytes.get(self.at..end) != Some(word) {
             return Err(self.unexpected("a value"));
         }
-        let slot = Slot::leaf(shape, self.at, end, self.slots.len());
-        self.push(slot)?;
+        self.push(Slot::leaf(shape, self.at, end))?;
         self.at = end;
         Ok(())
     }
@@ -218,8 +222,7 @@ impl Reader<'_> {
         let start = self.at;
         match scan(self.bytes, start + 1) {
             Ok(Scan { end, escaped }) => {
-                let slot = Slot::string(start, end, self.slots.len(), escaped);
-                self.push(slot)?;
+                self.push(Slot::string(start, end, escaped))?;
                 self.at = end;
                 Ok(())
             }
@@ -241,7 +244,7 @@ impl Reader<'_> {
             Some(b'1'..=b'9') => at = self.digits(at),
             _ => return self.fail_at(at, ReadErrorKind::Number),
         }
-        let mut risky = at - start > 300;
+        let whole = at;
         if self.byte(at) == Some(b'.') {
             let from = at + 1;
             at = self.digits(from);
@@ -250,7 +253,6 @@ impl Reader<'_> {
             }
         }
         if let Some(b'e' | b'E') = self.byte(at) {
-            risky = true;
             at += 1;
             if let Some(b'+' | b'-') = self.byte(at) {
                 at += 1;
@@ -264,18 +266,23 @@ impl Reader<'_> {
         if matches!(self.byte(at), Some(b'0'..=b'9')) {
             return self.fail_at(at, ReadErrorKind::Number);
         }
-        if risky {
-            let finite = self
-                .source
-                .get(start..at)
-                .and_then(|text| text.parse::<f64>().ok())
-                .is_some_and(f64::is_finite);
-            if !finite {
+        let literal = self.source.get(start..at).unwrap_or_default();
+        if at == whole {
+            // No double has so many digits before the point.
+            if literal.len() > 300 && !literal.parse::<f64>().is_ok_and(f64::is_finite) {
                 return Err(ReadErrorKind::NumberRange);
             }
+            // A negative zero is no integer.
+            let value = if literal == "-0" { None } else { literal.parse().ok() };
+            self.push(Slot::integer(start, at, value))?;
+        } else {
+            let double = literal.parse().unwrap_or(f64::NAN);
+            if !f64::is_finite(double) {
+                return Err(ReadErrorKind::NumberRange);
+            }
+            self.push(Slot::fraction(start, at, self.doubles.len()))?;
+            self.doubles.push(double);
         }
-        let slot = Slot::leaf(Shape::Number, start, at, self.slots.len());
-        self.push(slot)?;
         self.at = at;
         Ok(())
     }
@@ -298,6 +305,11 @@ impl Reader<'_> {
         }
         self.slots.push(slot);
         Ok(())
+    }
+
+    /// The slot after the value at `at`.
+    fn after(&self, at: usize) -> usize {
+        self.slots.get(at).map_or(at, |slot| slot.next(at as u32) as usize)
     }
 
     fn byte(&self, at: usize) -> Option<u8> {
@@ -342,7 +354,7 @@ impl Reader<'_> {
             if let Some(entry) = keys.get_mut(i) {
                 *entry = (range.start, range.len());
             }
-            at = self.slots.get(at + 1).map_or(at + 1, |v| v.next() as usize);
+            at = self.after(at + 1);
         }
         Ok(())
     }
@@ -354,7 +366,7 @@ impl Reader<'_> {
             let Some(key) = self.slots.get(at) else { return Ok(()) };
             let text = self.source.get(key.start() + 1..key.range().end - 1).unwrap_or_default();
             keys.push((unescape(text, key.escaped()), *key));
-            at = self.slots.get(at + 1).map_or(at + 1, |v| v.next() as usize);
+            at = self.after(at + 1);
         }
         keys.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         for pair in keys.windows(2) {
@@ -386,7 +398,7 @@ impl Reader<'_> {
             let mut at = open.slot + 1;
             for _ in 1..open.count {
                 // A container on the way to the failure is still open, and always the last member.
-                at = self.slots.get(at + 1).map_or(at + 1, |v| v.next() as usize);
+                at = self.after(at + 1);
             }
             let Some(key) = self.slots.get(at) else { break };
             let text = self.source.get(key.start() + 1..key.range().end - 1).unwrap_or_default();

@@ -99,10 +99,12 @@ fn hex4(bytes: &[u8], at: usize) -> Result<u32, (usize, ReadErrorKind)> {
 }
 
 /// The text of a string that [`scan`] accepted. `raw` stands between the quotes.
+#[inline]
 pub(super) fn unescape(raw: &str, escaped: bool) -> Cow<'_, str> {
-    if !escaped {
-        return Cow::Borrowed(raw);
-    }
+    if escaped { Cow::Owned(unescaped(raw)) } else { Cow::Borrowed(raw) }
+}
+
+fn unescaped(raw: &str) -> String {
     let mut text = String::with_capacity(raw.len());
     let mut rest = raw;
     while let Some((plain, tail)) = rest.split_once('\\') {
@@ -135,7 +137,7 @@ pub(super) fn unescape(raw: &str, escaped: bool) -> Cow<'_, str> {
         rest = chars.as_str();
     }
     text.push_str(rest);
-    Cow::Owned(text)
+    text
 }
 
 #[cfg(test)]
