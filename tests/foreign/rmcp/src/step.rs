@@ -1,10 +1,15 @@
 //! The steps of a plan.
 
+use std::time::Duration;
+
 use rmcp::ServiceError;
 use rmcp::model::{CallToolRequestParams, CallToolResult, ErrorCode};
 use serde_json::{Map, Value};
 
 use crate::Client;
+
+/// How long notifications may take to be handled after the result has come.
+const SETTLE_TIME_MAX: Duration = Duration::from_secs(2);
 
 pub(crate) async fn take(client: &Client, step: &str, options: &Value) -> Result<(), String> {
     match step {
@@ -61,11 +66,17 @@ async fn call_once(client: &Client, options: &Value) -> Result<(), String> {
 async fn progress(client: &Client, options: &Value) -> Result<(), String> {
     let before = client.service().seen().progress.len();
     succeed(client, options).await?;
-    let seen: Vec<f64> = client.service().seen().progress.iter().skip(before).copied().collect();
     let least = options.get("least").and_then(Value::as_u64).unwrap_or(1);
-    expect(u64::try_from(seen.len()).is_ok_and(|count| count >= least), || {
-        format!("notifications: {seen:?}")
-    })?;
+    let seen = || -> Vec<f64> { client.service().seen().progress.iter().skip(before).copied().collect() };
+    let enough = || u64::try_from(seen().len()).is_ok_and(|count| count >= least);
+    // The SDK hands notifications to tasks of their own, which may run after the result is here.
+    let settled = tokio::time::timeout(SETTLE_TIME_MAX, async {
+        while !enough() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    });
+    settled.await.map_err(|_| format!("notifications: {:?}", seen()))?;
+    let seen = seen();
     let increasing = seen.iter().zip(seen.iter().skip(1)).all(|(a, b)| a < b);
     expect(increasing, || format!("not increasing: {seen:?}"))
 }
