@@ -1,7 +1,9 @@
 //! Every target, one file each.
 
+mod admission;
 mod canonical_form;
 mod definition;
+mod grown;
 mod read_json;
 mod schema;
 mod vocabulary;
@@ -9,7 +11,8 @@ mod vocabulary;
 use crate::target::Target;
 
 /// All targets, in the order they are run.
-pub const ALL: &[Target] = &[read_json::TARGET, canonical_form::TARGET, definition::TARGET, schema::TARGET];
+pub const ALL: &[Target] =
+    &[read_json::TARGET, canonical_form::TARGET, definition::TARGET, admission::TARGET, schema::TARGET];
 
 #[must_use]
 pub fn named(name: &str) -> Option<&'static Target> {

@@ -9,6 +9,7 @@ mod cargo_tool;
 mod node;
 mod python;
 mod stamp;
+mod test_suite;
 
 use anyhow::Result;
 use toolcrib_testkit::deps::Deps;
@@ -36,5 +37,6 @@ pub(crate) fn provision(force: bool) -> Result<()> {
     cargo_tool::deny(&deps)?;
     node::install(&deps)?;
     python::install(&deps)?;
+    test_suite::install(&deps)?;
     Ok(())
 }

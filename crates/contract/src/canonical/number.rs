@@ -33,7 +33,9 @@ pub(super) fn write(literal: &str, out: &mut String) -> Result<(), Inexact> {
     if !double.is_finite() {
         return Err(Inexact);
     }
-    let printed = Decimal::read(&format!("{double:e}")).ok_or(Inexact)?;
+    // Not `{:e}`: between two shortest decimals that are equally near, it does not take the even one.
+    let printed = serde_json::to_string(&double).map_err(|_| Inexact)?;
+    let printed = Decimal::read(&printed).ok_or(Inexact)?;
     if printed.digits != decimal.digits || printed.point != decimal.point {
         return Err(Inexact);
     }

@@ -44,6 +44,15 @@ fn neighbouring_64_bit_integers_do_not_collide() {
     assert_eq!(form("900719925474099.3e1").unwrap(), "9007199254740993");
 }
 
+/// R1.9: between two shortest decimals that are equally near to a double, ECMAScript prints the even one.
+#[test]
+fn ties_go_to_the_even_digit() {
+    for (even, odd) in [("90071992547400.12", "90071992547400.13"), ("5e-324", "3e-324")] {
+        assert_eq!(form(even).unwrap(), even);
+        assert!(matches!(form(odd), Err(CanonicalError::InexactNumber { .. })), "{odd}");
+    }
+}
+
 /// R1.9: equal numbers have equal bytes, however they are written.
 #[test]
 fn equal_numbers_are_written_alike() {

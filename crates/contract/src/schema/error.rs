@@ -162,13 +162,12 @@ impl SchemaError {
                     false => Self::Pattern { pointer, pattern, fault: PatternFault::Malformed },
                 }
             }
-            ValidationErrorKind::Referencing(_) => {
-                let reference = schema
-                    .pointer(pointer.as_str())
-                    .and_then(|s| s.get("$ref").or(Some(s)))
-                    .and_then(Value::as_str)
-                    .map_or_else(|| error.to_string(), str::to_owned);
-                Self::UnresolvableRef { pointer, reference }
+            ValidationErrorKind::Referencing(cause) => {
+                // The validator follows references that this dialect hides too; it does not say where they stand.
+                match super::reference::standing_for(schema, cause) {
+                    Some((pointer, reference)) => Self::UnresolvableRef { pointer, reference },
+                    None => Self::Invalid { pointer, reason: error.to_string() },
+                }
             }
             _ => Self::Invalid { pointer, reason: error.to_string() },
         }

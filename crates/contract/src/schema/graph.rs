@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use referencing::uri;
 use serde_json::{Map, Value};
 
 use super::dialect::Dialect;
@@ -192,6 +193,10 @@ impl<'s> Graph<'s> {
         };
         let inherited = declared.unwrap_or_else(|| self.dialect(resource));
         let id = members.get(inherited.id_keyword()).and_then(Value::as_str);
+        if let Some(id) = id.filter(|id| uri::from_str(id).is_err()) {
+            let pointer = self.pointer(at).join(inherited.id_keyword());
+            return Err(SchemaError::Invalid { pointer, reason: format!("{id:?} is no URI reference") });
+        }
         if at == 0 {
             if let Some(root) = self.resources.first_mut() {
                 root.dialect = inherited;

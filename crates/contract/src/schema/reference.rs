@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::dialect::Dialect;
 use super::error::SchemaError;
 use super::graph::{Graph, Reference};
+use crate::json::Pointer;
 
 /// Turns every reference into edges of the graph. References that only become reachable by following another
 /// one (into a place that no keyword leads to) are followed too.
@@ -19,7 +20,7 @@ pub(super) fn resolve<'s>(graph: &mut Graph<'s>) -> Result<(), SchemaError> {
     let mut next = 0;
     while let Some(&reference) = graph.references.get(next) {
         next += 1;
-        bases.extend(graph);
+        bases.extend(graph)?;
         match target(graph, &bases, reference)? {
             Target::Published => {}
             Target::Place(place) => {
@@ -50,7 +51,9 @@ struct Bases {
 }
 
 impl Bases {
-    fn extend(&mut self, graph: &Graph<'_>) {
+    /// Two resources of one name are refused: which of them a reference means is anybody's guess, and the validator
+    /// does not survive it.
+    fn extend(&mut self, graph: &Graph<'_>) -> Result<(), SchemaError> {
         for at in self.absolute.len()..graph.resources.len() {
             let Some(resource) = graph.resources.get(at) else { break };
             let base = self.absolute.get(resource.parent as usize).cloned().flatten();
@@ -61,10 +64,16 @@ impl Bases {
             };
             let absolute = absolute.map(|uri| without_fragment(&uri).to_owned());
             if let Some(uri) = &absolute {
-                self.by_uri.entry(uri.clone()).or_insert(u32::try_from(at).unwrap_or(u32::MAX));
+                let taken = self.by_uri.insert(uri.clone(), u32::try_from(at).unwrap_or(u32::MAX));
+                if taken.is_some() {
+                    let pointer = graph.pointer(resource.root).join(resource.dialect.id_keyword());
+                    let reason = format!("the identifier {uri:?} is taken by another part of this schema");
+                    return Err(SchemaError::Invalid { pointer, reason });
+                }
             }
             self.absolute.push(absolute);
         }
+        Ok(())
     }
 }
 
@@ -130,6 +139,42 @@ fn is_published(uri: &str) -> bool {
         ["https://json-schema.org/draft/2020-12/meta/", "https://json-schema.org/draft/2019-09/meta/"];
     let uri = without_fragment(uri);
     Dialect::from_uri(uri).is_some() || VOCABULARIES.iter().any(|prefix| uri.starts_with(prefix))
+}
+
+/// The first reference that the validator may have meant by `cause`.
+pub(super) fn standing_for(schema: &Value, cause: &referencing::Error) -> Option<(Pointer, String)> {
+    let means = |reference: &str| {
+        let (bare, fragment) = reference.split_once('#').unwrap_or((reference, ""));
+        match cause {
+            referencing::Error::Unretrievable { uri, .. } => !bare.is_empty() && uri.ends_with(bare),
+            referencing::Error::PointerToNowhere { pointer } => fragment == pointer,
+            referencing::Error::NoSuchAnchor { anchor } | referencing::Error::InvalidAnchor { anchor } => {
+                fragment == anchor
+            }
+            _ => false,
+        }
+    };
+    let mut open = vec![(Pointer::root(), schema)];
+    while let Some((place, value)) = open.pop() {
+        match value {
+            Value::Object(members) => {
+                for (key, value) in members {
+                    let is_reference = matches!(key.as_str(), "$ref" | "$dynamicRef" | "$recursiveRef");
+                    match value {
+                        Value::String(text) if is_reference && means(text) => {
+                            return Some((place.join(key), text.clone()));
+                        }
+                        _ => open.push((place.join(key), value)),
+                    }
+                }
+            }
+            Value::Array(items) => {
+                open.extend(items.iter().enumerate().map(|(i, item)| (place.join(i.to_string()), item)));
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 fn percent_decoded(fragment: &str) -> Option<String> {

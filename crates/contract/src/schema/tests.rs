@@ -184,6 +184,44 @@ fn multiplying_recursion_is_checked_and_explained_in_bounded_time() {
     assert!(violations.one_line().contains("too deep to explain"), "{violations}");
 }
 
+/// R1.5: a reference that leads outside is refused at its place even where its dialect ignores it.
+#[test]
+fn hidden_references_are_refused_at_their_place() {
+    let schema = json!({"$schema": Dialect::Draft7.uri(), "definitions": {"s": {}},
+        "properties": {"a": {"$ref": "#/definitions/s", "not": {"$ref": "https://example.com/x#y"}}}});
+    let error = compile(&schema).unwrap_err();
+    assert!(matches!(error, SchemaError::UnresolvableRef { .. }), "{error}");
+    assert_eq!(error.pointer().as_str(), "/properties/a/not/$ref");
+}
+
+/// R1.5: two parts of one name are refused; references to them would be ambiguous.
+#[test]
+fn identifiers_that_are_taken_are_refused_at_their_place() {
+    let schema = json!({"$ref": "r#x", "$defs": {
+        "a": {"$id": "r", "$anchor": "x"},
+        "b": {"$id": "./r", "$anchor": "y"}}});
+    let error = compile(&schema).unwrap_err();
+    assert!(matches!(error, SchemaError::Invalid { .. }), "{error}");
+    assert_eq!(error.pointer().as_str(), "/$defs/b/$id");
+}
+
+/// R1.5: an identifier that is no URI is told as such, not as a reference that leads nowhere.
+#[test]
+fn identifiers_that_are_no_uri_are_refused_at_their_place() {
+    for (schema, place) in [
+        (
+            json!({"$id": "https://e.e}}x/r", "$ref": "b#y", "$defs": {"b": {"$id": "b", "$anchor": "y"}}}),
+            "/$id",
+        ),
+        (json!({"$id": "https://e.e}}x/r"}), "/$id"),
+        (json!({"properties": {"a": {"$id": "a b"}}}), "/properties/a/$id"),
+    ] {
+        let error = compile(&schema).unwrap_err();
+        assert!(matches!(error, SchemaError::Invalid { .. }), "{error}");
+        assert_eq!(error.pointer().as_str(), place);
+    }
+}
+
 #[test]
 fn references_that_never_move_are_refused() {
     for schema in [

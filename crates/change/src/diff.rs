@@ -1,0 +1,167 @@
+//! The whole comparison.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use serde_json::Value;
+use toolcrib_containment::{Prover, World};
+use toolcrib_contract::Definition;
+
+use crate::change::{Change, Direction, Note};
+use crate::definition::{self, Draft};
+use crate::level::Level;
+use crate::pairing::{self, Rename};
+use crate::report::Report;
+use crate::schema;
+
+/// How to judge.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What callers and servers are assumed to send.
+    pub world: World,
+    /// Whether `format` asserts.
+    pub assert_formats: bool,
+    /// Time for one question about two schemas.
+    pub timeout: Duration,
+    /// Safety regressions are breaking.
+    pub strict_safety: bool,
+    /// A value added to an output's enum is dangerous instead of breaking.
+    pub extensible_enums: bool,
+    /// The tools are served over HTTP, where `x-mcp-header` matters.
+    pub http: bool,
+    /// Old names that still work, and what they now mean.
+    pub aliases: BTreeMap<String, String>,
+    /// Keys of `_meta` a policy reads.
+    pub watched_meta: BTreeSet<String>,
+    /// Names of other servers' tools.
+    pub foreign_names: BTreeSet<String>,
+    /// Levels by rule; `None` switches a rule off.
+    pub levels: BTreeMap<String, Option<Level>>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            world: World::Declared,
+            assert_formats: false,
+            timeout: Duration::from_millis(1000),
+            strict_safety: false,
+            extensible_enums: false,
+            http: true,
+            aliases: BTreeMap::new(),
+            watched_meta: BTreeSet::new(),
+            foreign_names: BTreeSet::new(),
+            levels: BTreeMap::new(),
+        }
+    }
+}
+
+/// Judges what changed between two lists of tools.
+pub fn diff(old: &[Definition], new: &[Definition], options: &Options) -> Report {
+    let prover = Prover::new(toolcrib_containment::Options {
+        world: options.world,
+        assert_formats: options.assert_formats,
+        timeout: options.timeout,
+        ..toolcrib_containment::Options::default()
+    });
+    let mut changes = prover.on_large_stack(|| changes(old, new, options, &prover));
+    changes.sort_by(|a, b| {
+        b.verdict
+            .cmp(&a.verdict)
+            .then_with(|| a.tool.cmp(&b.tool))
+            .then_with(|| a.path.cmp(&b.path))
+            .then(a.id.cmp(b.id))
+    });
+    let names: BTreeSet<&str> = old.iter().chain(new).map(Definition::name).collect();
+    Report::new(names.len(), changes)
+}
+
+fn changes(old: &[Definition], new: &[Definition], options: &Options, prover: &Prover) -> Vec<Change> {
+    let names: Vec<&str> = new.iter().map(Definition::name).collect();
+    let pairing = pairing::pair(old, new);
+    let mut changes = Vec::new();
+    for (before, after) in &pairing.kept {
+        changes.extend(of_pair(before, after, options, prover, &names));
+    }
+    for rename in &pairing.renamed {
+        changes.extend(renamed(rename, options).finish(rename.old.name(), options));
+        changes.extend(of_pair(rename.old, rename.new, options, prover, &names));
+    }
+    for tool in &pairing.removed {
+        let mut draft = Draft::new("tool.removed", "").named(tool.name());
+        if options.aliases.contains_key(tool.name()) {
+            draft.level = Some(Level::Dangerous);
+        }
+        draft.old = Some(Value::from(tool.name()));
+        changes.extend(draft.finish(tool.name(), options));
+    }
+    for tool in &pairing.added {
+        let clash = shadows(tool.name(), old, options);
+        let id = if clash.is_some() { "tool.shadowing" } else { "tool.added" };
+        let mut draft = Draft::new(id, "").named(clash.unwrap_or_else(|| tool.name().to_owned()));
+        draft.new = Some(Value::from(tool.name()));
+        changes.extend(draft.finish(tool.name(), options));
+    }
+    changes
+}
+
+fn renamed(rename: &Rename<'_>, options: &Options) -> Draft {
+    let (from, to) = (Value::from(rename.old.name()), Value::from(rename.new.name()));
+    let mut draft = Draft::new("tool.renamed", "/name").parts(Some(&from), Some(&to));
+    if options.aliases.get(rename.old.name()).map(String::as_str) == Some(rename.new.name()) {
+        draft.level = Some(Level::Dangerous);
+    }
+    draft.notes.push(Note::Evidence(rename.evidence.clone()));
+    draft
+}
+
+/// The name that a new tool could be taken for.
+fn shadows(name: &str, old: &[Definition], options: &Options) -> Option<String> {
+    let others = old.iter().map(Definition::name).chain(options.foreign_names.iter().map(String::as_str));
+    let folded = fold(name);
+    others.filter(|other| fold(other) == folded).map(str::to_owned).next()
+}
+
+/// The name as a hurried reader sees it: case, separators and look-alike letters gone.
+fn fold(name: &str) -> String {
+    name.chars()
+        .filter(|character| character.is_alphanumeric())
+        .flat_map(char::to_lowercase)
+        .map(|character| match character {
+            '0' | 'о' | 'ο' => 'o',
+            '1' | 'і' | 'ı' | 'l' => 'i',
+            'а' | 'α' => 'a',
+            'е' | 'ε' => 'e',
+            'с' => 'c',
+            'р' | 'ρ' => 'p',
+            'х' | 'χ' => 'x',
+            'у' => 'y',
+            'ѕ' => 's',
+            other => other,
+        })
+        .collect()
+}
+
+fn of_pair(
+    old: &Definition,
+    new: &Definition,
+    options: &Options,
+    prover: &Prover,
+    names: &[&str],
+) -> Vec<Change> {
+    if old.text() == new.text() {
+        return Vec::new();
+    }
+    let others: Vec<&str> =
+        names.iter().copied().filter(|name| *name != new.name() && *name != old.name()).collect();
+    let mut drafts = definition::changes(old, new, options, &others);
+    for (direction, key) in [(Direction::Input, "inputSchema"), (Direction::Output, "outputSchema")] {
+        let part = |tool: &Definition| tool.get(key).map(|node| node.to_value());
+        let (before, after) = (part(old), part(new));
+        if before != after {
+            let place = schema::Place { direction, key, options, prover, others: &others };
+            drafts.extend(schema::changes(before.as_ref(), after.as_ref(), &place));
+        }
+    }
+    drafts.into_iter().filter_map(|draft| draft.finish(old.name(), options)).collect()
+}

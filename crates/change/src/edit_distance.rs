@@ -1,0 +1,43 @@
+//! How alike two texts are.
+
+/// Characters beyond which texts are not compared letter by letter.
+const LENGTH_MAX: usize = 400;
+
+/// 1.0 for equal texts, 0.0 for texts without anything in common.
+#[allow(clippy::cast_precision_loss)]
+pub(crate) fn similarity(left: &str, right: &str) -> f64 {
+    let a: Vec<char> = left.chars().take(LENGTH_MAX).collect();
+    let b: Vec<char> = right.chars().take(LENGTH_MAX).collect();
+    let longest = a.len().max(b.len());
+    if longest == 0 {
+        return 1.0;
+    }
+    1.0 - distance(&a, &b) as f64 / longest as f64
+}
+
+fn distance(a: &[char], b: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (at, left) in a.iter().enumerate() {
+        let mut diagonal = std::mem::replace(row.first_mut().unwrap_or(&mut 0), at + 1);
+        let mut before = at + 1;
+        for (right, cell) in b.iter().zip(row.iter_mut().skip(1)) {
+            let substituted = diagonal + usize::from(left != right);
+            diagonal = *cell;
+            *cell = substituted.min(diagonal + 1).min(before + 1);
+            before = *cell;
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::similarity;
+
+    #[test]
+    fn likeness_counts_edits() {
+        assert!((similarity("query", "query") - 1.0).abs() < 1e-9);
+        assert!((similarity("issueNumber", "issue_number") - 10.0 / 12.0).abs() < 1e-9);
+        assert!(similarity("abc", "xyz") < 0.01);
+    }
+}

@@ -1,0 +1,223 @@
+//! `toolcrib.lock`: whole definitions and their digests, in an order and layout that a text diff
+//! reads well: one tool after the other by name, one member a line, definitions verbatim so that
+//! witnesses can be validated and nothing given is lost. Approving is bound to the digest reviewed.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+use toolcrib_contract::json::{Document, Limits, Node, write_string};
+use toolcrib_contract::{Definition, DefinitionError, Digest};
+
+use crate::fingerprint::digest;
+
+/// The layout this code writes and reads.
+const FORMAT: u64 = 1;
+
+/// One pinned tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockedTool {
+    /// Which server it belongs to; empty where there is only one.
+    pub server: String,
+    /// The definition as it was given.
+    pub definition: Definition,
+    /// The digest of all of it.
+    pub digest: Digest,
+}
+
+/// The pinned definitions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lock {
+    tools: Vec<LockedTool>,
+}
+
+/// Why a lock is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    /// Not JSON, or over a limit.
+    #[error("not a lock: {0}")]
+    Read(#[from] toolcrib_contract::json::ReadError),
+    /// Written by something newer or something else.
+    #[error("lock format {found} is not {FORMAT}")]
+    Format {
+        /// What stands there.
+        found: String,
+    },
+    /// An entry that is no definition.
+    #[error("tool {at}: {error}")]
+    Definition {
+        /// Counted from one.
+        at: usize,
+        /// What is wrong with it.
+        error: DefinitionError,
+    },
+    /// An entry whose digest is not that of its definition: it was edited by hand.
+    #[error("tool {name:?}: the digest in the lock does not fit its definition")]
+    Digest {
+        /// The tool.
+        name: String,
+    },
+}
+
+/// Why an approval is refused.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ApproveError {
+    /// No such tool on the live side.
+    #[error("no tool {0:?} is offered")]
+    NoTool(String),
+    /// What is offered now is not what was reviewed.
+    #[error("{tool:?} is now {live}, not the reviewed {reviewed}")]
+    Changed {
+        /// The tool.
+        tool: String,
+        /// The digest of what is offered.
+        live: Digest,
+        /// The digest that was reviewed.
+        reviewed: Digest,
+    },
+}
+
+impl Lock {
+    /// Pins the definitions of one server.
+    pub fn new(server: &str, definitions: impl IntoIterator<Item = Definition>) -> Lock {
+        let mut lock = Lock::default();
+        lock.extend(server, definitions);
+        lock
+    }
+
+    /// Pins the definitions of a further server.
+    pub fn extend(&mut self, server: &str, definitions: impl IntoIterator<Item = Definition>) {
+        for definition in definitions {
+            let digest = of_definition(&definition);
+            self.tools.push(LockedTool { server: server.to_owned(), definition, digest });
+        }
+        self.tools.sort_by(|a, b| {
+            a.server.cmp(&b.server).then_with(|| a.definition.name().cmp(b.definition.name()))
+        });
+    }
+
+    /// Every pinned tool, by server and name.
+    pub fn tools(&self) -> &[LockedTool] {
+        &self.tools
+    }
+
+    /// The definitions of one server.
+    pub fn definitions(&self, server: &str) -> Vec<Definition> {
+        self.tools.iter().filter(|tool| tool.server == server).map(|tool| tool.definition.clone()).collect()
+    }
+
+    /// Pins what is offered now, if it is what was reviewed.
+    ///
+    /// # Errors
+    /// When the tool is not offered, or is not the one reviewed.
+    pub fn approve(
+        &mut self,
+        server: &str,
+        live: &[Definition],
+        tool: &str,
+        reviewed: Digest,
+    ) -> Result<(), ApproveError> {
+        let definition = live
+            .iter()
+            .find(|own| own.name() == tool)
+            .ok_or_else(|| ApproveError::NoTool(tool.to_owned()))?;
+        let offered = of_definition(definition);
+        if offered != reviewed {
+            return Err(ApproveError::Changed { tool: tool.to_owned(), live: offered, reviewed });
+        }
+        self.tools.retain(|own| own.server != server || own.definition.name() != tool);
+        self.extend(server, [definition.clone()]);
+        Ok(())
+    }
+
+    /// The file's text.
+    pub fn to_text(&self) -> String {
+        let mut text = format!("{{\n  \"format\": {FORMAT},\n  \"tools\": [");
+        for (at, tool) in self.tools.iter().enumerate() {
+            text.push_str(if at == 0 { "\n    {\n" } else { ",\n    {\n" });
+            for (key, value) in [("server", tool.server.clone()), ("digest", tool.digest.to_string())] {
+                let _ = write!(text, "      \"{key}\": ");
+                write_string(&mut text, &value);
+                text.push_str(",\n");
+            }
+            text.push_str("      \"channels\": {");
+            for (at, (channel, own)) in channels(&tool.definition).iter().enumerate() {
+                let comma = if at == 0 { "" } else { "," };
+                let _ = write!(text, "{comma}\n        \"{channel}\": \"{own}\"");
+            }
+            text.push_str("\n      },\n      \"definition\": ");
+            pretty(tool.definition.root(), 3, &mut text);
+            text.push_str("\n    }");
+        }
+        text.push_str(if self.tools.is_empty() { "]\n}\n" } else { "\n  ]\n}\n" });
+        text
+    }
+
+    /// Reads a lock and checks every digest.
+    ///
+    /// # Errors
+    /// A [`LockError`] that names the entry.
+    pub fn parse(text: &str) -> Result<Lock, LockError> {
+        let document = Document::parse(text.as_bytes(), &Limits::file())?;
+        let root = document.root();
+        let found = root.get("format");
+        if found.and_then(Node::as_u64) != Some(FORMAT) {
+            let found = found.map_or_else(|| "nothing".to_owned(), |node| node.raw().to_owned());
+            return Err(LockError::Format { found });
+        }
+        let mut lock = Lock::default();
+        let Some(tools) = root.get("tools") else { return Ok(lock) };
+        for (index, entry) in tools.elements().enumerate() {
+            let at = index + 1;
+            let node = entry.get("definition").unwrap_or(entry);
+            let definition =
+                Definition::from_node(node).map_err(|error| LockError::Definition { at, error })?;
+            let digest = of_definition(&definition);
+            let stated = entry.get("digest").and_then(Node::as_str);
+            if stated.as_deref() != Some(digest.to_string().as_str()) {
+                return Err(LockError::Digest { name: definition.name().to_owned() });
+            }
+            let server = entry.get("server").and_then(Node::as_str).unwrap_or_default().into_owned();
+            lock.tools.push(LockedTool { server, definition, digest });
+        }
+        Ok(lock)
+    }
+}
+
+/// The digest an approval binds to.
+fn of_definition(definition: &Definition) -> Digest {
+    Digest::of(definition.root()).unwrap_or_else(|_| Digest::of_bytes(definition.text().as_bytes()))
+}
+
+/// The digests of the four channels a change can come through.
+fn channels(definition: &Definition) -> [(&'static str, Digest); 4] {
+    let part = |key: &str| definition.get(key).map_or(Value::Null, |node| node.to_value());
+    let text = Value::from(vec![part("description"), part("title")]);
+    [
+        ("input", digest(&part("inputSchema"))),
+        ("output", digest(&part("outputSchema"))),
+        ("annotations", digest(&part("annotations"))),
+        ("text", digest(&text)),
+    ]
+}
+
+/// JSON with one member a line; scalars are copied as they were written.
+fn pretty(node: Node<'_>, level: usize, text: &mut String) {
+    let indent = |level: usize| "  ".repeat(level);
+    if node.is_object() && !node.is_empty() {
+        text.push('{');
+        for (at, (key, value)) in node.members().enumerate() {
+            let _ = write!(text, "{}\n{}{}: ", if at == 0 { "" } else { "," }, indent(level + 1), key.raw());
+            pretty(value, level + 1, text);
+        }
+        let _ = write!(text, "\n{}}}", indent(level));
+    } else if node.is_array() && node.elements().any(|item| item.is_object() || item.is_array()) {
+        text.push('[');
+        for (at, value) in node.elements().enumerate() {
+            let _ = write!(text, "{}\n{}", if at == 0 { "" } else { "," }, indent(level + 1));
+            pretty(value, level + 1, text);
+        }
+        let _ = write!(text, "\n{}]", indent(level));
+    } else {
+        node.write_compact(text);
+    }
+}

@@ -1,0 +1,127 @@
+//! Which tool became which: by name first, then by evidence of a rename. A rename is still a break.
+
+use serde_json::Value;
+use toolcrib_contract::Definition;
+
+use crate::edit_distance::similarity;
+
+/// Likeness from which a removed and an added tool are taken for one.
+const RENAME_MIN: f64 = 0.62;
+/// Tools on one side beyond which renames are not searched: the search is quadratic.
+const CANDIDATES_MAX: usize = 400;
+
+/// Two tools taken for one.
+#[derive(Debug)]
+pub(crate) struct Rename<'d> {
+    pub(crate) old: &'d Definition,
+    pub(crate) new: &'d Definition,
+    pub(crate) evidence: String,
+}
+
+/// The tools of two lists, matched.
+#[derive(Debug, Default)]
+pub(crate) struct Pairing<'d> {
+    pub(crate) kept: Vec<(&'d Definition, &'d Definition)>,
+    pub(crate) renamed: Vec<Rename<'d>>,
+    pub(crate) removed: Vec<&'d Definition>,
+    pub(crate) added: Vec<&'d Definition>,
+}
+
+pub(crate) fn pair<'d>(old: &'d [Definition], new: &'d [Definition]) -> Pairing<'d> {
+    let mut pairing = Pairing::default();
+    for tool in old {
+        match new.iter().find(|other| other.name() == tool.name()) {
+            Some(other) => pairing.kept.push((tool, other)),
+            None => pairing.removed.push(tool),
+        }
+    }
+    pairing.added = new.iter().filter(|tool| !old.iter().any(|other| other.name() == tool.name())).collect();
+    if pairing.removed.len().max(pairing.added.len()) <= CANDIDATES_MAX {
+        renames(&mut pairing);
+    }
+    pairing
+}
+
+fn renames(pairing: &mut Pairing<'_>) {
+    let mut scored: Vec<(f64, usize, usize, String)> = Vec::new();
+    for (from, old) in pairing.removed.iter().enumerate() {
+        for (to, new) in pairing.added.iter().enumerate() {
+            let (score, evidence) = likeness(old, new);
+            if score >= RENAME_MIN {
+                scored.push((score, from, to, evidence));
+            }
+        }
+    }
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)).then(a.2.cmp(&b.2)));
+    let (mut gone, mut come) = (Vec::new(), Vec::new());
+    for (_, from, to, evidence) in scored {
+        if gone.contains(&from) || come.contains(&to) {
+            continue;
+        }
+        if let (Some(old), Some(new)) = (pairing.removed.get(from), pairing.added.get(to)) {
+            pairing.renamed.push(Rename { old, new, evidence });
+            gone.push(from);
+            come.push(to);
+        }
+    }
+    let keep = |tools: &[&_], taken: &[usize]| -> Vec<usize> {
+        (0..tools.len()).filter(|at| !taken.contains(at)).collect()
+    };
+    let removed = keep(&pairing.removed, &gone);
+    let added = keep(&pairing.added, &come);
+    pairing.removed = removed.iter().filter_map(|at| pairing.removed.get(*at).copied()).collect();
+    pairing.added = added.iter().filter_map(|at| pairing.added.get(*at).copied()).collect();
+}
+
+/// How alike two tools are, and why.
+fn likeness(old: &Definition, new: &Definition) -> (f64, String) {
+    let mut evidence = Vec::new();
+    if old.name().to_lowercase() == new.name().to_lowercase() {
+        return (1.0, "the names differ by case only".to_owned());
+    }
+    let schema = |tool: &Definition| tool.input_schema().map(|node| node.to_value());
+    let (before, after) = (schema(old), schema(new));
+    let telling = |schema: &Option<Value>| {
+        schema
+            .as_ref()
+            .and_then(|own| own.get("properties"))
+            .and_then(Value::as_object)
+            .is_some_and(|own| !own.is_empty())
+    };
+    let names = similarity(old.name(), new.name());
+    let mut score = 0.35 * names;
+    if telling(&before) && before == after {
+        score += 0.45;
+        evidence.push("equal input schema".to_owned());
+    } else if let (Some(before), Some(after)) = (&before, &after) {
+        let shared = shared_properties(before, after);
+        score += 0.3 * shared;
+        if shared > 0.5 {
+            evidence.push(format!("{:.0} % of the properties shared", shared * 100.0));
+        }
+    }
+    let words = match (old.description(), new.description()) {
+        (Some(a), Some(b)) if !a.is_empty() => similarity(&a, &b),
+        _ => 0.0,
+    };
+    score += 0.35 * words;
+    if words > 0.6 {
+        evidence.push(format!("{:.0} % alike description", words * 100.0));
+    }
+    if names > 0.6 {
+        evidence.push(format!("{:.0} % alike name", names * 100.0));
+    }
+    (score, evidence.join(", "))
+}
+
+#[allow(clippy::cast_precision_loss)]
+fn shared_properties(old: &Value, new: &Value) -> f64 {
+    let properties =
+        |schema: &Value| schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
+    let (a, b) = (properties(old), properties(new));
+    let all = a.len().max(b.len());
+    if all == 0 {
+        return 0.0;
+    }
+    a.keys().filter(|key| b.contains_key(*key)).count() as f64 / all as f64
+}

@@ -1,0 +1,36 @@
+//! GitHub workflow commands, one a finding.
+
+use std::fmt::Write as _;
+
+use crate::level::Level;
+use crate::report::Report;
+
+/// The report as annotations on `file`.
+pub fn github(report: &Report, file: &str) -> String {
+    let mut text = String::new();
+    for change in report.changes.iter().filter(|change| change.verdict != Level::Compatible) {
+        let command = if change.verdict == Level::Breaking { "error" } else { "warning" };
+        let mut message = format!("{} {}: {}", change.tool, change.path, change.message);
+        if let Some(witness) = &change.witness {
+            let _ = write!(message, "\nwitness: {witness}");
+        }
+        let _ = writeln!(
+            text,
+            "::{command} title={},file={},line=1::{}",
+            property(change.id),
+            property(file),
+            data(&message)
+        );
+    }
+    let _ = writeln!(text, "::notice title=toolcrib::{}", data(&report.headline()));
+    text
+}
+
+fn data(text: &str) -> String {
+    let text = toolcrib_contract::text::escaped(text);
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}

@@ -1,0 +1,41 @@
+//! Reports for people and for machines.
+
+mod github;
+mod html;
+mod junit;
+mod markdown;
+mod sarif;
+mod terminal;
+
+pub use github::github;
+pub use html::html;
+pub use junit::junit;
+pub use markdown::markdown;
+pub use sarif::sarif;
+pub use terminal::terminal;
+
+use crate::report::Report;
+
+/// The JSON others script against, one document.
+pub fn json(report: &Report) -> String {
+    format!("{:#}\n", report.to_json())
+}
+
+/// Text for XML and HTML: markup and what hides in text made visible.
+fn marked(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in toolcrib_contract::text::escaped(text).chars() {
+        match character {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,143 @@
+//! All findings, counted honestly.
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::change::{Change, Note};
+use crate::level::{Bump, Level};
+use crate::waiver::Waived;
+
+/// Changes by verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Summary {
+    /// Somebody fails.
+    pub breaking: usize,
+    /// Needs eyes.
+    pub dangerous: usize,
+    /// Harmless.
+    pub compatible: usize,
+    /// Undecided.
+    pub unknown: usize,
+}
+
+/// From which level on a check fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FailOn {
+    /// Only breaks.
+    #[default]
+    Breaking,
+    /// Also what needs eyes, and what is undecided.
+    Dangerous,
+    /// Any change.
+    Any,
+}
+
+/// What changed between two lists of tools.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Tools on either side.
+    pub tools: usize,
+    /// The findings, the worst first.
+    pub changes: Vec<Change>,
+    /// Findings somebody took responsibility for.
+    pub waived: Vec<Waived>,
+    /// Waivers that are expired or apply to nothing.
+    pub stale: Vec<String>,
+}
+
+impl Report {
+    pub(crate) fn new(tools: usize, changes: Vec<Change>) -> Report {
+        Report { tools, changes, waived: Vec::new(), stale: Vec::new() }
+    }
+
+    /// Changes by verdict.
+    pub fn summary(&self) -> Summary {
+        let count = |level| self.changes.iter().filter(|change| change.verdict == level).count();
+        Summary {
+            breaking: count(Level::Breaking),
+            dangerous: count(Level::Dangerous),
+            compatible: count(Level::Compatible),
+            unknown: count(Level::Unknown),
+        }
+    }
+
+    /// The worst verdict.
+    pub fn verdict(&self) -> Level {
+        self.changes.iter().map(|change| change.verdict).max().unwrap_or_default()
+    }
+
+    /// The smallest version step that tells the truth.
+    pub fn suggested_bump(&self) -> Bump {
+        let waived = self.waived.iter().map(|waived| waived.change.bump);
+        self.changes.iter().map(|change| change.bump).chain(waived).max().unwrap_or_default()
+    }
+
+    /// Whether a check fails: by level, by what is undecided under `strict`, by stale waivers.
+    pub fn fails(&self, fail_on: FailOn, strict: bool) -> bool {
+        let least = match fail_on {
+            FailOn::Breaking => Level::Breaking,
+            FailOn::Dangerous => Level::Dangerous,
+            FailOn::Any => Level::Compatible,
+        };
+        self.changes.iter().any(|change| match change.verdict {
+            Level::Unknown => strict || fail_on != FailOn::Breaking,
+            level => level >= least,
+        }) || (!self.stale.is_empty() && (strict || fail_on != FailOn::Breaking))
+    }
+
+    /// One line: tools by their worst verdict.
+    pub fn headline(&self) -> String {
+        let mut worst: std::collections::BTreeMap<&str, (Level, bool)> = std::collections::BTreeMap::new();
+        for change in &self.changes {
+            let declared = change.notes.iter().any(|note| matches!(note, Note::DeclaredWorldOnly(_)));
+            let entry = worst.entry(&change.tool).or_default();
+            *entry = (entry.0.max(change.verdict), entry.1 || declared);
+        }
+        let count = |level| worst.values().filter(|(own, _)| *own == level).count();
+        let (breaking, dangerous, unknown) =
+            (count(Level::Breaking), count(Level::Dangerous), count(Level::Unknown));
+        let declared =
+            worst.values().filter(|(level, declared)| *level == Level::Compatible && *declared).count();
+        let compatible = self.tools.saturating_sub(breaking + dangerous + unknown);
+        format!(
+            "{} tools: {breaking} breaking, {dangerous} dangerous, {unknown} unknown, {compatible} compatible ({} proved, {declared} declared-world); suggested step: {}",
+            self.tools,
+            compatible.saturating_sub(declared),
+            self.suggested_bump().name()
+        )
+    }
+
+    /// The shape others script against.
+    pub fn to_json(&self) -> Value {
+        let changes: Vec<Value> = self
+            .changes
+            .iter()
+            .map(|change| {
+                let mut map = Map::new();
+                map.insert("id".to_owned(), json!(change.id));
+                map.insert("tool".to_owned(), json!(change.tool));
+                map.insert("path".to_owned(), json!(change.path));
+                map.insert("direction".to_owned(), json!(change.direction.name()));
+                map.insert("verdict".to_owned(), json!(change.verdict.name()));
+                map.insert("message".to_owned(), json!(change.message));
+                if let Some(witness) = &change.witness {
+                    map.insert("witness".to_owned(), witness.clone());
+                }
+                if !change.notes.is_empty() {
+                    let notes: Vec<String> = change.notes.iter().map(ToString::to_string).collect();
+                    map.insert("notes".to_owned(), json!(notes));
+                }
+                map.insert("fingerprint".to_owned(), json!(change.fingerprint.as_str()));
+                Value::Object(map)
+            })
+            .collect();
+        let summary = self.summary();
+        json!({
+            "verdict": self.verdict().name(),
+            "suggested_bump": self.suggested_bump().name(),
+            "summary": {"breaking": summary.breaking, "dangerous": summary.dangerous,
+                "compatible": summary.compatible, "unknown": summary.unknown},
+            "changes": changes,
+        })
+    }
+}

@@ -1,0 +1,258 @@
+//! What changed about a schema. The walk over the two documents yields edits: one place, one
+//! reason. Each edit is judged by itself, applied alone to the old document, so that N changes give
+//! N findings, each with a whole witness; the verdict on all of them together is asked as well, and
+//! overrules: what another change makes good is no break, and a break no edit shows by itself is a
+//! finding of its own.
+
+mod patch;
+mod rename;
+mod walk;
+
+use serde_json::Value;
+use toolcrib_containment::{Dialect, Prover, Verdict, World};
+
+use crate::change::{Direction, Note};
+use crate::definition::{Draft, prose};
+use crate::diff::Options;
+use crate::level::Level;
+
+use patch::applied;
+pub(crate) use patch::escaped;
+use walk::Edit;
+
+/// Integers beyond this are not exact in JavaScript.
+const SAFE_INTEGER: i64 = 9_007_199_254_740_991;
+
+/// Where a schema stands and how it is judged.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) direction: Direction,
+    pub(crate) key: &'static str,
+    pub(crate) options: &'a Options,
+    pub(crate) prover: &'a Prover,
+    pub(crate) others: &'a [&'a str],
+}
+
+/// The findings on one schema.
+pub(crate) fn changes(old: Option<&Value>, new: Option<&Value>, place: &Place<'_>) -> Vec<Draft> {
+    let given = |side: Option<&Value>| side.is_some_and(|schema| !schema.is_null());
+    let mut drafts = match (place.direction, given(old), given(new)) {
+        (_, true, true) => return both(old, new, place),
+        (_, false, false) => Vec::new(),
+        (Direction::Output, false, true) => vec![Draft::new("output.added", "/outputSchema").parts(old, new)],
+        (Direction::Output, true, false) => {
+            vec![Draft::new("output.removed", "/outputSchema").parts(old, new)]
+        }
+        (_, false, true) => vec![Draft::new("input.restored", "/inputSchema").parts(old, new)],
+        (_, true, false) => {
+            vec![
+                Draft::new("input.invalid", "/inputSchema").parts(old, new).named("there is no input schema"),
+            ]
+        }
+    };
+    for draft in &mut drafts {
+        draft.direction = place.direction;
+    }
+    drafts
+}
+
+fn both(old: Option<&Value>, new: Option<&Value>, place: &Place<'_>) -> Vec<Draft> {
+    let (Some(old), Some(new)) = (old, new) else { return Vec::new() };
+    let mut drafts = Vec::new();
+    if place.direction == Direction::Input && new.get("type").and_then(Value::as_str) != Some("object") {
+        let why = "the input schema is not of type object";
+        drafts.push(
+            Draft::new("input.invalid", "/inputSchema/type")
+                .parts(old.get("type"), new.get("type"))
+                .named(why),
+        );
+    }
+    let edits = walk::edits(old, new);
+    let whole = place.judge(old, new);
+    let mut broken = false;
+    let mut undecided = false;
+    for edit in edits {
+        let draft = place.of_edit(old, &edit, &whole);
+        broken |= draft.level == Some(Level::Breaking);
+        undecided |= draft.level == Some(Level::Unknown);
+        drafts.push(draft);
+    }
+    let root = format!("/{}", place.key);
+    match whole {
+        Answer::Breaking { witness, refusal } if !broken && !js_safe_only(&drafts) => {
+            let mut draft = Draft::new("schema.combined", root);
+            draft.witness = Some(witness);
+            draft.notes.push(Note::Refused(refusal));
+            drafts.push(draft);
+        }
+        Answer::Unknown(obstacle) if !undecided && !broken => {
+            let mut draft = Draft::new("schema.unknown", root);
+            draft.notes.push(Note::Obstacle(obstacle));
+            drafts.push(draft);
+        }
+        Answer::Invalid(fault) if !broken => {
+            drafts.push(Draft::new("schema.invalid", root).named(fault));
+        }
+        _ => {}
+    }
+    for draft in &mut drafts {
+        draft.direction = place.direction;
+    }
+    drafts
+}
+
+fn js_safe_only(drafts: &[Draft]) -> bool {
+    drafts.iter().any(|draft| draft.id == "bound.js-safe-int")
+}
+
+/// What the prover says of a pair.
+#[derive(Clone, Debug)]
+enum Answer {
+    Compatible,
+    Breaking { witness: Value, refusal: String },
+    Unknown(String),
+    Invalid(String),
+}
+
+impl Place<'_> {
+    /// Judges two versions in this place's direction.
+    fn judge(&self, old: &Value, new: &Value) -> Answer {
+        self.judge_with(self.prover, old, new)
+    }
+
+    fn judge_with(&self, prover: &Prover, old: &Value, new: &Value) -> Answer {
+        let (producer, consumer) = match self.direction {
+            Direction::Output => (new, old),
+            _ => (old, new),
+        };
+        match prover.judge_here(producer, consumer, (Dialect::default(), Dialect::default())) {
+            Err(error) => Answer::Invalid(error.to_string()),
+            Ok(judgement) => match judgement.verdict {
+                Verdict::Compatible(_) => Answer::Compatible,
+                Verdict::Breaking(witness) => {
+                    Answer::Breaking { witness: witness.value, refusal: witness.refusal.message }
+                }
+                Verdict::Unknown(obstacle) => Answer::Unknown(obstacle.to_string()),
+            },
+        }
+    }
+
+    fn of_edit(&self, old: &Value, edit: &Edit, whole: &Answer) -> Draft {
+        let path = format!("/{}{}", self.key, edit.pointer);
+        if matches!(edit.rule, "text.param") {
+            return prose(edit.rule, path, edit.old.as_ref(), edit.new.as_ref(), self.others);
+        }
+        let mut draft =
+            Draft::new(edit.rule, path).parts(edit.old.as_ref(), edit.new.as_ref()).named(edit.name.as_str());
+        if let Some(fixed) = self.fixed_level(edit) {
+            draft.level = fixed;
+            return draft;
+        }
+        let changed = applied(old, &edit.patches);
+        let answer = match self.judge(old, &changed) {
+            // An edit that makes no schema by itself is judged with all the others.
+            Answer::Invalid(_) => whole.clone(),
+            answer => answer,
+        };
+        match answer {
+            Answer::Compatible => {
+                draft.level = Some(Level::Compatible);
+                self.advise(&mut draft, edit);
+                self.note_open_world(&mut draft, old, &changed);
+            }
+            Answer::Breaking { .. } if matches!(whole, Answer::Compatible) => {
+                draft.level = Some(Level::Compatible);
+                draft.notes.push(Note::Absorbed);
+            }
+            Answer::Breaking { witness, refusal } => {
+                draft.level = Some(self.break_level(&mut draft, edit, &witness));
+                draft.witness = Some(witness);
+                draft.notes.push(Note::Refused(refusal));
+            }
+            Answer::Unknown(obstacle) => {
+                draft.level = Some(Level::Unknown);
+                draft.notes.push(Note::Obstacle(obstacle));
+            }
+            Answer::Invalid(fault) => {
+                draft.id = "schema.invalid";
+                draft.name = fault;
+            }
+        }
+        draft
+    }
+
+    /// Levels that containment has nothing to say about.
+    fn fixed_level(&self, edit: &Edit) -> Option<Option<Level>> {
+        match edit.rule {
+            "annotation.changed" => Some(None),
+            "default.changed" => Some(Some(match self.direction {
+                Direction::Output => Level::Compatible,
+                _ => Level::Dangerous,
+            })),
+            "format.changed" if !self.options.assert_formats => Some(Some(Level::Dangerous)),
+            "header.changed" => {
+                Some(Some(if self.options.http { Level::Breaking } else { Level::Compatible }))
+            }
+            _ => None,
+        }
+    }
+
+    /// What is contained and still worth a look.
+    fn advise(&self, draft: &mut Draft, edit: &Edit) {
+        if self.direction != Direction::Input {
+            return;
+        }
+        match edit.rule {
+            "property.removed" => {
+                draft.id = "property.ignored";
+                draft.level = Some(Level::Dangerous);
+            }
+            "property.renamed" => draft.level = Some(Level::Dangerous),
+            "additional.closed" => draft.level = Some(Level::Dangerous),
+            _ => {}
+        }
+    }
+
+    /// A break, unless it has a name that lets it down.
+    fn break_level(&self, draft: &mut Draft, edit: &Edit, witness: &Value) -> Level {
+        if edit.rule == "bound.changed"
+            && edit.new.as_ref().is_some_and(is_safe_bound)
+            && beyond_safe(witness)
+        {
+            draft.id = "bound.js-safe-int";
+            return Level::Dangerous;
+        }
+        let extensible = self.options.extensible_enums || edit.extensible;
+        if edit.rule == "enum.value-added" && self.direction == Direction::Output && extensible {
+            return Level::Dangerous;
+        }
+        Level::Breaking
+    }
+
+    /// Says so where a verdict holds only for callers that keep to what is declared.
+    fn note_open_world(&self, draft: &mut Draft, old: &Value, changed: &Value) {
+        if self.options.world != World::Declared {
+            return;
+        }
+        let open =
+            Prover::new(toolcrib_containment::Options { world: World::Open, ..*self.prover.options() });
+        if let Answer::Breaking { witness, .. } = self.judge_with(&open, old, changed) {
+            draft.notes.push(Note::DeclaredWorldOnly(witness));
+        }
+    }
+}
+
+fn is_safe_bound(value: &Value) -> bool {
+    value.as_i64().is_some_and(|bound| bound.abs() == SAFE_INTEGER)
+        || value.as_f64().is_some_and(|bound| bound.abs() == 9_007_199_254_740_991.0)
+}
+
+/// Whether a number beyond the safe integers is what the value shows.
+fn beyond_safe(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number.as_f64().is_some_and(|number| number.abs() > 9_007_199_254_740_991.0),
+        Value::Array(items) => items.iter().any(beyond_safe),
+        Value::Object(map) => map.values().any(beyond_safe),
+        _ => false,
+    }
+}

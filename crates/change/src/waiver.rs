@@ -1,0 +1,171 @@
+//! Waivers: a finding somebody takes responsibility for, by fingerprint or by rule and tool, with a
+//! reason, and an end if wanted. One that is expired or applies to nothing is itself reported.
+
+use serde::Deserialize;
+
+use crate::change::Change;
+use crate::report::Report;
+
+/// One waiver.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Waiver {
+    /// The finding's fingerprint; else `rule` and `tool` say which.
+    #[serde(default)]
+    pub fingerprint: Option<String>,
+    /// The rule's name.
+    #[serde(default)]
+    pub rule: Option<String>,
+    /// The tool's name.
+    #[serde(default)]
+    pub tool: Option<String>,
+    /// The place; any place where absent.
+    #[serde(default)]
+    pub path: Option<String>,
+    /// Why it is fine.
+    pub reason: String,
+    /// Last day it holds, `YYYY-MM-DD`.
+    #[serde(default)]
+    pub expires: Option<String>,
+    /// Who said so.
+    #[serde(default)]
+    pub approver: Option<String>,
+}
+
+/// A file of waivers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Waivers {
+    /// The waivers.
+    #[serde(default)]
+    pub waivers: Vec<Waiver>,
+}
+
+/// Why a file of waivers is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum WaiverError {
+    /// Not a file of waivers.
+    #[error("not a waiver file: {0}")]
+    Format(#[from] serde_json::Error),
+    /// A waiver without a reason.
+    #[error("waiver {at}: a reason is mandatory")]
+    NoReason {
+        /// Counted from one.
+        at: usize,
+    },
+    /// A waiver that names neither a fingerprint nor a rule and a tool.
+    #[error("waiver {at}: name a fingerprint, or a rule and a tool")]
+    NoTarget {
+        /// Counted from one.
+        at: usize,
+    },
+    /// An end that is no day.
+    #[error("waiver {at}: {expires:?} is no day (YYYY-MM-DD)")]
+    BadDay {
+        /// Counted from one.
+        at: usize,
+        /// What stands there.
+        expires: String,
+    },
+}
+
+/// A finding and the waiver that covers it.
+#[derive(Clone, Debug)]
+pub struct Waived {
+    /// The finding.
+    pub change: Change,
+    /// Why it is fine.
+    pub reason: String,
+}
+
+impl Waivers {
+    /// Reads a file of waivers.
+    ///
+    /// # Errors
+    /// A [`WaiverError`] that names the waiver.
+    pub fn parse(text: &str) -> Result<Waivers, WaiverError> {
+        let waivers: Waivers = serde_json::from_str(text)?;
+        for (index, waiver) in waivers.waivers.iter().enumerate() {
+            let at = index + 1;
+            if waiver.reason.trim().is_empty() {
+                return Err(WaiverError::NoReason { at });
+            }
+            if waiver.fingerprint.is_none() && (waiver.rule.is_none() || waiver.tool.is_none()) {
+                return Err(WaiverError::NoTarget { at });
+            }
+            if let Some(expires) = waiver.expires.as_ref().filter(|day| !is_day(day)) {
+                return Err(WaiverError::BadDay { at, expires: expires.clone() });
+            }
+        }
+        Ok(waivers)
+    }
+
+    /// Takes the covered findings out of the report; `today` is `YYYY-MM-DD`.
+    pub fn apply(&self, report: &mut Report, today: &str) {
+        let mut used = vec![false; self.waivers.len()];
+        let mut kept = Vec::new();
+        for change in std::mem::take(&mut report.changes) {
+            let covering = self.waivers.iter().zip(&mut used).find(|(waiver, _)| waiver.covers(&change));
+            match covering {
+                Some((waiver, used)) => {
+                    *used = true;
+                    if waiver.holds_on(today) {
+                        report.waived.push(Waived { change, reason: waiver.reason.clone() });
+                    } else {
+                        report.stale.push(format!(
+                            "waiver for {} expired on {}",
+                            waiver.target(),
+                            waiver.expires.as_deref().unwrap_or_default()
+                        ));
+                        kept.push(change);
+                    }
+                }
+                None => kept.push(change),
+            }
+        }
+        report.changes = kept;
+        let unused = self.waivers.iter().zip(&used).filter(|(_, used)| !**used);
+        report
+            .stale
+            .extend(unused.map(|(waiver, _)| format!("waiver for {} applies to nothing", waiver.target())));
+    }
+}
+
+impl Waiver {
+    fn covers(&self, change: &Change) -> bool {
+        if let Some(fingerprint) = &self.fingerprint {
+            return change.fingerprint.as_str() == fingerprint;
+        }
+        self.rule.as_deref() == Some(change.id)
+            && self.tool.as_deref() == Some(change.tool.as_str())
+            && self.path.as_ref().is_none_or(|path| *path == change.path)
+    }
+
+    /// Days in this notation sort as they follow each other.
+    fn holds_on(&self, today: &str) -> bool {
+        self.expires.as_deref().is_none_or(|last| today <= last)
+    }
+
+    fn target(&self) -> String {
+        match &self.fingerprint {
+            Some(fingerprint) => fingerprint.clone(),
+            None => {
+                format!("{} of {}", self.rule.as_deref().unwrap_or("?"), self.tool.as_deref().unwrap_or("?"))
+            }
+        }
+    }
+}
+
+fn is_day(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('-').collect();
+    let number =
+        |text: &str, length: usize| (text.len() == length).then(|| text.parse::<u32>().ok()).flatten();
+    match parts.as_slice() {
+        [year, month, day] => {
+            number(year, 4).is_some()
+                && number(month, 2).is_some_and(|month| (1..=12).contains(&month))
+                && number(day, 2).is_some_and(|day| (1..=31).contains(&day))
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,288 @@
+//! What the rules do together: worlds, switches, renames, the lock, waivers, real histories.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::print_stderr)]
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use toolcrib_change::{
+    ApproveError, Change, FailOn, Level, Lock, LockError, Note, Options, Report, Waivers, diff,
+};
+use toolcrib_containment::World;
+use toolcrib_contract::Definition;
+
+fn tool(value: &Value) -> Definition {
+    Definition::from_value(value).unwrap()
+}
+
+fn input(schema: &Value) -> [Definition; 1] {
+    [tool(&json!({"name": "t", "inputSchema": schema}))]
+}
+
+fn output(schema: &Value) -> [Definition; 1] {
+    [tool(&json!({"name": "t", "inputSchema": {"type": "object"}, "outputSchema": schema}))]
+}
+
+fn only(report: &Report) -> &Change {
+    assert_eq!(report.changes.len(), 1, "{:#}", report.to_json());
+    &report.changes[0]
+}
+
+/// R7.2: an optional property added to an open object is compatible as declared, and says so.
+#[test]
+fn an_optional_property_is_compatible_in_the_declared_world_only() {
+    let old = input(&json!({"type": "object", "properties": {"a": {"type": "string"}}}));
+    let new =
+        input(&json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "integer"}}}));
+    let declared = diff(&old, &new, &Options::default());
+    let change = only(&declared);
+    assert_eq!((change.id, change.verdict), ("property.added", Level::Compatible));
+    assert!(matches!(change.notes[0], Note::DeclaredWorldOnly(_)));
+    assert_eq!(declared.suggested_bump().name(), "minor");
+    let open = diff(&old, &new, &Options { world: World::Open, ..Options::default() });
+    assert_eq!(only(&open).verdict, Level::Breaking);
+    assert!(only(&open).witness.as_ref().unwrap().get("b").is_some());
+}
+
+/// R7.3: N changes give N findings, each with a witness of its own that the old contract accepts.
+#[test]
+fn every_changed_place_has_its_own_witness() {
+    let old = input(
+        &json!({"type": "object", "properties": {"a": {"type": "string"}, "n": {"type": "integer", "maximum": 9}, "k": {"enum": ["x", "y"]}}, "required": ["a"]}),
+    );
+    let new = input(
+        &json!({"type": "object", "properties": {"a": {"type": "string", "minLength": 1}, "n": {"type": "integer", "maximum": 5}, "k": {"enum": ["x"]}}, "required": ["a", "n"]}),
+    );
+    let report = diff(&old, &new, &Options::default());
+    let breaks: Vec<&str> = report
+        .changes
+        .iter()
+        .filter(|change| change.verdict == Level::Breaking)
+        .map(|change| change.id)
+        .collect();
+    assert_eq!(breaks, ["bound.changed", "enum.value-removed", "bound.changed", "required.added"]);
+    assert!(report.changes.iter().all(|change| change.witness.as_ref().unwrap().get("a").is_some()));
+    assert_eq!(report.suggested_bump().name(), "major");
+}
+
+/// R7.2: what one change breaks and another makes good is no break.
+#[test]
+fn a_respelling_is_compatible_both_ways() {
+    let pairs = [
+        (json!({"type": ["string", "null"]}), json!({"anyOf": [{"type": "string"}, {"type": "null"}]})),
+        (
+            json!({"enum": ["a", "b"]}),
+            json!({"oneOf": [{"const": "a", "title": "A"}, {"const": "b", "title": "B"}]}),
+        ),
+        (json!({"type": "integer", "minimum": 1}), json!({"type": "integer", "exclusiveMinimum": 0})),
+    ];
+    for (a, b) in pairs {
+        let wrap = |schema: &Value| json!({"type": "object", "properties": {"x": schema}});
+        for (old, new) in [(&a, &b), (&b, &a)] {
+            for report in [
+                diff(&input(&wrap(old)), &input(&wrap(new)), &Options::default()),
+                diff(&output(&wrap(old)), &output(&wrap(new)), &Options::default()),
+            ] {
+                assert_eq!(report.verdict(), Level::Compatible, "{:#}", report.to_json());
+            }
+        }
+    }
+}
+
+/// R7.2: outputs are judged the other way round; growing enums can be expected.
+#[test]
+fn outputs_are_covariant_and_enums_can_be_extensible() {
+    let old = output(&json!({"type": "object", "properties": {"s": {"enum": ["a"]}}}));
+    let new = output(&json!({"type": "object", "properties": {"s": {"enum": ["a", "b"]}}}));
+    assert_eq!(only(&diff(&old, &new, &Options::default())).verdict, Level::Breaking);
+    assert_eq!(only(&diff(&new, &old, &Options::default())).verdict, Level::Compatible);
+    let extensible = Options { extensible_enums: true, ..Options::default() };
+    assert_eq!(only(&diff(&old, &new, &extensible)).verdict, Level::Dangerous);
+}
+
+/// R7.2: absent hints are their defaults; a regression can be made breaking.
+#[test]
+fn hints_are_compared_by_their_meaning() {
+    let with = |annotations: Value| {
+        [tool(&json!({"name": "t", "inputSchema": {"type": "object"}, "annotations": annotations}))]
+    };
+    let cosmetic = diff(&with(json!({})), &with(json!({"destructiveHint": true})), &Options::default());
+    assert_eq!((only(&cosmetic).id, only(&cosmetic).verdict), ("safety.cosmetic", Level::Compatible));
+    let bare =
+        diff(&with(json!({"readOnly": true})), &with(json!({"readOnlyHint": true})), &Options::default());
+    assert!(bare.changes.is_empty(), "{:#}", bare.to_json());
+    let silent = diff(
+        &with(json!({"readOnlyHint": true, "destructiveHint": false})),
+        &with(json!({"readOnlyHint": true})),
+        &Options::default(),
+    );
+    assert_eq!(only(&silent).id, "safety.cosmetic");
+    let lost = (with(json!({"readOnlyHint": true})), with(json!({})));
+    assert_eq!(only(&diff(&lost.0, &lost.1, &Options::default())).verdict, Level::Dangerous);
+    let strict = Options { strict_safety: true, ..Options::default() };
+    assert_eq!(only(&diff(&lost.0, &lost.1, &strict)).verdict, Level::Breaking);
+}
+
+/// R7.4: a removed and an added tool alike are explained as a rename, with the evidence, and still break.
+#[test]
+fn a_rename_is_explained_and_still_breaks() {
+    let schema = json!({"type": "object", "properties": {"q": {"type": "string", "description": "Words"}}, "required": ["q"]});
+    let renamed = json!({"type": "object", "properties": {"query": {"type": "string", "description": "Words"}}, "required": ["query"]});
+    let old =
+        [tool(&json!({"name": "searchIssues", "description": "Searches issues", "inputSchema": schema}))];
+    let new =
+        [tool(&json!({"name": "search_issues", "description": "Searches issues", "inputSchema": renamed}))];
+    let report = diff(&old, &new, &Options::default());
+    let ids: Vec<(&str, Level)> = report.changes.iter().map(|change| (change.id, change.verdict)).collect();
+    assert_eq!(ids, [("property.renamed", Level::Breaking), ("tool.renamed", Level::Breaking)]);
+    assert!(matches!(&report.changes[1].notes[0], Note::Evidence(text) if text.contains("alike")));
+    let mut options = Options::default();
+    options.aliases.insert("searchIssues".to_owned(), "search_issues".to_owned());
+    let kept = diff(&old, &new, &options);
+    assert!(
+        kept.changes.iter().any(|change| change.id == "tool.renamed" && change.verdict == Level::Dangerous)
+    );
+}
+
+/// R7.2: rules can be switched off and levels set.
+#[test]
+fn levels_can_be_set_by_rule() {
+    let old =
+        [tool(&json!({"name": "t", "description": "a", "title": "A", "inputSchema": {"type": "object"}}))];
+    let new =
+        [tool(&json!({"name": "t", "description": "b", "title": "B", "inputSchema": {"type": "object"}}))];
+    let mut options = Options::default();
+    options.levels.insert("text.description".to_owned(), None);
+    options.levels.insert("title.changed".to_owned(), Some(Level::Breaking));
+    let report = diff(&old, &new, &options);
+    assert_eq!((only(&report).id, only(&report).verdict), ("title.changed", Level::Breaking));
+}
+
+/// R7.7: the lock keeps definitions verbatim, reads back, and notices an edit by hand.
+#[test]
+fn the_lock_comes_back_and_notices_edits() {
+    let text = r#"{"name":"b","inputSchema":{"type":"object","maxProperties":9007199254740993},"x":[1.0,{"k":1e2}]}"#;
+    let lock = Lock::new("s", [Definition::parse(text).unwrap(), tool(&json!({"name": "a"}))]);
+    let written = lock.to_text();
+    assert_eq!(Lock::parse(&written).unwrap(), lock);
+    assert_eq!(lock.definitions("s")[1].text(), text);
+    assert_eq!(lock.to_text(), Lock::parse(&written).unwrap().to_text());
+    let edited = written.replace("9007199254740993", "9007199254740992");
+    assert!(matches!(Lock::parse(&edited), Err(LockError::Digest { name }) if name == "b"));
+    assert!(matches!(Lock::parse("{\"format\":2}"), Err(LockError::Format { .. })));
+    insta::assert_snapshot!("lock", written);
+}
+
+/// R7.7: approving is bound to the digest that was reviewed.
+#[test]
+fn approving_is_bound_to_the_digest_reviewed() {
+    let old = [tool(&json!({"name": "t", "inputSchema": {"type": "object"}}))];
+    let seen = [tool(&json!({"name": "t", "description": "new", "inputSchema": {"type": "object"}}))];
+    let later = [tool(&json!({"name": "t", "description": "newer", "inputSchema": {"type": "object"}}))];
+    let mut lock = Lock::new("s", old);
+    let reviewed = Lock::new("s", seen.clone()).tools()[0].digest;
+    assert!(matches!(lock.approve("s", &later, "t", reviewed), Err(ApproveError::Changed { .. })));
+    assert_eq!(lock.approve("s", &seen, "u", reviewed), Err(ApproveError::NoTool("u".to_owned())));
+    lock.approve("s", &seen, "t", reviewed).unwrap();
+    assert_eq!(lock.definitions("s"), seen);
+}
+
+/// R7.6: a waiver takes a finding out; an expired or unused one is itself reported.
+#[test]
+fn waivers_need_a_reason_and_end() {
+    let old = [tool(&json!({"name": "t", "inputSchema": {"type": "object"}})), tool(&json!({"name": "u"}))];
+    let new = [tool(&json!({"name": "u"}))];
+    let found = diff(&old, &new, &Options::default());
+    let fingerprint = only(&found).fingerprint.as_str().to_owned();
+    let apply = |text: &Value, today: &str| {
+        let mut report = diff(&old, &new, &Options::default());
+        Waivers::parse(&text.to_string()).unwrap().apply(&mut report, today);
+        report
+    };
+    let by_print =
+        json!({"waivers": [{"fingerprint": fingerprint, "reason": "moved", "expires": "2026-12-31"}]});
+    let fine = apply(&by_print, "2026-12-31");
+    assert!(fine.changes.is_empty() && fine.waived.len() == 1 && !fine.fails(FailOn::Any, true));
+    assert_eq!(fine.suggested_bump().name(), "major");
+    let late = apply(&by_print, "2027-01-01");
+    assert!(late.fails(FailOn::Breaking, false) && late.stale[0].contains("expired"));
+    let by_rule = json!({"waivers": [{"rule": "tool.removed", "tool": "t", "reason": "moved"}, {"rule": "tool.added", "tool": "x", "reason": "?"}]});
+    let partly = apply(&by_rule, "2026-01-01");
+    assert!(partly.changes.is_empty() && partly.stale.len() == 1 && partly.fails(FailOn::Breaking, true));
+    for bad in [
+        json!({"waivers": [{"fingerprint": "x", "reason": " "}]}),
+        json!({"waivers": [{"reason": "r"}]}),
+        json!({"waivers": [{"fingerprint": "x", "reason": "r", "expires": "soon"}]}),
+    ] {
+        assert!(Waivers::parse(&bad.to_string()).is_err());
+    }
+}
+
+fn history() -> Option<Vec<(String, Vec<Definition>)>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/github-mcp-server");
+    if !folder.exists() {
+        eprintln!("SKIPPED: github-mcp-server is not at hand; this test proved nothing");
+        return None;
+    }
+    let mut releases: Vec<(Vec<u32>, String, Vec<Definition>)> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().replace(".tools.json", "");
+            let document: Value = serde_json::from_reader(BufReader::new(File::open(path).unwrap())).unwrap();
+            let tools = document["tools"].as_array().unwrap().iter().map(tool).collect();
+            (name[1..].split('.').map(|part| part.parse().unwrap()).collect(), name, tools)
+        })
+        .collect();
+    releases.sort_by(|a, b| a.0.cmp(&b.0));
+    Some(releases.into_iter().map(|(_, name, tools)| (name, tools)).collect())
+}
+
+/// R7.3: a real server's whole history, declared world: everything decided, in seconds.
+#[test]
+fn a_real_history_has_no_unknown() {
+    let Some(releases) = history() else { return };
+    let start = Instant::now();
+    let mut breaking = 0;
+    for pair in releases.windows(2) {
+        let report = diff(&pair[0].1, &pair[1].1, &Options::default());
+        assert_eq!(report.summary().unknown, 0, "{} → {}: {:#}", pair[0].0, pair[1].0, report.to_json());
+        for change in report.changes.iter().filter(|change| change.verdict == Level::Breaking) {
+            breaking += 1;
+            eprintln!(
+                "{} → {} {} {} {} {:?}",
+                pair[0].0,
+                pair[1].0,
+                change.id,
+                change.tool,
+                change.path,
+                change.witness.as_ref().map(Value::to_string)
+            );
+        }
+    }
+    eprintln!("{} releases in {:?}, {breaking} breaking", releases.len(), start.elapsed());
+    assert!(start.elapsed().as_secs() < 5);
+}
+
+/// R7.1: a server of 120 tools is compared within 200 ms.
+#[test]
+fn a_large_server_is_compared_quickly() {
+    let Some(releases) = history() else { return };
+    let (old, new) = (&releases[releases.len() - 4].1, &releases[releases.len() - 1].1);
+    let many = |tools: &[Definition]| -> Vec<Definition> {
+        let names = (0..2).flat_map(|round| tools.iter().map(move |tool| (round, tool)));
+        names
+            .map(|(round, tool)| {
+                Definition::parse(tool.with_member("name", &format!("\"{}_{round}\"", tool.name()))).unwrap()
+            })
+            .take(120)
+            .collect()
+    };
+    let (old, new) = (many(old), many(new));
+    let start = Instant::now();
+    let report = diff(&old, &new, &Options::default());
+    eprintln!("{} tools in {:?}: {}", old.len(), start.elapsed(), report.headline());
+    assert!(start.elapsed().as_millis() < 200, "{:?}", start.elapsed());
+}

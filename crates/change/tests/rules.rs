@@ -1,0 +1,98 @@
+//! Rules as data: each has its pair, every rule runs on every pair and on each side against itself.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use serde_json::Value;
+use toolcrib_change::{Level, Options, Report, Rule, diff, rules};
+use toolcrib_contract::Definition;
+
+fn tools(values: &[Value]) -> Vec<Definition> {
+    values.iter().map(|value| Definition::from_value(value).unwrap()).collect()
+}
+
+fn report(rule: &Rule) -> Report {
+    diff(&tools(&rule.old), &tools(&rule.new), &Options::default())
+}
+
+/// R7.5: every file is a rule, and every rule is loaded under its file's name.
+#[test]
+fn every_file_is_a_rule_of_its_name() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/rules");
+    let files: BTreeSet<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
+        .collect();
+    let loaded: BTreeSet<String> = rules().iter().map(|rule| rule.id.clone()).collect();
+    assert_eq!(files, loaded);
+    for rule in rules() {
+        assert!(
+            !rule.message.is_empty() && !rule.fix.is_empty() && rule.reference.starts_with("https://"),
+            "{}",
+            rule.id
+        );
+        assert!(
+            ["definition", "input", "output", "schema"].contains(&rule.direction.as_str()),
+            "{}",
+            rule.id
+        );
+    }
+}
+
+/// R7.5: each rule finds its own pair, with the level it promises.
+#[test]
+fn each_rule_finds_its_own_pair() {
+    for rule in rules() {
+        let report = report(rule);
+        let found = report.changes.iter().find(|change| change.id == rule.id);
+        let change =
+            found.unwrap_or_else(|| panic!("{} is silent on its own pair: {:#}", rule.id, report.to_json()));
+        if let Some(level) = rule.level.fixed() {
+            assert_eq!(change.verdict, level, "{}", rule.id);
+        }
+        if change.verdict == Level::Breaking
+            && rule.level.fixed().is_none()
+            && !matches!(rule.id.as_str(), "task.changed" | "header.changed")
+        {
+            assert!(change.witness.is_some(), "{} breaks without a witness", rule.id);
+        }
+        insta::assert_json_snapshot!(rule.id.replace('.', "-"), report.to_json());
+    }
+}
+
+/// R7.5: no rule finds anything between a side and itself.
+#[test]
+fn no_rule_finds_anything_between_a_side_and_itself() {
+    for rule in rules() {
+        for side in [&rule.old, &rule.new] {
+            let report = diff(&tools(side), &tools(side), &Options::default());
+            assert!(report.changes.is_empty(), "{}: {:#}", rule.id, report.to_json());
+            assert_eq!(report.suggested_bump().name(), "none");
+        }
+    }
+}
+
+/// R7.5: every rule on every pair, forwards and backwards, as recorded.
+#[test]
+fn every_rule_on_every_pair_is_as_recorded() {
+    let mut text = String::new();
+    for rule in rules() {
+        for (arrow, old, new) in [("→", &rule.old, &rule.new), ("←", &rule.new, &rule.old)] {
+            let report = diff(&tools(old), &tools(new), &Options::default());
+            let found: Vec<String> = report
+                .changes
+                .iter()
+                .map(|change| format!("{}={}", change.id, change.verdict.name()))
+                .collect();
+            let _ = writeln!(
+                text,
+                "{:<28}{arrow} {} ({})",
+                rule.id,
+                found.join(" "),
+                report.suggested_bump().name()
+            );
+        }
+    }
+    insta::assert_snapshot!("matrix", text);
+}

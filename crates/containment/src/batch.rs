@@ -1,0 +1,140 @@
+//! Pairs by the line: `{"id","old","new","direction","dialect"?}` in, one answer a line out, in the
+//! same order. A line that cannot be judged is answered *unknown* with the fault's name and counted
+//! as a fault, so that the caller can fail without losing the other answers.
+
+use std::io::{BufRead, Write};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::dialect::Dialect;
+use crate::error::SchemaError;
+use crate::judge::{Direction, Judgement, Prover, Verdict};
+
+/// Bytes one line may have.
+const LINE_BYTES_MAX: usize = 16 << 20;
+
+/// Two versions of a schema to compare.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Pair {
+    /// Comes back with the answer; any JSON.
+    #[serde(default)]
+    pub id: Value,
+    /// The version before.
+    pub old: Value,
+    /// The version after.
+    pub new: Value,
+    /// How the schema is used.
+    #[serde(default)]
+    pub direction: Direction,
+    /// The dialect of a schema without `$schema`, by name.
+    #[serde(default)]
+    pub dialect: Option<String>,
+}
+
+/// What is wrong with a line.
+#[derive(Debug, thiserror::Error)]
+pub enum PairFault {
+    /// It is not a pair in JSON.
+    #[error("not a pair: {0}")]
+    NotAPair(#[from] serde_json::Error),
+    /// The `dialect` is not one of the five names.
+    #[error("unknown dialect {0:?}")]
+    UnknownDialect(String),
+    /// One of the schemas is unusable.
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+    /// The line is longer than is read.
+    #[error("line over {LINE_BYTES_MAX} bytes")]
+    TooLong,
+}
+
+/// A faulty line.
+#[derive(Debug, thiserror::Error)]
+#[error("line {line}: {fault}")]
+pub struct LineFault {
+    /// Counted from one.
+    pub line: usize,
+    /// What is wrong with it.
+    pub fault: PairFault,
+}
+
+impl Pair {
+    /// Judges the pair on the current thread, whose stack must be large.
+    ///
+    /// # Errors
+    /// When the dialect is unknown or a schema unusable.
+    pub fn judge(&self, prover: &Prover) -> Result<Judgement, PairFault> {
+        let dialect = match &self.dialect {
+            None => Dialect::default(),
+            Some(name) => Dialect::from_name(name).ok_or_else(|| PairFault::UnknownDialect(name.clone()))?,
+        };
+        let (producer, consumer) = match self.direction {
+            Direction::Input => (&self.old, &self.new),
+            Direction::Output => (&self.new, &self.old),
+        };
+        Ok(prover.judge_here(producer, consumer, (dialect, dialect))?)
+    }
+}
+
+/// The answer as a line of the batch.
+pub fn answer(id: &Value, judgement: &Judgement) -> Value {
+    let micros = judgement.micros;
+    match &judgement.verdict {
+        Verdict::Compatible(_) => json!({"id": id, "verdict": "compatible", "micros": micros}),
+        Verdict::Breaking(witness) => {
+            json!({"id": id, "verdict": "breaking", "witness": witness.value, "micros": micros,
+                "reason": witness.refusal.message})
+        }
+        Verdict::Unknown(obstacle) => {
+            json!({"id": id, "verdict": "unknown", "micros": micros, "reason": obstacle.to_string()})
+        }
+    }
+}
+
+/// Answers every line; the faults are the lines that could not be judged.
+///
+/// # Errors
+/// When reading or writing fails.
+pub fn run(
+    input: impl BufRead + Send,
+    mut output: impl Write + Send,
+    prover: &Prover,
+) -> std::io::Result<Vec<LineFault>> {
+    prover.on_large_stack(|| {
+        let mut faults = Vec::new();
+        for (at, line) in input.lines().enumerate() {
+            let line = line?;
+            if line.trim().is_empty() {
+                continue;
+            }
+            let written = match judged(&line, prover) {
+                Ok(written) => written,
+                Err(faulty) => {
+                    let (id, fault) = *faulty;
+                    let written =
+                        json!({"id": id, "verdict": "unknown", "micros": 0, "reason": fault.to_string()});
+                    faults.push(LineFault { line: at + 1, fault });
+                    written
+                }
+            };
+            writeln!(output, "{written}")?;
+        }
+        output.flush()?;
+        Ok(faults)
+    })
+}
+
+fn judged(line: &str, prover: &Prover) -> Result<Value, Box<(Value, PairFault)>> {
+    if line.len() > LINE_BYTES_MAX {
+        return Err(Box::new((Value::Null, PairFault::TooLong)));
+    }
+    let pair: Pair = serde_json::from_str(line).map_err(|error| {
+        let id = serde_json::from_str::<Value>(line).ok().and_then(|value| value.get("id").cloned());
+        Box::new((id.unwrap_or_default(), error.into()))
+    })?;
+    match pair.judge(prover) {
+        Ok(judgement) => Ok(answer(&pair.id, &judgement)),
+        Err(fault) => Err(Box::new((pair.id, fault))),
+    }
+}

@@ -1,0 +1,274 @@
+//! The judgement: normalise, prove or refute, confirm, shrink, explain.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::arena::Arena;
+use crate::canonical;
+use crate::dialect::Dialect;
+use crate::document::{Document, Limits, Lowered};
+use crate::error::{SchemaError, SchemaFault, Side};
+use crate::lower::{Mode, Stop};
+use crate::obstacle::Obstacle;
+use crate::pattern::Patterns;
+use crate::solve::{Budget, Outcome, Reach, Solver};
+use crate::witness::{Oracle, Witness};
+
+/// Stack of the thread a judgement runs on; lowering and search recurse along the schema.
+const STACK_BYTES: usize = 256 << 20;
+
+/// What a producer is assumed to send.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum World {
+    /// Only the properties its schema declares.
+    #[default]
+    Declared,
+    /// Whatever its schema admits.
+    Open,
+}
+
+/// Which way a pair of versions is compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// Callers wrote for the old schema, the new one judges: the producer is the old side.
+    #[default]
+    Input,
+    /// The server answers by the new schema, readers rely on the old: the producer is the new side.
+    Output,
+}
+
+/// How to judge.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// The world the producer lives in.
+    pub world: World,
+    /// Whether `format` asserts; it annotates by default, in every dialect.
+    pub assert_formats: bool,
+    /// Time for one pair; over it the answer is unknown.
+    pub timeout: Duration,
+    /// Limits on size and search.
+    pub limits: Limits,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            world: World::Declared,
+            assert_formats: false,
+            timeout: Duration::from_millis(1000),
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// How containment was proved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// Both schemas mean the same formula.
+    Identical,
+    /// The search for a counterexample was exhausted.
+    Exhausted,
+    /// The canonical engine covers the producer.
+    Canonical,
+}
+
+/// The answer for one pair.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// Every value the producer sends is accepted.
+    Compatible(Proof),
+    /// The witness is sent and refused.
+    Breaking(Box<Witness>),
+    /// Neither could be shown.
+    Unknown(Obstacle),
+}
+
+/// An answer and what it cost.
+#[derive(Clone, Debug)]
+pub struct Judgement {
+    /// The answer.
+    pub verdict: Verdict,
+    /// Microseconds it took.
+    pub micros: u64,
+}
+
+/// Judges pairs of schemas.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Prover {
+    options: Options,
+}
+
+impl Prover {
+    /// A prover with these options.
+    pub fn new(options: Options) -> Prover {
+        Prover { options }
+    }
+
+    /// The options it judges with.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Whether every value valid under `producer` is valid under `consumer`, on a thread of its own.
+    ///
+    /// # Errors
+    /// When one of the two is no usable schema.
+    pub fn judge(
+        &self,
+        producer: &Value,
+        consumer: &Value,
+        dialects: (Dialect, Dialect),
+    ) -> Result<Judgement, SchemaError> {
+        self.on_large_stack(|| self.judge_here(producer, consumer, dialects))
+    }
+
+    /// Judges two versions of one schema.
+    ///
+    /// # Errors
+    /// When one of the two is no usable schema.
+    pub fn judge_change(
+        &self,
+        old: &Value,
+        new: &Value,
+        direction: Direction,
+        dialect: Dialect,
+    ) -> Result<Judgement, SchemaError> {
+        match direction {
+            Direction::Input => self.judge(old, new, (dialect, dialect)),
+            Direction::Output => self.judge(new, old, (dialect, dialect)),
+        }
+    }
+
+    /// Runs work on a thread whose stack suits the search; use it around many [`Prover::judge_here`].
+    pub fn on_large_stack<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        std::thread::scope(|scope| {
+            let spawned = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work);
+            match spawned.map(std::thread::ScopedJoinHandle::join) {
+                Ok(Ok(result)) => result,
+                Ok(Err(panic)) => std::panic::resume_unwind(panic),
+                Err(error) => std::panic::resume_unwind(Box::new(error)),
+            }
+        })
+    }
+
+    /// Like [`Prover::judge`], on the current thread, whose stack must be large.
+    ///
+    /// # Errors
+    /// When one of the two is no usable schema.
+    pub fn judge_here(
+        &self,
+        producer: &Value,
+        consumer: &Value,
+        dialects: (Dialect, Dialect),
+    ) -> Result<Judgement, SchemaError> {
+        let start = Instant::now();
+        let verdict = match self.verdict(producer, consumer, dialects, start) {
+            Ok(verdict) => verdict,
+            Err((_, Stop::Obstacle(obstacle))) => Verdict::Unknown(obstacle),
+            Err((side, Stop::Fault(fault))) => return Err(SchemaError { side, fault }),
+        };
+        let micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
+        Ok(Judgement { verdict, micros })
+    }
+
+    fn verdict(
+        &self,
+        producer: &Value,
+        consumer: &Value,
+        (producer_dialect, consumer_dialect): (Dialect, Dialect),
+        start: Instant,
+    ) -> Result<Verdict, (Side, Stop)> {
+        let Options { world, assert_formats, timeout, limits } = self.options;
+        let of_producer = |stop: Stop| (Side::Producer, stop);
+        let of_consumer = |stop: Stop| (Side::Consumer, stop);
+        let given = Document::admit(producer, producer_dialect, &limits).map_err(of_producer)?;
+        let wanted = Document::admit(consumer, consumer_dialect, &limits).map_err(of_consumer)?;
+        let (mut arena, mut patterns) = (Arena::new(), Patterns::default());
+        let mode = if world == World::Declared { Mode::Closed } else { Mode::Open };
+        let p = given.lower(&mut arena, &mut patterns, assert_formats, mode).map_err(of_producer)?;
+        let c = wanted.lower(&mut arena, &mut patterns, assert_formats, Mode::Open).map_err(of_consumer)?;
+        if p.lit == c.lit {
+            return Ok(Verdict::Compatible(Proof::Identical));
+        }
+        let deadline = start + timeout;
+        let spelled = [&given, &wanted].iter().any(|document| document.dialect == Dialect::Draft4);
+        let reach = if spelled { Reach::Spelled } else { Reach::Every };
+        let budget = Budget { deadline, steps_max: limits.steps_max, nodes_max: limits.nodes_max, reach };
+        let mut outcome = Solver::new(&mut arena, &mut patterns, budget).solve_all([p.lit, !c.lit]);
+        if let Outcome::Found(value) = &outcome
+            && engine_dependent(value)
+        {
+            let plain = Budget { reach: Reach::Plain, ..budget };
+            let again = Solver::new(&mut arena, &mut patterns, plain).solve_all([p.lit, !c.lit]);
+            if again == Outcome::Nothing {
+                return Ok(Verdict::Unknown(Obstacle::Engines(value.to_string())));
+            }
+            outcome = again;
+        }
+        if let Outcome::Found(value) = &outcome
+            && nested(value)
+            && arena.recurs_under_negation()
+        {
+            return Ok(Verdict::Unknown(Obstacle::NegativeRecursion(value.to_string())));
+        }
+        let obstacle = match &outcome {
+            Outcome::Nothing => return Ok(Verdict::Compatible(Proof::Exhausted)),
+            Outcome::Found(value) => Obstacle::Validator(value.to_string()),
+            Outcome::Undecided(obstacle) => obstacle.clone(),
+        };
+        if let Some(obstacle) = too_heavy(p, c, &limits) {
+            return Ok(Verdict::Unknown(obstacle));
+        }
+        let fault = |fault: SchemaFault| Stop::Fault(fault);
+        let oracle = Oracle {
+            producer: given.validator(assert_formats).map_err(|own| of_producer(fault(own)))?,
+            consumer: wanted.validator(assert_formats).map_err(|own| of_consumer(fault(own)))?,
+            closed: (world == World::Declared).then_some(p.lit),
+            arena: &arena,
+            patterns: &patterns,
+            deadline,
+        };
+        if let Outcome::Found(value) = outcome
+            && oracle.separates(&value)
+        {
+            return Ok(Verdict::Breaking(Box::new(oracle.witness(value))));
+        }
+        if Instant::now() < deadline && canonical::covers(&arena, &patterns, p.lit, c.lit) == Some(true) {
+            return Ok(Verdict::Compatible(Proof::Canonical));
+        }
+        match oracle.hunt(&[given.value, wanted.value]) {
+            Some(value) => Ok(Verdict::Breaking(Box::new(oracle.witness(value)))),
+            None => Ok(Verdict::Unknown(obstacle)),
+        }
+    }
+}
+
+fn too_heavy(producer: Lowered, consumer: Lowered, limits: &Limits) -> Option<Obstacle> {
+    let limit = limits.in_place_max;
+    let heavy = producer.in_place.max(consumer.in_place) > limit;
+    heavy.then_some(Obstacle::Limit { what: "in-place expansion", limit })
+}
+
+/// Whether engines may read a part of the value differently.
+fn engine_dependent(value: &Value) -> bool {
+    let breaks = |text: &str| text.contains(['\n', '\r', '\u{2028}', '\u{2029}']);
+    match value {
+        Value::String(text) => breaks(text),
+        Value::Number(_) => crate::kind::Kind::of(value) == crate::kind::Kind::WholeFloat,
+        Value::Array(items) => items.iter().any(engine_dependent),
+        Value::Object(map) => map.iter().any(|(key, value)| breaks(key) || engine_dependent(value)),
+        _ => false,
+    }
+}
+
+/// Whether a container lies inside a container: only then a value can run through a recursion.
+fn nested(value: &Value) -> bool {
+    let container = |value: &Value| value.is_array() || value.is_object();
+    match value {
+        Value::Array(items) => items.iter().any(container),
+        Value::Object(map) => map.values().any(container),
+        _ => false,
+    }
+}

@@ -1,0 +1,34 @@
+//! Schema containment: is every value valid under one JSON Schema valid under another?
+//!
+//! The question is asked on the whole language, draft-04 to 2020-12, and answered in one of three
+//! ways that are never confused: *compatible* with a proof, *breaking* with a witness that one
+//! compiled validator accepts and the other refuses, *unknown* with the fragment that stood in the
+//! way. *Compatible* never rests on failing to find a witness. The crate is pure: it reads no file,
+//! opens no socket, and looks at the clock only to keep its deadline.
+
+mod arena;
+pub mod batch;
+mod canonical;
+pub mod crosscheck;
+mod dialect;
+mod document;
+mod error;
+mod eval;
+mod judge;
+mod kind;
+mod language;
+mod lower;
+mod obstacle;
+mod pattern;
+mod rational;
+mod render;
+pub mod score;
+mod solve;
+mod witness;
+
+pub use dialect::Dialect;
+pub use document::Limits;
+pub use error::{SchemaError, SchemaFault, Side};
+pub use judge::{Direction, Judgement, Options, Proof, Prover, Verdict, World};
+pub use obstacle::Obstacle;
+pub use witness::{Refusal, Witness};

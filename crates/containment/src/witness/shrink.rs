@@ -1,0 +1,121 @@
+//! Makes a witness small while it still separates: drops keys and items, replaces parts by simpler
+//! ones, shortens strings, moves numbers to zero. Every step is confirmed by both validators.
+
+use std::time::Instant;
+
+use serde_json::{Map, Value};
+
+use super::Oracle;
+
+/// Confirmations one witness may cost.
+const TRIES_MAX: usize = 600;
+
+impl Oracle<'_> {
+    pub(super) fn shrunk(&self, mut value: Value) -> Value {
+        let mut tries = 0;
+        'again: loop {
+            for candidate in simpler(&value) {
+                tries += 1;
+                if tries > TRIES_MAX || Instant::now() >= self.deadline {
+                    return value;
+                }
+                if self.separates(&candidate) {
+                    value = candidate;
+                    continue 'again;
+                }
+            }
+            return value;
+        }
+    }
+}
+
+/// Strictly simpler values, the boldest first.
+fn simpler(value: &Value) -> Vec<Value> {
+    let mut candidates = Vec::new();
+    match value {
+        Value::Null => {}
+        Value::Bool(truth) => {
+            if *truth {
+                candidates.push(Value::Bool(false));
+            }
+        }
+        Value::Number(number) => {
+            let zero = number.as_i64() == Some(0);
+            if !zero {
+                candidates.push(Value::from(0));
+                if number.as_i64() != Some(1) {
+                    candidates.push(Value::from(1));
+                }
+                if let Some(integer) = number.as_i64().filter(|integer| integer.unsigned_abs() > 1) {
+                    candidates.push(Value::from(integer / 2));
+                    candidates.push(Value::from(integer - integer.signum()));
+                }
+                if number.is_f64() && number.as_f64() != Some(0.5) && number.as_f64() != Some(1.0) {
+                    candidates.push(Value::from(0.5));
+                }
+            }
+        }
+        Value::String(text) => {
+            if !text.is_empty() {
+                candidates.push(Value::String(String::new()));
+                let characters: Vec<char> = text.chars().collect();
+                if characters.len() > 2 {
+                    candidates.push(Value::String(characters.iter().take(characters.len() / 2).collect()));
+                }
+                for skip in 0..characters.len().min(40) {
+                    let rest = characters.iter().enumerate().filter(|(at, _)| *at != skip);
+                    candidates.push(Value::String(rest.map(|(_, character)| *character).collect()));
+                }
+            }
+        }
+        Value::Array(items) => {
+            if items.len() > 3 {
+                candidates.push(Value::Array(items.iter().take(items.len() / 2).cloned().collect()));
+            }
+            for skip in (0..items.len()).rev().take(40) {
+                let rest = items.iter().enumerate().filter(|(at, _)| *at != skip);
+                candidates.push(Value::Array(rest.map(|(_, item)| item.clone()).collect()));
+            }
+            for (at, item) in items.iter().enumerate().take(40) {
+                for part in blank(item).into_iter().chain(simpler(item)) {
+                    let mut items = items.clone();
+                    if let Some(place) = items.get_mut(at) {
+                        *place = part;
+                    }
+                    candidates.push(Value::Array(items));
+                }
+            }
+        }
+        Value::Object(map) => {
+            for key in map.keys().take(80) {
+                let rest: Map<String, Value> = map
+                    .iter()
+                    .filter(|(own, _)| *own != key)
+                    .map(|(own, value)| (own.clone(), value.clone()))
+                    .collect();
+                candidates.push(Value::Object(rest));
+            }
+            for (key, item) in map.iter().take(80) {
+                for part in blank(item).into_iter().chain(simpler(item)) {
+                    let mut map = map.clone();
+                    map.insert(key.clone(), part);
+                    candidates.push(Value::Object(map));
+                }
+            }
+        }
+    }
+    candidates
+}
+
+/// The blankest values, in order, that are simpler than a part.
+fn blank(part: &Value) -> Vec<Value> {
+    let ladder = [Value::Null, Value::from(0), Value::String(String::new()), Value::Array(vec![])];
+    let rank = match part {
+        Value::Null => 0,
+        Value::Bool(_) | Value::Number(_) => 1,
+        Value::String(_) => 2,
+        Value::Array(_) => 3,
+        Value::Object(_) => 4,
+    };
+    ladder.into_iter().take(rank).collect()
+}

@@ -1,0 +1,119 @@
+//! What reading costs: no text of a message's size, however hostile, takes more than a stated amount of memory.
+//!
+//! Allocations are counted per thread, so that other tests do not disturb the count.
+
+use toolcrib_contract::json::{Document, Limits, OwnedDocument, ReadErrorKind};
+use toolcrib_contract::limits::{JSON_DEPTH_MAX, JSON_MESSAGE_BYTES_MAX, JSON_NODES_MAX};
+
+const SLOT_BYTES: usize = 16;
+/// What the duplicate check notes for each key of one object.
+const KEY_BYTES: usize = 40;
+/// The tape at its limit, once more while it moves to a larger place (it grows by doubling), the keys of one object
+/// that has them all, and their unescaped text, which is never longer than the source.
+const READ_BYTES_MAX: usize =
+    3 * SLOT_BYTES * JSON_NODES_MAX + KEY_BYTES * JSON_NODES_MAX / 2 + JSON_MESSAGE_BYTES_MAX;
+
+/// `unit` as often as it fits between `open` and `close` in a message.
+fn filled(open: &str, unit: &str, separator: &str, close: &str) -> String {
+    let room = JSON_MESSAGE_BYTES_MAX - open.len() - close.len();
+    let times = (room + separator.len()) / (unit.len() + separator.len());
+    format!("{open}{}{close}", vec![unit; times].join(separator))
+}
+
+/// An object of `count` members with keys made by `key`, all different.
+fn members(count: usize, key: impl Fn(usize) -> String) -> String {
+    let members: Vec<String> = (0..count).map(|i| format!("\"{}\":0", key(i))).collect();
+    format!("{{{}}}", members.join(","))
+}
+
+fn hostile() -> Vec<(&'static str, String)> {
+    let most = JSON_NODES_MAX / 2 - 1;
+    vec![
+        ("empty arrays", filled("[", "[]", ",", "]")),
+        ("empty objects", filled("[", "{}", ",", "]")),
+        ("digits", filled("[", "0", ",", "]")),
+        ("empty strings", filled("[", "\"\"", ",", "]")),
+        ("one number", filled("", "9", "", "")),
+        ("one string of escapes", filled("\"", "\\u0000", "", "\"")),
+        ("one string of text", filled("\"", "x", "", "\"")),
+        ("white space", filled("", " ", "", "0")),
+        ("open arrays", filled("", "[", "", "")),
+        ("open objects", filled("", "{\"a\":", "", "")),
+        ("arrays as deep as allowed", filled("[", &deep("[", "]"), ",", "]")),
+        ("objects as deep as allowed", filled("[", &deep("{\"\":", "}").replace(":}", ":0}"), ",", "]")),
+        ("keys as many as allowed", members(most, |i| format!("{i:x}"))),
+        ("keys that look alike", members(most, |i| format!("{i:08}"))),
+        ("escaped keys", members(most, |i| format!("\\n{i:x}"))),
+        ("long escaped keys", members(30_000, |i| format!("{}{i:x}", "\\u0041".repeat(20)))),
+        ("one key too often", filled("{", "\"a\":0", ",", "}")),
+    ]
+}
+
+fn deep(open: &str, close: &str) -> String {
+    format!("{}{}", open.repeat(JSON_DEPTH_MAX - 1), close.repeat(JSON_DEPTH_MAX - 1))
+}
+
+/// 4 MiB of the worst JSON never take more than the bound, read or refused.
+#[test]
+fn reading_never_takes_more_than_its_bound() {
+    let mut worst = (0, "");
+    for (name, text) in hostile() {
+        assert!(text.len() <= JSON_MESSAGE_BYTES_MAX, "{name}");
+        let used = allocation_counter::measure(|| drop(Document::parse(text.as_bytes(), &Limits::message())));
+        assert!(used.bytes_current == 0, "{name}: {} bytes are kept", used.bytes_current);
+        let peak = usize::try_from(used.bytes_max).unwrap();
+        assert!(peak <= READ_BYTES_MAX, "{name}: {peak} bytes for {} of text", text.len());
+        worst = worst.max((peak, name));
+    }
+    eprintln!("reading: at most {} KiB ({}), bound {} KiB", worst.0 / 1024, worst.1, READ_BYTES_MAX / 1024);
+}
+
+/// What is kept of a text is its bytes and its tape, nothing else.
+#[test]
+fn a_kept_text_takes_its_bytes_and_its_tape() {
+    for (name, text) in hostile() {
+        let text = text.into_boxed_str();
+        let len = text.len();
+        let mut kept = None;
+        let used = allocation_counter::measure(|| kept = OwnedDocument::parse(text, &Limits::message()).ok());
+        let Some(kept) = kept else { continue };
+        let mut slots = 0;
+        let mut open = vec![kept.root()];
+        while let Some(node) = open.pop() {
+            slots += 1 + node.members().count();
+            open.extend(node.members().map(|(_, value)| value).chain(node.elements()));
+        }
+        // The text was allocated before the count began and is dropped inside it: `Arc<str>` is its only copy.
+        let bytes = usize::try_from(used.bytes_current + i64::try_from(len).unwrap()).unwrap();
+        let least = len + SLOT_BYTES * slots;
+        assert!((least..=least + 64).contains(&bytes), "{name}: {bytes} bytes for {least}");
+    }
+}
+
+/// Each limit refuses by its own name, at the place where it was passed.
+#[test]
+fn texts_over_a_limit_are_refused_by_its_name() {
+    for (name, text) in hostile() {
+        let outcome = Document::parse(text.as_bytes(), &Limits::message()).map(|_| ()).map_err(|e| e.kind);
+        let expected = match name {
+            "empty arrays" | "empty objects" | "digits" | "empty strings" | "one key too often" => {
+                Err(ReadErrorKind::Nodes { limit: JSON_NODES_MAX })
+            }
+            "arrays as deep as allowed" | "objects as deep as allowed" => {
+                Err(ReadErrorKind::Nodes { limit: JSON_NODES_MAX })
+            }
+            "open arrays" | "open objects" => Err(ReadErrorKind::Depth { limit: JSON_DEPTH_MAX }),
+            "one number" => Err(ReadErrorKind::NumberRange),
+            _ => Ok(()),
+        };
+        assert_eq!(outcome, expected, "{name}");
+    }
+    let over = " ".repeat(JSON_MESSAGE_BYTES_MAX) + "0";
+    let error = Document::parse(over.as_bytes(), &Limits::message()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "json.bytes_max: the text has 4194305 bytes, at most 4194304 are read at byte 4194304"
+    );
+    let used = allocation_counter::measure(|| drop(Document::parse(over.as_bytes(), &Limits::message())));
+    assert_eq!(used.bytes_total, 0, "nothing is spent on a text that is too long");
+}

@@ -1,0 +1,86 @@
+//! The JSON Schema Test Suite, through this crate's own check path.
+//!
+//! Every case gives the suite's verdict, except those in two lists that are compared exactly, so that a stale line
+//! fails as a missing one does: `suite/refused.txt` (admission does not let the schema in) and `suite/differs.txt`
+//! (the verdict is another one).
+
+mod case;
+mod list;
+
+use std::path::Path;
+
+use toolcrib_contract::json::{Document, Limits, OwnedDocument};
+use toolcrib_contract::{Dialect, Schema, SchemaOptions};
+
+use case::{Group, groups};
+use list::List;
+
+/// What a run of all groups of a dialect came to.
+#[derive(Default)]
+struct Outcome {
+    refused: Vec<String>,
+    differs: Vec<String>,
+    agreed: usize,
+}
+
+impl Outcome {
+    fn run(&mut self, dialect: Dialect, group: &Group) {
+        // Formats are assertions only where the suite tests them as such.
+        let options = SchemaOptions::default()
+            .with_default_dialect(dialect)
+            .asserting_formats(group.file.starts_with("optional/format/"));
+        let schema = OwnedDocument::parse(group.schema.as_str(), &Limits::definition()).unwrap();
+        let schema = match Schema::compile(schema.root(), &options) {
+            Ok(schema) => schema,
+            Err(error) => {
+                let group_name = &group.name;
+                self.refused.push(format!("{} | {} | {group_name} | {error}", dialect.name(), group.file));
+                return;
+            }
+        };
+        for case in &group.cases {
+            let verdict = match Document::parse(case.data.as_bytes(), &Limits::message()) {
+                Ok(instance) => schema.accepts(instance.root()).to_string(),
+                Err(error) => error.to_string(),
+            };
+            if verdict == case.valid.to_string() {
+                self.agreed += 1;
+            } else {
+                let place = format!("{} | {} | {} | {}", dialect.name(), group.file, group.name, case.name);
+                self.differs.push(format!("{place} | {verdict}"));
+            }
+        }
+    }
+}
+
+fn run(dialect: Dialect) {
+    let mut outcome = Outcome::default();
+    for group in groups(&Path::new("tests").join(dialect.name())) {
+        outcome.run(dialect, &group);
+    }
+    let Outcome { refused, differs, agreed } = outcome;
+    eprintln!(
+        "{}: {agreed} agree, {} groups refused, {} differ",
+        dialect.name(),
+        refused.len(),
+        differs.len()
+    );
+    let faults = [
+        List::read(include_str!("suite/refused.txt"), dialect).compare("refused.txt", &refused),
+        List::read(include_str!("suite/differs.txt"), dialect).compare("differs.txt", &differs),
+    ];
+    assert!(faults.iter().all(String::is_empty), "{}", faults.concat());
+    assert!(agreed > 1_000, "the suite is not all there: {agreed} cases ran");
+}
+
+/// R1.5, R1.7: draft-07 means what its published suite says.
+#[test]
+fn draft_07_gives_the_published_verdicts() {
+    run(Dialect::Draft7);
+}
+
+/// R1.5, R1.7: 2020-12 means what its published suite says.
+#[test]
+fn draft_2020_12_gives_the_published_verdicts() {
+    run(Dialect::Draft202012);
+}
