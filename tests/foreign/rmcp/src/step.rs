@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::Client;
 
+const HEADER_MISMATCH: ErrorCode = ErrorCode(-32020);
 /// How long notifications may take to be handled after the result has come.
 const SETTLE_TIME_MAX: Duration = Duration::from_secs(2);
 
@@ -111,7 +112,15 @@ async fn call(client: &Client, options: &Value) -> Result<CallToolResult, Servic
     let tool = options.get("tool").and_then(Value::as_str).unwrap_or_default().to_owned();
     let mut params = CallToolRequestParams::new(tool);
     params.arguments = options.get("arguments").and_then(Value::as_object).cloned();
-    client.call_tool(params).await
+    match client.call_tool(params.clone()).await {
+        // The SDK's transport learns which arguments to repeat in headers from the list, but on a path of its own, which
+        // may lag behind; the specification's recovery is to list again and to resend once.
+        Err(ServiceError::McpError(error)) if error.code == HEADER_MISMATCH => {
+            client.list_all_tools().await?;
+            client.call_tool(params).await
+        }
+        outcome => outcome,
+    }
 }
 
 async fn succeed(client: &Client, options: &Value) -> Result<CallToolResult, String> {
