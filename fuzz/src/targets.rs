@@ -2,6 +2,7 @@
 
 mod canonical_form;
 mod definition;
+mod frames;
 mod read_json;
 mod schema;
 mod vocabulary;
@@ -9,7 +10,14 @@ mod vocabulary;
 use crate::target::Target;
 
 /// All targets, in the order they are run.
-pub const ALL: &[Target] = &[read_json::TARGET, canonical_form::TARGET, definition::TARGET, schema::TARGET];
+pub const ALL: &[Target] = &[
+    read_json::TARGET,
+    canonical_form::TARGET,
+    definition::TARGET,
+    schema::TARGET,
+    frames::HTTP,
+    frames::STDIO,
+];
 
 #[must_use]
 pub fn named(name: &str) -> Option<&'static Target> {
