@@ -3,11 +3,8 @@
 mod admission;
 mod canonical_form;
 mod definition;
-<<<<<<< HEAD
-mod grown;
-=======
 mod frames;
->>>>>>> serving
+mod grown;
 mod read_json;
 mod schema;
 mod vocabulary;
@@ -15,19 +12,15 @@ mod vocabulary;
 use crate::target::Target;
 
 /// All targets, in the order they are run.
-<<<<<<< HEAD
-pub const ALL: &[Target] =
-    &[read_json::TARGET, canonical_form::TARGET, definition::TARGET, admission::TARGET, schema::TARGET];
-=======
 pub const ALL: &[Target] = &[
     read_json::TARGET,
     canonical_form::TARGET,
     definition::TARGET,
+    admission::TARGET,
     schema::TARGET,
     frames::HTTP,
     frames::STDIO,
 ];
->>>>>>> serving
 
 #[must_use]
 pub fn named(name: &str) -> Option<&'static Target> {
