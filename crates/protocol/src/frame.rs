@@ -80,6 +80,12 @@ impl<'a> Params<'a> {
     pub fn meta(self) -> Option<Node<'a>> {
         self.get("_meta")
     }
+
+    /// The token to report progress with, exactly as it came, if the client wants progress.
+    #[must_use]
+    pub fn progress_token(self) -> Option<&'a str> {
+        self.meta()?.get("progressToken").and_then(id_text)
+    }
 }
 
 /// A message that could not be read, with the id to answer to if one could.

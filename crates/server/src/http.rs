@@ -171,13 +171,13 @@ impl Endpoint {
         if let Some((number, seen)) = last.and_then(parse_event_id)
             && let Some(log) = session.log(number)
         {
-            return events(ReplyBody::log(log.read_after(seen)));
+            return events(ReplyBody::log(log.read_after(seen), session));
         }
         let (log, is_new) = session.news_log();
         if is_new {
             self.fill_news(&session, log.clone());
         }
-        events(ReplyBody::log(log.read_on()))
+        events(ReplyBody::log(log.read_on(), session))
     }
 
     /// Starts what writes a session's unsolicited messages into its log.
@@ -252,7 +252,7 @@ fn stream(call: Call, first: Outgoing, answered: Option<Answered>) -> Answer {
     }
     let reader = log.read_on();
     call.into_log(first, answered, log);
-    events(ReplyBody::log(reader))
+    events(ReplyBody::log(reader, session))
 }
 
 /// An answer that says nothing else.

@@ -63,6 +63,9 @@ pub async fn serve_on(
         }
     }
     engine.shut_down();
+    if let Some(session) = connection.session() {
+        session.hang_up();
+    }
     let drained = async { while tasks.join_next().await.is_some() {} };
     if tokio::time::timeout(Duration::from_millis(SHUTDOWN_MS_MAX), drained).await.is_err() {
         tasks.abort_all();

@@ -100,11 +100,7 @@ impl Engine {
     /// The context of a request that is no tool call.
     pub(super) fn context(&self, caller: &Caller<'_>, request: &Request<'_>) -> Result<Context, Refusal> {
         let round = self.round(caller, request)?;
-        let token = request
-            .params
-            .meta()
-            .and_then(|meta| meta.get("progressToken"))
-            .map(toolcrib_contract::json::Node::raw);
+        let token = request.params.progress_token();
         let (principal, peer) = (caller.principal.clone(), caller.peer.clone());
         Ok(Context::new(principal, peer, caller.exchange.clone(), token, round))
     }

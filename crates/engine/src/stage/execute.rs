@@ -3,7 +3,6 @@
 use toolcrib_protocol::Params;
 
 use super::{Call, Executed, Outcome, Recorded, Resolved};
-use crate::answer::Answer;
 use crate::ask::InputRequired;
 use crate::context::Context;
 use crate::engine::Fault;
@@ -52,8 +51,7 @@ impl<'a> Call<'a, Recorded<'a>> {
 }
 
 fn context(call: &Call<'_, Recorded<'_>>, params: Params<'_>, round: Round) -> Context {
-    let token =
-        params.meta().and_then(|meta| meta.get("progressToken")).map(toolcrib_contract::json::Node::raw);
+    let token = params.progress_token();
     let caller = call.caller;
     Context::new(caller.principal.clone(), caller.peer.clone(), caller.exchange.clone(), token, round)
 }
@@ -125,16 +123,5 @@ impl crate::engine::Engine {
         let binding = Binding::of(&caller.principal, &request.method, request.params);
         let kept = context.kept_raw();
         Ok(context.round().require(required, kept.as_deref(), self.sealer(), self.clock(), &binding)?)
-    }
-}
-
-/// The text of an answer for the caller of [`crate::engine::Engine::call`].
-impl Answer {
-    #[must_use]
-    pub fn is_error(&self) -> bool {
-        match self {
-            Self::Built(result) => result.is_error,
-            Self::Raw(raw) => raw.contains("\"isError\":true"),
-        }
     }
 }
