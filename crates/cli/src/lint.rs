@@ -48,7 +48,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
             reports.push((file.display().to_string(), definition.name().to_owned(), lint(&definition)));
         }
     }
-    let fails = reports.iter().any(|(.., report)| report.findings.iter().any(|finding| finding.level >= least));
+    let fails =
+        reports.iter().any(|(.., report)| report.findings.iter().any(|finding| finding.level >= least));
     print(&match args.format {
         Format::Text => text(&reports),
         Format::Json => json_text(&reports),

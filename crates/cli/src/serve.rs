@@ -50,7 +50,9 @@ fn greeting(server: &toolcrib::Server, url: &str) -> String {
         let signature = toolcrib_contract::signature(contract.definition());
         text.push_str(&format!("  {:<12} {signature}\n", crate::show::badge(contract.effect())));
     }
-    text.push_str(&format!("\nconnect a client: claude mcp add --transport http toolcrib {url}\nstop with Ctrl-C\n"));
+    text.push_str(&format!(
+        "\nconnect a client: claude mcp add --transport http toolcrib {url}\nstop with Ctrl-C\n"
+    ));
     text
 }
 

@@ -23,7 +23,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let Some(wanted) = &args.tool else {
         let lines: String = definitions
             .iter()
-            .map(|definition| format!("{:<12} {}\n", badge(definition.annotations().effect()), signature(definition)))
+            .map(|definition| {
+                format!("{:<12} {}\n", badge(definition.annotations().effect()), signature(definition))
+            })
             .collect();
         print(&lines)?;
         return Ok(Exit::Nothing);

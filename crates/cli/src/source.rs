@@ -35,7 +35,7 @@ pub(crate) fn definitions(path: &Path) -> Result<Vec<Definition>, Failure> {
 }
 
 fn definition(node: Node<'_>, place: &Pointer, path: &Path) -> Result<Definition, Failure> {
-    Definition::from_node(node)
-        .with_context(|| format!("{}: {place}", path.display()))
-        .map_err(|error| Failure::new(Exit::Usage, error).hint("expected {\"tools\":[…]}, an array, one definition, or a lock"))
+    Definition::from_node(node).with_context(|| format!("{}: {place}", path.display())).map_err(|error| {
+        Failure::new(Exit::Usage, error).hint("expected {\"tools\":[…]}, an array, one definition, or a lock")
+    })
 }

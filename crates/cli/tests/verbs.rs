@@ -47,7 +47,8 @@ fn pairs_are_judged_in_their_order() {
             "\n"
         ),
     );
-    let output = toolcrib(&["compat", "--batch", pairs.to_str().unwrap(), "--format", "json", "--world", "open"]);
+    let output =
+        toolcrib(&["compat", "--batch", pairs.to_str().unwrap(), "--format", "json", "--world", "open"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let lines: Vec<serde_json::Value> =
         text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -58,7 +59,8 @@ fn pairs_are_judged_in_their_order() {
 
 #[test]
 fn lint_fails_on_errors_and_names_the_place() {
-    let bad = written("lint_bad.json", r#"{"name":"a b","description":"X.","inputSchema":{"type":"object"}}"#);
+    let bad =
+        written("lint_bad.json", r#"{"name":"a b","description":"X.","inputSchema":{"type":"object"}}"#);
     let output = toolcrib(&["lint", bad.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stdout).contains("name.invalid"), "{}", text(&output.stdout));
