@@ -1,4 +1,5 @@
 //! The binary as people run it: what it prints, and the code it leaves.
+#![allow(clippy::expect_used, reason = "a test may stop")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
