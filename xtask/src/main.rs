@@ -9,6 +9,8 @@ mod conformance;
 mod deny;
 mod fuzz;
 mod limits;
+mod new_rule;
+mod pairs;
 mod provision;
 mod requirements;
 mod shell;
@@ -40,6 +42,10 @@ enum Verb {
     Limits(limits::Args),
     /// Feed mutated inputs to the fuzz targets.
     Fuzz(fuzz::Args),
+    /// Judge random pairs of schemas against two plain validators, or score labelled ones.
+    Pairs(pairs::Args),
+    /// Scaffold a rule of contract change.
+    NewRule(new_rule::Args),
     /// Run the official MCP conformance suite against a server.
     Conformance(conformance::Args),
     /// Check licences, sources and banned crates and features of the dependencies.
@@ -54,6 +60,8 @@ fn main() -> ExitCode {
         Verb::Requirements(args) => requirements::run(&args),
         Verb::Limits(args) => limits::run(&args),
         Verb::Fuzz(args) => fuzz::run(&args),
+        Verb::Pairs(args) => pairs::run(&args),
+        Verb::NewRule(args) => new_rule::run(&args),
         Verb::Conformance(args) => conformance::run(&args),
         Verb::Deny => deny::run(),
     };

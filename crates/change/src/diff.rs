@@ -156,7 +156,7 @@ fn of_pair(
         names.iter().copied().filter(|name| *name != new.name() && *name != old.name()).collect();
     let mut drafts = definition::changes(old, new, options, &others);
     for (direction, key) in [(Direction::Input, "inputSchema"), (Direction::Output, "outputSchema")] {
-        let part = |tool: &Definition| tool.get(key).map(|node| node.to_value());
+        let part = |tool: &Definition| tool.get(key).map(toolcrib_contract::json::Node::to_value);
         let (before, after) = (part(old), part(new));
         if before != after {
             let place = schema::Place { direction, key, options, prover, others: &others };

@@ -190,7 +190,7 @@ fn of_definition(definition: &Definition) -> Digest {
 
 /// The digests of the four channels a change can come through.
 fn channels(definition: &Definition) -> [(&'static str, Digest); 4] {
-    let part = |key: &str| definition.get(key).map_or(Value::Null, |node| node.to_value());
+    let part = |key: &str| definition.get(key).map_or(Value::Null, toolcrib_contract::json::Node::to_value);
     let text = Value::from(vec![part("description"), part("title")]);
     [
         ("input", digest(&part("inputSchema"))),

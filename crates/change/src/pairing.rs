@@ -3,7 +3,7 @@
 use serde_json::Value;
 use toolcrib_contract::Definition;
 
-use crate::edit_distance::similarity;
+use crate::edit_distance::{shared_words, similarity};
 
 /// Likeness from which a removed and an added tool are taken for one.
 const RENAME_MIN: f64 = 0.62;
@@ -44,8 +44,10 @@ pub(crate) fn pair<'d>(old: &'d [Definition], new: &'d [Definition]) -> Pairing<
 
 fn renames(pairing: &mut Pairing<'_>) {
     let mut scored: Vec<(f64, usize, usize, String)> = Vec::new();
-    for (from, old) in pairing.removed.iter().enumerate() {
-        for (to, new) in pairing.added.iter().enumerate() {
+    let removed: Vec<Traits<'_>> = pairing.removed.iter().map(|tool| Traits::of(tool)).collect();
+    let added: Vec<Traits<'_>> = pairing.added.iter().map(|tool| Traits::of(tool)).collect();
+    for (from, old) in removed.iter().enumerate() {
+        for (to, new) in added.iter().enumerate() {
             let (score, evidence) = likeness(old, new);
             if score >= RENAME_MIN {
                 scored.push((score, from, to, evidence));
@@ -73,36 +75,52 @@ fn renames(pairing: &mut Pairing<'_>) {
     pairing.added = added.iter().filter_map(|at| pairing.added.get(*at).copied()).collect();
 }
 
+/// What two tools are compared by, read once each.
+struct Traits<'d> {
+    name: &'d str,
+    description: String,
+    schema: Option<Value>,
+}
+
+impl<'d> Traits<'d> {
+    fn of(tool: &'d Definition) -> Traits<'d> {
+        Traits {
+            name: tool.name(),
+            description: tool.description().unwrap_or_default().into_owned(),
+            schema: tool.input_schema().map(toolcrib_contract::json::Node::to_value),
+        }
+    }
+
+    /// Whether equal schemas would mean anything.
+    fn telling(&self) -> bool {
+        let properties =
+            self.schema.as_ref().and_then(|own| own.get("properties")).and_then(Value::as_object);
+        properties.is_some_and(|own| !own.is_empty())
+    }
+}
+
 /// How alike two tools are, and why.
-fn likeness(old: &Definition, new: &Definition) -> (f64, String) {
+fn likeness(old: &Traits<'_>, new: &Traits<'_>) -> (f64, String) {
     let mut evidence = Vec::new();
-    if old.name().to_lowercase() == new.name().to_lowercase() {
+    if old.name.to_lowercase() == new.name.to_lowercase() {
         return (1.0, "the names differ by case only".to_owned());
     }
-    let schema = |tool: &Definition| tool.input_schema().map(|node| node.to_value());
-    let (before, after) = (schema(old), schema(new));
-    let telling = |schema: &Option<Value>| {
-        schema
-            .as_ref()
-            .and_then(|own| own.get("properties"))
-            .and_then(Value::as_object)
-            .is_some_and(|own| !own.is_empty())
-    };
-    let names = similarity(old.name(), new.name());
+    let names = similarity(old.name, new.name);
     let mut score = 0.35 * names;
-    if telling(&before) && before == after {
+    if old.telling() && old.schema == new.schema {
         score += 0.45;
         evidence.push("equal input schema".to_owned());
-    } else if let (Some(before), Some(after)) = (&before, &after) {
+    } else if let (Some(before), Some(after)) = (&old.schema, &new.schema) {
         let shared = shared_properties(before, after);
         score += 0.3 * shared;
         if shared > 0.5 {
             evidence.push(format!("{:.0} % of the properties shared", shared * 100.0));
         }
     }
-    let words = match (old.description(), new.description()) {
-        (Some(a), Some(b)) if !a.is_empty() => similarity(&a, &b),
-        _ => 0.0,
+    let words = if old.description.is_empty() || new.description.is_empty() {
+        0.0
+    } else {
+        shared_words(&old.description, &new.description)
     };
     score += 0.35 * words;
     if words > 0.6 {
@@ -116,12 +134,14 @@ fn likeness(old: &Definition, new: &Definition) -> (f64, String) {
 
 #[allow(clippy::cast_precision_loss)]
 fn shared_properties(old: &Value, new: &Value) -> f64 {
-    let properties =
-        |schema: &Value| schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
-    let (a, b) = (properties(old), properties(new));
+    let (Some(a), Some(b)) = (properties_of(old), properties_of(new)) else { return 0.0 };
     let all = a.len().max(b.len());
     if all == 0 {
         return 0.0;
     }
     a.keys().filter(|key| b.contains_key(*key)).count() as f64 / all as f64
+}
+
+fn properties_of(schema: &Value) -> Option<&serde_json::Map<String, Value>> {
+    schema.get("properties").and_then(Value::as_object)
 }

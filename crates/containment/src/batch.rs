@@ -10,9 +10,7 @@ use serde_json::{Value, json};
 use crate::dialect::Dialect;
 use crate::error::SchemaError;
 use crate::judge::{Direction, Judgement, Prover, Verdict};
-
-/// Bytes one line may have.
-const LINE_BYTES_MAX: usize = 16 << 20;
+use crate::limits::BATCH_LINE_BYTES_MAX;
 
 /// Two versions of a schema to compare.
 #[derive(Clone, Debug, Deserialize)]
@@ -45,7 +43,7 @@ pub enum PairFault {
     #[error(transparent)]
     Schema(#[from] SchemaError),
     /// The line is longer than is read.
-    #[error("line over {LINE_BYTES_MAX} bytes")]
+    #[error("line over {BATCH_LINE_BYTES_MAX} bytes")]
     TooLong,
 }
 
@@ -126,7 +124,7 @@ pub fn run(
 }
 
 fn judged(line: &str, prover: &Prover) -> Result<Value, Box<(Value, PairFault)>> {
-    if line.len() > LINE_BYTES_MAX {
+    if line.len() > BATCH_LINE_BYTES_MAX {
         return Err(Box::new((Value::Null, PairFault::TooLong)));
     }
     let pair: Pair = serde_json::from_str(line).map_err(|error| {

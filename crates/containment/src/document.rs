@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::arena::{Arena, Lit};
 use crate::dialect::Dialect;
 use crate::error::SchemaFault;
+use crate::limits;
 use crate::lower::{Lowering, Mode, Place, Stop, reference_fault};
 use crate::obstacle::Obstacle;
 use crate::pattern::Patterns;
@@ -34,11 +35,11 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
-            depth_max: 64,
-            containers_max: 20_000,
-            in_place_max: 20_000,
-            steps_max: 400_000,
-            nodes_max: 400_000,
+            depth_max: limits::PROVER_SCHEMA_DEPTH_MAX,
+            containers_max: limits::PROVER_SCHEMA_CONTAINERS_MAX,
+            in_place_max: limits::PROVER_IN_PLACE_MAX,
+            steps_max: limits::PROVER_STEPS_MAX,
+            nodes_max: limits::PROVER_FORMULAS_MAX,
         }
     }
 }

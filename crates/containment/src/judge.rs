@@ -9,6 +9,7 @@ use crate::canonical;
 use crate::dialect::Dialect;
 use crate::document::{Document, Limits, Lowered};
 use crate::error::{SchemaError, SchemaFault, Side};
+use crate::limits::PROVER_PAIR_MS_MAX;
 use crate::lower::{Mode, Stop};
 use crate::obstacle::Obstacle;
 use crate::pattern::Patterns;
@@ -57,7 +58,7 @@ impl Default for Options {
         Options {
             world: World::Declared,
             assert_formats: false,
-            timeout: Duration::from_millis(1000),
+            timeout: Duration::from_millis(PROVER_PAIR_MS_MAX),
             limits: Limits::default(),
         }
     }

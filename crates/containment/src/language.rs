@@ -12,10 +12,8 @@ use regexsolver::fast_automaton::FastAutomaton;
 use regexsolver::regex::RegularExpression as Regular;
 use regexsolver::regex_charclass::{AnyRange, Char};
 
-/// Milliseconds one automaton operation may take.
-const OPERATION_MS_MAX: u64 = 40;
-/// States one automaton may have.
-const STATES_MAX: usize = 4_000;
+use crate::limits::{PROVER_AUTOMATON_MS_MAX, PROVER_AUTOMATON_STATES_MAX};
+
 /// Longest string that is ever built to reach a minimum length.
 const LENGTH_MAX: u64 = 20_000;
 /// Alternatives kept apart while anchors are lifted.
@@ -23,8 +21,8 @@ const PIECES_MAX: usize = 64;
 
 fn profile() -> ExecutionProfile {
     ExecutionProfileBuilder::new()
-        .execution_timeout(OPERATION_MS_MAX)
-        .max_number_of_states(STATES_MAX)
+        .execution_timeout(PROVER_AUTOMATON_MS_MAX)
+        .max_number_of_states(PROVER_AUTOMATON_STATES_MAX)
         .implicit_determinization(true)
         .build()
 }

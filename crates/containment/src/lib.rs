@@ -17,6 +17,7 @@ mod eval;
 mod judge;
 mod kind;
 mod language;
+pub mod limits;
 mod lower;
 mod obstacle;
 mod pattern;

@@ -3,6 +3,10 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
+use toolcrib_containment::limits::{
+    BATCH_LINE_BYTES_MAX, PROVER_CASES_MAX, PROVER_IN_PLACE_MAX, PROVER_SCHEMA_CONTAINERS_MAX,
+    PROVER_SCHEMA_DEPTH_MAX,
+};
 use toolcrib_containment::{Dialect, Obstacle, Options, Prover, SchemaFault, Side, Verdict, batch};
 
 fn judge(producer: &Value, consumer: &Value) -> Result<Verdict, toolcrib_containment::SchemaError> {
@@ -49,7 +53,11 @@ fn a_schema_bomb_is_bounded() {
     let bomb = json!({"$ref": "#/$defs/d0", "$defs": defs});
     let start = Instant::now();
     let verdict = judge(&json!({}), &bomb).unwrap();
-    assert!(matches!(verdict, Verdict::Unknown(Obstacle::Limit { .. })), "{verdict:?}");
+    let limit = PROVER_IN_PLACE_MAX;
+    assert!(
+        matches!(verdict, Verdict::Unknown(Obstacle::Limit { limit: own, .. }) if own == limit),
+        "{verdict:?}"
+    );
     // It is only a way to write `string`: that much can be proved without running it.
     assert!(matches!(judge(&json!({"type": "string"}), &bomb).unwrap(), Verdict::Compatible(_)));
     assert!(start.elapsed() < Duration::from_millis(500), "{:?}", start.elapsed());
@@ -59,12 +67,12 @@ fn a_schema_bomb_is_bounded() {
 #[test]
 fn deep_and_large_schemas_are_unknown_by_the_name_of_the_limit() {
     let mut deep = json!({"type": "string"});
-    for _ in 0..2_000 {
+    for _ in 0..PROVER_SCHEMA_DEPTH_MAX * 30 {
         deep = json!({"items": deep});
     }
     let verdict = judge(&json!({}), &deep).unwrap();
     assert!(matches!(verdict, Verdict::Unknown(Obstacle::Limit { what: "schema depth", .. })), "{verdict:?}");
-    let wide: Vec<Value> = (0..30_000).map(|at| json!({"minimum": at})).collect();
+    let wide: Vec<Value> = (0..=PROVER_SCHEMA_CONTAINERS_MAX).map(|at| json!({"minimum": at})).collect();
     let verdict = judge(&json!({}), &json!({"anyOf": wide})).unwrap();
     assert!(matches!(verdict, Verdict::Unknown(Obstacle::Limit { what: "schema size", .. })), "{verdict:?}");
     // Dropping so deep a value recurses in the library that holds it.
@@ -115,4 +123,27 @@ fn bad_batch_lines_are_named_and_the_others_answered() {
     assert!(lines.iter().all(|line| line["micros"].is_u64()));
     assert_eq!(faults.iter().map(|fault| fault.line).collect::<Vec<_>>(), [2, 5, 6]);
     assert!(lines[5]["reason"].as_str().unwrap().contains("remote reference"));
+}
+
+/// R7.3: `unevaluated*` over more combinations than are told apart is unknown, not guessed.
+#[test]
+fn too_many_unevaluated_cases_are_unknown() {
+    let branches = |count: usize| -> Vec<Value> {
+        (0..count).map(|at| json!({"properties": {format!("p{at}"): {"type": "string"}}})).collect()
+    };
+    let schema = |count| json!({"anyOf": branches(count), "unevaluatedProperties": false});
+    let within = PROVER_CASES_MAX.ilog2() as usize;
+    let verdict = judge(&schema(within), &schema(within)).unwrap();
+    assert!(matches!(verdict, Verdict::Compatible(_)), "{verdict:?}");
+    let verdict = judge(&schema(within + 1), &schema(within + 1)).unwrap();
+    assert!(matches!(verdict, Verdict::Unknown(Obstacle::Cases(_))), "{verdict:?}");
+}
+
+/// R7.1: a line over its limit is named and not parsed.
+#[test]
+fn a_batch_line_over_its_limit_is_refused() {
+    let line = " ".repeat(BATCH_LINE_BYTES_MAX) + "{}\n";
+    let mut output = Vec::new();
+    let faults = batch::run(line.as_bytes(), &mut output, &Prover::default()).unwrap();
+    assert!(matches!(faults[0].fault, batch::PairFault::TooLong));
 }

@@ -9,7 +9,7 @@ mod rename;
 mod walk;
 
 use serde_json::Value;
-use toolcrib_containment::{Dialect, Prover, Verdict, World};
+use toolcrib_containment::{Dialect, Prover, SchemaError, Side, Verdict, World};
 
 use crate::change::{Direction, Note};
 use crate::definition::{Draft, prose};
@@ -73,13 +73,14 @@ fn both(old: Option<&Value>, new: Option<&Value>, place: &Place<'_>) -> Vec<Draf
     let mut undecided = false;
     for edit in edits {
         let draft = place.of_edit(old, &edit, &whole);
-        broken |= draft.level == Some(Level::Breaking);
+        // A break that its name lets down explains the whole as well.
+        broken |= draft.level == Some(Level::Breaking) || draft.witness.is_some();
         undecided |= draft.level == Some(Level::Unknown);
         drafts.push(draft);
     }
     let root = format!("/{}", place.key);
     match whole {
-        Answer::Breaking { witness, refusal } if !broken && !js_safe_only(&drafts) => {
+        Answer::Breaking { witness, refusal } if !broken => {
             let mut draft = Draft::new("schema.combined", root);
             draft.witness = Some(witness);
             draft.notes.push(Note::Refused(refusal));
@@ -90,7 +91,7 @@ fn both(old: Option<&Value>, new: Option<&Value>, place: &Place<'_>) -> Vec<Draf
             draft.notes.push(Note::Obstacle(obstacle));
             drafts.push(draft);
         }
-        Answer::Invalid(fault) if !broken => {
+        Answer::Invalid(fault) if !drafts.iter().any(|draft| draft.id == "schema.invalid") => {
             drafts.push(Draft::new("schema.invalid", root).named(fault));
         }
         _ => {}
@@ -99,10 +100,6 @@ fn both(old: Option<&Value>, new: Option<&Value>, place: &Place<'_>) -> Vec<Draf
         draft.direction = place.direction;
     }
     drafts
-}
-
-fn js_safe_only(drafts: &[Draft]) -> bool {
-    drafts.iter().any(|draft| draft.id == "bound.js-safe-int")
 }
 
 /// What the prover says of a pair.
@@ -126,7 +123,7 @@ impl Place<'_> {
             _ => (old, new),
         };
         match prover.judge_here(producer, consumer, (Dialect::default(), Dialect::default())) {
-            Err(error) => Answer::Invalid(error.to_string()),
+            Err(error) => self.unusable(prover, new, &error),
             Ok(judgement) => match judgement.verdict {
                 Verdict::Compatible(_) => Answer::Compatible,
                 Verdict::Breaking(witness) => {
@@ -134,6 +131,18 @@ impl Place<'_> {
                 }
                 Verdict::Unknown(obstacle) => Answer::Unknown(obstacle.to_string()),
             },
+        }
+    }
+
+    /// Only a new schema that is unusable is a finding; an old one just leaves nothing to compare with.
+    fn unusable(&self, prover: &Prover, new: &Value, error: &SchemaError) -> Answer {
+        let new_side = if self.direction == Direction::Output { Side::Producer } else { Side::Consumer };
+        if error.side == new_side {
+            return Answer::Invalid(error.fault.to_string());
+        }
+        match prover.judge_here(new, new, (Dialect::default(), Dialect::default())) {
+            Err(error) => Answer::Invalid(error.fault.to_string()),
+            Ok(_) => Answer::Unknown(format!("the old schema is unusable: {}", error.fault)),
         }
     }
 

@@ -45,7 +45,7 @@ fn apply(node: &mut Value, path: &[String], value: Option<&Value>) {
             map.shift_remove(key);
         }
         (false, Some(_)) => {
-            apply(map.entry(key.clone()).or_insert_with(|| Value::Object(Map::new())), rest, value)
+            apply(map.entry(key.clone()).or_insert_with(|| Value::Object(Map::new())), rest, value);
         }
         (false, None) => {
             if let Some(child) = map.get_mut(key) {

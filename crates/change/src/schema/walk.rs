@@ -145,13 +145,13 @@ impl Walk {
             }
             ("additionalProperties" | "unevaluatedProperties", was, is) => match (was, is) {
                 (Some(old @ Value::Object(_)), Some(new @ Value::Object(_))) => {
-                    self.child(&[key], old, new, path)
+                    self.child(&[key], old, new, path);
                 }
                 (_, Some(Value::Bool(false))) => self.edit("additional.closed", key, was, is, path),
                 _ => self.edit("additional.changed", key, was, is, path),
             },
             ("items", Some(old @ Value::Object(_)), Some(new @ Value::Object(_))) => {
-                self.child(&[key], old, new, path)
+                self.child(&[key], old, new, path);
             }
             (
                 "anyOf" | "oneOf" | "allOf" | "prefixItems" | "items",
@@ -163,7 +163,7 @@ impl Walk {
                 }
             }
             ("items" | "prefixItems" | "unevaluatedItems", ..) => {
-                self.edit("items.changed", key, was, is, path)
+                self.edit("items.changed", key, was, is, path);
             }
             (key, ..) if BOUNDS.contains(&key) => self.edit("bound.changed", key, was, is, path),
             (key, ..) if COMPOSITION.contains(&key) || BRANCHES.contains(&key) => {

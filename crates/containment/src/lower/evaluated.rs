@@ -13,13 +13,11 @@ use super::{Lowering, Place, Stop};
 use crate::arena::{Arena, Fields, Lit, Node};
 use crate::dialect::Dialect;
 use crate::kind::Kinds;
+use crate::limits::PROVER_CASES_MAX;
 use crate::obstacle::Obstacle;
 use crate::pattern::PatternId;
 
 type Schema<'r> = &'r Map<String, Value>;
-
-/// Combinations of cases that are told apart at once; the search grows exponentially with them.
-const CASES_MAX: usize = 64;
 
 /// Which annotations are collected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,7 +67,7 @@ fn silent(cases: &[Case]) -> bool {
 
 /// Every pair of cases; those that have seen the same become one.
 fn product(arena: &mut Arena, left: &[Case], right: &[Case]) -> Result<Cases, Stop> {
-    if left.len() * right.len() > CASES_MAX {
+    if left.len() * right.len() > PROVER_CASES_MAX {
         return Err(Stop::Obstacle(Obstacle::Cases("unevaluated")));
     }
     let mut joined: Vec<(Seen, Vec<Lit>)> = Vec::new();

@@ -15,13 +15,11 @@ use serde_json::{Map, Value};
 use crate::arena::{Arena, Lit, Node};
 use crate::dialect::Dialect;
 use crate::error::SchemaFault;
+use crate::limits::PROVER_EXPANSION_MAX;
 use crate::obstacle::Obstacle;
 use crate::pattern::{PatternId, Patterns};
 
 pub(crate) use constant::constant;
-
-/// Schema objects one document may expand to.
-const STEPS_MAX: usize = 60_000;
 
 /// Why lowering stopped.
 #[derive(Debug)]
@@ -151,10 +149,10 @@ impl<'a> Lowering<'a> {
             }
         };
         self.steps += 1;
-        if self.steps > STEPS_MAX {
+        if self.steps > PROVER_EXPANSION_MAX {
             return Err(Stop::Obstacle(Obstacle::Limit {
                 what: "schema expansion",
-                limit: STEPS_MAX as u64,
+                limit: PROVER_EXPANSION_MAX as u64,
             }));
         }
         let key = self.key(schema, place);

@@ -24,11 +24,12 @@ use serde_json::Value;
 use crate::arena::{Arena, Lit};
 use crate::eval::Meaning;
 use crate::kind::Kind;
+use crate::limits::PROVER_VALUE_DEPTH_MAX;
 use crate::obstacle::Obstacle;
 use crate::pattern::Patterns;
 
-/// Deepest nesting of values that is searched; one bit each in [`Solver::leaned`].
-const DEPTH_MAX: usize = 120;
+// Every open goal has its bit in [`Solver::leaned`].
+const _: () = assert!(PROVER_VALUE_DEPTH_MAX < 128);
 
 /// The answer to a goal.
 #[derive(Clone, Debug, PartialEq)]
@@ -158,7 +159,7 @@ impl<'a> Solver<'a> {
             return Outcome::Nothing;
         }
         let depth = self.path.len();
-        if depth >= DEPTH_MAX {
+        if depth >= PROVER_VALUE_DEPTH_MAX {
             return Outcome::Undecided(Obstacle::Depth);
         }
         if self.over_budget() {

@@ -6,9 +6,7 @@ use std::time::Instant;
 use serde_json::{Map, Value};
 
 use super::Oracle;
-
-/// Confirmations one witness may cost.
-const TRIES_MAX: usize = 600;
+use crate::limits::PROVER_SHRINK_TRIES_MAX;
 
 impl Oracle<'_> {
     pub(super) fn shrunk(&self, mut value: Value) -> Value {
@@ -16,7 +14,7 @@ impl Oracle<'_> {
         'again: loop {
             for candidate in simpler(&value) {
                 tries += 1;
-                if tries > TRIES_MAX || Instant::now() >= self.deadline {
+                if tries > PROVER_SHRINK_TRIES_MAX || Instant::now() >= self.deadline {
                     return value;
                 }
                 if self.separates(&candidate) {

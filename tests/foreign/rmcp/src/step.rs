@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use rmcp::ServiceError;
 use rmcp::model::{CallToolRequestParams, CallToolResult, ErrorCode};
+use rmcp::{ClientCacheConfig, ServiceError};
 use serde_json::{Map, Value};
 
 use crate::Client;
 
 const HEADER_MISMATCH: ErrorCode = ErrorCode(-32020);
+const RECOVERIES_MAX: usize = 5;
 /// How long notifications may take to be handled after the result has come.
 const SETTLE_TIME_MAX: Duration = Duration::from_secs(2);
 
@@ -112,15 +113,20 @@ async fn call(client: &Client, options: &Value) -> Result<CallToolResult, Servic
     let tool = options.get("tool").and_then(Value::as_str).unwrap_or_default().to_owned();
     let mut params = CallToolRequestParams::new(tool);
     params.arguments = options.get("arguments").and_then(Value::as_object).cloned();
-    match client.call_tool(params.clone()).await {
-        // The SDK's transport learns which arguments to repeat in headers from the list, but on a path of its own, which
-        // may lag behind; the specification's recovery is to list again and to resend once.
-        Err(ServiceError::McpError(error)) if error.code == HEADER_MISMATCH => {
-            client.list_all_tools().await?;
-            client.call_tool(params).await
+    let mut outcome = client.call_tool(params.clone()).await;
+    // The SDK's transport learns from the list which arguments to repeat in headers, but loses a list that came as a
+    // stream if it sees the end of the stream first. The specification's recovery is to list again and resend.
+    for _ in 0..RECOVERIES_MAX {
+        match outcome {
+            Err(ServiceError::McpError(ref error)) if error.code == HEADER_MISMATCH => {
+                client.set_response_cache_config(ClientCacheConfig::disabled()).await;
+                client.list_all_tools().await?;
+                outcome = client.call_tool(params.clone()).await;
+            }
+            _ => break,
         }
-        outcome => outcome,
     }
+    outcome
 }
 
 async fn succeed(client: &Client, options: &Value) -> Result<CallToolResult, String> {
