@@ -275,6 +275,16 @@ mod tests {
     }
 
     #[test]
+    fn a_session_has_no_more_than_in_flight_max_requests() {
+        let (session, exchange) = (session(), Exchange::silent());
+        let mut held: Vec<_> =
+            (0..IN_FLIGHT_MAX).map(|number| session.enter(&number.to_string(), &exchange).unwrap()).collect();
+        assert_eq!(session.enter("more", &exchange).unwrap_err(), TooManyInFlight);
+        held.pop();
+        assert!(session.enter("more", &exchange).is_ok());
+    }
+
+    #[test]
     fn a_request_can_be_cancelled_only_while_it_is_in_flight() {
         let session = session();
         let exchange = Exchange::silent();

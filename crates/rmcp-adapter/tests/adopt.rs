@@ -37,8 +37,7 @@ impl ServerHandler for Existing {
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let number = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
-        let mut result = ListToolsResult::default();
-        result.tools = vec![
+        Ok(ListToolsResult::with_all_items(vec![
             tool(
                 json!({"name": "double", "description": "Doubles", "inputSchema": number, "outputSchema": number}),
             ),
@@ -47,8 +46,7 @@ impl ServerHandler for Existing {
                 "outputSchema": number}),
             ),
             tool(json!({"name": "bad name!", "description": "x", "inputSchema": {"type": "object"}})),
-        ];
-        Ok(result)
+        ]))
     }
 
     async fn call_tool(

@@ -16,7 +16,7 @@ use crate::auth::{Authenticator, Open};
 use crate::body::ReplyBody;
 use crate::call::{Answered, Call, First};
 use crate::ingress::Post;
-use crate::limits::{BODY_BYTES_MAX, BODY_MS_MAX};
+use crate::limits::{BODY_BYTES_MAX, BODY_MS_MAX, HEAD_BYTES_MAX};
 use crate::rebinding::{Expected, Rebinding};
 use crate::sessions::{HttpSession, Sessions};
 use crate::stream_log::{StreamLog, parse_event_id};
@@ -81,6 +81,11 @@ impl Endpoint {
         B: Body<Data = Bytes> + Unpin + Send,
     {
         let (parts, body) = request.into_parts();
+        // hyper counts only heads that come in more than one piece.
+        if head_bytes(&parts.headers) > HEAD_BYTES_MAX {
+            let message = format!("the headers are over {HEAD_BYTES_MAX} bytes");
+            return Ok(refuse(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, &message));
+        }
         if parts.uri.path() != self.options.path {
             return Ok(refuse(StatusCode::NOT_FOUND, "there is nothing at this path"));
         }
@@ -308,6 +313,12 @@ fn refuse(code: StatusCode, message: &str) -> Answer {
     *response.status_mut() = code;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
     response
+}
+
+/// Bytes of the header lines, as they were sent.
+fn head_bytes(headers: &HeaderMap) -> usize {
+    const COLON_SPACE_AND_LINE_END: usize = 4;
+    headers.iter().map(|(name, value)| name.as_str().len() + value.len() + COLON_SPACE_AND_LINE_END).sum()
 }
 
 enum Unreadable {
