@@ -3,6 +3,7 @@
 mod admission;
 mod canonical_form;
 mod definition;
+mod frames;
 mod grown;
 mod read_json;
 mod schema;
@@ -11,8 +12,15 @@ mod vocabulary;
 use crate::target::Target;
 
 /// All targets, in the order they are run.
-pub const ALL: &[Target] =
-    &[read_json::TARGET, canonical_form::TARGET, definition::TARGET, admission::TARGET, schema::TARGET];
+pub const ALL: &[Target] = &[
+    read_json::TARGET,
+    canonical_form::TARGET,
+    definition::TARGET,
+    admission::TARGET,
+    schema::TARGET,
+    frames::HTTP,
+    frames::STDIO,
+];
 
 #[must_use]
 pub fn named(name: &str) -> Option<&'static Target> {

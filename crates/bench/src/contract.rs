@@ -14,7 +14,12 @@ use crate::race::{Claim, Effort, Race};
 pub(crate) fn run(effort: Effort) -> Result<bool> {
     let mut holds = true;
     let arguments = json!({"city": "Oslo", "country": "no", "days": 3, "detail": true, "zip": "0150"});
-    holds &= checks("check of typical arguments (5 properties, one pattern)", &arguments_schema(), &arguments, effort)?;
+    holds &= checks(
+        "check of typical arguments (5 properties, one pattern)",
+        &arguments_schema(),
+        &arguments,
+        effort,
+    )?;
     holds &= checks("check of a 64 KiB structured answer", &answer_schema(), &answer(), effort)?;
     holds &= admission(effort)?;
     holds &= bombs(effort)?;

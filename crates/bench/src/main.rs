@@ -7,6 +7,7 @@
 
 mod contract;
 mod race;
+mod serving;
 
 use std::process::ExitCode;
 
@@ -28,6 +29,11 @@ struct Cli {
 enum Bench {
     /// Validation, admission, refusal and digest, against the bare parts they are made of.
     Contract,
+    /// The author's server with checks on, against the official SDK's server without any.
+    Serving,
+    /// One of the servers that `serving` compares; started by it.
+    #[command(hide = true)]
+    Serve { which: serving::Which },
 }
 
 fn main() -> ExitCode {
@@ -38,6 +44,8 @@ fn main() -> ExitCode {
     let effort = if cli.quick { Effort::quick() } else { Effort::full() };
     let outcome = match cli.bench {
         Bench::Contract => contract::run(effort),
+        Bench::Serving => serving::run(effort),
+        Bench::Serve { which } => serving::serve(which).map(|()| true),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,

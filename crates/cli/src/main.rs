@@ -1,3 +1,69 @@
-//! The binary `toolcrib`.
+//! The binary `toolcrib`, one file per verb. Without a verb it serves.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
-fn main() {}
+mod compat;
+mod demonstration;
+mod diff;
+mod exit;
+mod lint;
+mod serve;
+mod show;
+mod source;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::exit::{Exit, Failure};
+
+/// The tool crib for MCP tools: catalogued, inspected, issued against a signature.
+#[derive(Debug, Parser)]
+#[command(name = "toolcrib", version, propagate_version = true, max_term_width = 100)]
+#[command(after_help = "Without a verb, toolcrib serves. Exit codes: 0 nothing found, 1 findings, 2 usage, \
+                        3 a side could not be loaded or reached, 4 internal failure.")]
+struct Cli {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Serve the demonstration tools over HTTP or stdio.
+    Serve(serve::Args),
+    /// Say what is wrong or unwise in tool definitions.
+    Lint(lint::Args),
+    /// Show tools with signatures a person can read.
+    Show(show::Args),
+    /// Say what broke between two lists of tools, each break with the call that used to work.
+    Diff(diff::Args),
+    /// Judge pairs of schemas, one per line.
+    Compat(compat::Args),
+}
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let code = if error.use_stderr() { Exit::Usage } else { Exit::Nothing };
+            // A closed pipe is no failure of ours.
+            let _ = error.print();
+            return code.into();
+        }
+    };
+    let outcome = std::panic::catch_unwind(|| match cli.verb {
+        None => serve::run(&serve::Args::default()),
+        Some(Verb::Serve(args)) => serve::run(&args),
+        Some(Verb::Lint(args)) => lint::run(&args),
+        Some(Verb::Show(args)) => show::run(&args),
+        Some(Verb::Diff(args)) => diff::run(&args),
+        Some(Verb::Compat(args)) => compat::run(&args),
+    });
+    match outcome {
+        Ok(Ok(exit)) => exit.into(),
+        Ok(Err(failure)) => failure.report().into(),
+        Err(_) => Exit::Internal.into(),
+    }
+}
+
+/// What a verb comes to.
+type Outcome = Result<Exit, Failure>;

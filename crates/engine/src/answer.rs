@@ -89,6 +89,22 @@ pub enum Answer {
     Raw(Box<str>),
 }
 
+impl Answer {
+    /// Bytes of everything in it, near enough for a limit.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Built(result) => {
+                let content: usize = result.content.iter().map(|content| content.as_json().len()).sum();
+                content
+                    + result.structured.as_deref().map_or(0, str::len)
+                    + result.meta.as_deref().map_or(0, str::len)
+            }
+            Self::Raw(raw) => raw.len(),
+        }
+    }
+}
+
 impl From<ToolResult> for Answer {
     fn from(result: ToolResult) -> Self {
         Self::Built(result)

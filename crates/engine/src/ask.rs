@@ -57,6 +57,20 @@ impl Question {
         Self { method: "roots/list", params: "{}".into(), capability: Capability::Roots }
     }
 
+    /// A request that somebody else's server makes of its client; `None` if it is none of these, or no object.
+    #[must_use]
+    pub fn relay(method: &str, params: Node<'_>) -> Option<Self> {
+        let is_url = params.get("mode").is_some_and(|mode| mode.is_text("url"));
+        let (method, capability) = match method {
+            "elicitation/create" if is_url => ("elicitation/create", Capability::ElicitationUrl),
+            "elicitation/create" => ("elicitation/create", Capability::ElicitationForm),
+            "sampling/createMessage" => ("sampling/createMessage", Capability::Sampling),
+            "roots/list" => ("roots/list", Capability::Roots),
+            _ => return None,
+        };
+        params.is_object().then(|| Self { method, params: params.to_compact().into(), capability })
+    }
+
     #[must_use]
     pub fn capability(&self) -> Capability {
         self.capability

@@ -118,7 +118,7 @@ impl Context {
     }
 
     /// Any notification that belongs to this call; `params` is raw JSON.
-    pub(crate) fn notify(&self, method: &str, params: &str) {
+    fn notify(&self, method: &str, params: &str) {
         // A client that does not read or has gone loses notifications, not the call.
         let _ = self.0.exchange.send(write::notification(method, Some(params)));
     }

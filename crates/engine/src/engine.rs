@@ -141,7 +141,7 @@ impl Engine {
             sealer,
         };
         Ok(Self {
-            registry: Registry::new(hub.clone(), options.schema.clone()),
+            registry: Registry::new(hub.clone(), options.schema),
             empty: OwnedDocument::parse("{}", &Limits::message())?,
             info,
             options,

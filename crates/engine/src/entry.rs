@@ -34,7 +34,10 @@ impl Entry {
             Ok(document) => tool::definition(document.root(), era).into(),
             Err(_) => Arc::from(&*wire),
         };
-        let (legacy, modern) = (form(Era::Legacy), form(Era::Modern));
+        let modern: Arc<str> = form(Era::Modern);
+        let legacy: Arc<str> = form(Era::Legacy);
+        // Most definitions look the same to both eras; they are kept once.
+        let legacy = if legacy == modern { modern.clone() } else { legacy };
         drop(wire);
         Ok(Self {
             toolset: toolset.unwrap_or(DEFAULT_TOOLSET).into(),

@@ -22,26 +22,18 @@ pub(crate) enum Stopped {
     Cancelled,
 }
 
-pub(crate) struct Guarded;
-
-impl Guarded {
-    /// Runs what `start` makes until it answers, panics, is cancelled or is too slow.
-    #[allow(clippy::new_ret_no_self)]
-    pub(crate) fn new<'a, T: 'a>(
-        start: impl FnOnce() -> BoxFuture<'a, T> + Send + 'a,
-        exchange: &'a Exchange,
-        ms_max: u64,
-    ) -> impl Future<Output = Result<T, Stopped>> + Send + 'a {
-        async move {
-            let future =
-                catch_unwind(AssertUnwindSafe(start)).map_err(|panic| Stopped::Panicked(text(&*panic)))?;
-            tokio::select! {
-                biased;
-                outcome = Caught(future) => outcome.map_err(Stopped::Panicked),
-                () = exchange.cancelled() => Err(Stopped::Cancelled),
-                () = tokio::time::sleep(Duration::from_millis(ms_max)) => Err(Stopped::TooSlow { ms_max }),
-            }
-        }
+/// Runs what `start` makes until it answers, panics, is cancelled or is too slow.
+pub(crate) async fn guarded<'a, T>(
+    start: impl FnOnce() -> BoxFuture<'a, T> + Send,
+    exchange: &Exchange,
+    ms_max: u64,
+) -> Result<T, Stopped> {
+    let future = catch_unwind(AssertUnwindSafe(start)).map_err(|panic| Stopped::Panicked(text(&*panic)))?;
+    tokio::select! {
+        biased;
+        outcome = Caught(future) => outcome.map_err(Stopped::Panicked),
+        () = exchange.cancelled() => Err(Stopped::Cancelled),
+        () = tokio::time::sleep(Duration::from_millis(ms_max)) => Err(Stopped::TooSlow { ms_max }),
     }
 }
 
@@ -75,7 +67,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_handler_is_stopped_for_each_of_the_three_reasons() {
         let exchange = Exchange::silent();
-        let run = |start: fn() -> BoxFuture<'static, u8>| Guarded::new(start, &exchange, 1_000);
+        let run = |start: fn() -> BoxFuture<'static, u8>| guarded(start, &exchange, 1_000);
         assert_eq!(run(|| Box::pin(async { 7 })).await, Ok(7));
         assert_eq!(run(|| Box::pin(async { panic!("late") })).await, Err(Stopped::Panicked("late".into())));
         assert_eq!(run(|| panic!("early")).await, Err(Stopped::Panicked("early".into())));

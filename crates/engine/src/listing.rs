@@ -101,12 +101,12 @@ impl Listing {
         }
         out.push(b']');
         let end = start + page.len();
-        if let (true, Some(last)) = (end < self.items.len(), page.last()) {
-            if let Some(cursor) = self.seal_cursor(end, &last.key, render) {
-                out.extend_from_slice(b",\"nextCursor\":\"");
-                out.extend_from_slice(cursor.as_bytes());
-                out.push(b'"');
-            }
+        if let (true, Some(last)) = (end < self.items.len(), page.last())
+            && let Some(cursor) = self.seal_cursor(end, &last.key, render)
+        {
+            out.extend_from_slice(b",\"nextCursor\":\"");
+            out.extend_from_slice(cursor.as_bytes());
+            out.push(b'"');
         }
         if era == Era::Modern {
             render.hint.write(&mut out);

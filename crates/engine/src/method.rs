@@ -105,12 +105,12 @@ impl Engine {
             Outcome::Error(error) => Err(RpcError {
                 code: error
                     .get("code")
-                    .and_then(|code| code.as_i64())
+                    .and_then(toolcrib_contract::json::Node::as_i64)
                     .and_then(|code| i32::try_from(code).ok())
                     .unwrap_or(Code::InternalError.number()),
                 message: error
                     .get("message")
-                    .and_then(|message| message.as_str())
+                    .and_then(toolcrib_contract::json::Node::as_str)
                     .map_or_else(|| "no message".into(), |message| message.into_owned().into()),
                 data: None,
             }),

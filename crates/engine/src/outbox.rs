@@ -1,6 +1,7 @@
 //! What the engine has to say to a client besides the answer, waiting for the transport to take it.
 //!
-//! Guarantees: bounded in frames and bytes; pushing never waits; one reader, woken by every push.
+//! Guarantees: bounded in frames and bytes; pushing never waits; one reader, woken by every push. Answers, of which
+//! there are no more than requests in flight, always find room.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -8,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
+use tokio::sync::Notify;
 
 use crate::limits::{OUTBOX_BYTES_MAX, OUTBOX_FRAMES_MAX};
 
@@ -32,6 +34,7 @@ pub enum NotSent {
 #[derive(Debug, Default)]
 pub struct Outbox {
     state: Mutex<State>,
+    drained: Notify,
 }
 
 #[derive(Debug, Default)]
@@ -44,22 +47,34 @@ struct State {
 
 impl Outbox {
     pub fn push(&self, outgoing: Outgoing) -> Result<(), NotSent> {
-        let mut state = self.lock();
-        if state.closed {
-            return Err(NotSent::Closed);
-        }
-        let size = size(&outgoing);
-        if state.queue.len() >= OUTBOX_FRAMES_MAX || state.bytes + size > OUTBOX_BYTES_MAX {
+        let state = self.lock();
+        if state.queue.len() >= OUTBOX_FRAMES_MAX || state.bytes + size(&outgoing) > OUTBOX_BYTES_MAX {
             return Err(NotSent::Full);
         }
-        state.bytes += size;
-        state.queue.push_back(outgoing);
-        let waker = state.waker.take();
-        drop(state);
-        if let Some(waker) = waker {
-            waker.wake();
+        append(state, outgoing)
+    }
+
+    /// For an answer: a request that was taken in gets one, however much else waits.
+    pub fn push_answer(&self, outgoing: Outgoing) -> Result<(), NotSent> {
+        append(self.lock(), outgoing)
+    }
+
+    /// Waits until less than half of the frames are taken: who reads requests waits for who reads answers.
+    pub async fn room(&self) {
+        loop {
+            let drained = self.drained.notified();
+            tokio::pin!(drained);
+            drained.as_mut().enable();
+            {
+                let state = self.lock();
+                if state.closed
+                    || (state.queue.len() < OUTBOX_FRAMES_MAX / 2 && state.bytes < OUTBOX_BYTES_MAX / 2)
+                {
+                    return;
+                }
+            }
+            drained.await;
         }
-        Ok(())
     }
 
     /// The next thing to do; `None` when the outbox is closed and empty.
@@ -67,6 +82,8 @@ impl Outbox {
         let mut state = self.lock();
         if let Some(outgoing) = state.queue.pop_front() {
             state.bytes -= size(&outgoing);
+            drop(state);
+            self.drained.notify_waiters();
             return Poll::Ready(Some(outgoing));
         }
         if state.closed {
@@ -85,6 +102,8 @@ impl Outbox {
         let mut state = self.lock();
         let outgoing = state.queue.pop_front()?;
         state.bytes -= size(&outgoing);
+        drop(state);
+        self.drained.notify_waiters();
         Some(outgoing)
     }
 
@@ -93,6 +112,7 @@ impl Outbox {
         state.closed = true;
         let waker = state.waker.take();
         drop(state);
+        self.drained.notify_waiters();
         if let Some(waker) = waker {
             waker.wake();
         }
@@ -101,6 +121,20 @@ impl Outbox {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn append(mut state: MutexGuard<'_, State>, outgoing: Outgoing) -> Result<(), NotSent> {
+    if state.closed {
+        return Err(NotSent::Closed);
+    }
+    state.bytes += size(&outgoing);
+    state.queue.push_back(outgoing);
+    let waker = state.waker.take();
+    drop(state);
+    if let Some(waker) = waker {
+        waker.wake();
+    }
+    Ok(())
 }
 
 fn size(outgoing: &Outgoing) -> usize {
@@ -136,5 +170,31 @@ mod tests {
         assert_eq!(outbox.push(Outgoing::CloseStream { retry_ms: 0 }), Err(NotSent::Full));
         outbox.try_next().unwrap();
         assert!(outbox.push(Outgoing::CloseStream { retry_ms: 0 }).is_ok());
+    }
+
+    #[test]
+    fn bytes_over_outbox_bytes_max_do_not_wait_but_an_answer_does() {
+        let outbox = Outbox::default();
+        let large = || Outgoing::Message(Bytes::from(vec![b'x'; OUTBOX_BYTES_MAX]));
+        outbox.push(large()).unwrap();
+        let small = || Outgoing::Message(Bytes::from_static(b"x"));
+        assert_eq!(outbox.push(small()), Err(NotSent::Full));
+        assert_eq!(outbox.push_answer(small()), Ok(()));
+    }
+
+    #[tokio::test]
+    async fn room_comes_when_somebody_reads() {
+        let outbox = std::sync::Arc::new(Outbox::default());
+        for _ in 0..OUTBOX_FRAMES_MAX {
+            outbox.push(Outgoing::CloseStream { retry_ms: 0 }).unwrap();
+        }
+        let waiting = tokio::spawn({
+            let outbox = outbox.clone();
+            async move { outbox.room().await }
+        });
+        tokio::task::yield_now().await;
+        assert!(!waiting.is_finished());
+        while outbox.try_next().is_some() {}
+        waiting.await.unwrap();
     }
 }

@@ -67,6 +67,17 @@ fn is_refusal(error: &SchemaError) -> bool {
     matches!(error, SchemaError::Limit { .. } | SchemaError::Pattern { .. })
 }
 
+/// A tool to be registered.
+#[derive(Debug)]
+pub struct Offer {
+    pub definition: Definition,
+    pub toolset: Option<Box<str>>,
+    pub tool: Arc<dyn Tool>,
+}
+
+/// What completes which argument of what.
+pub type Completers = HashMap<(Reference, Box<str>), Arc<dyn Completer>>;
+
 /// Named things with their prepared list.
 #[derive(Debug)]
 pub struct Shelf<T> {
@@ -112,7 +123,7 @@ pub struct Snapshot {
     pub resources: Arc<Shelf<Resource>>,
     pub templates: Arc<Shelf<ResourceTemplate>>,
     pub prompts: Arc<Shelf<Prompt>>,
-    pub completers: Arc<HashMap<(Reference, Box<str>), Arc<dyn Completer>>>,
+    pub completers: Arc<Completers>,
 }
 
 #[derive(Debug)]
@@ -160,20 +171,17 @@ impl Registry {
         toolset: Option<&str>,
         tool: Arc<dyn Tool>,
     ) -> Result<(), RegisterError> {
-        self.register_all(vec![(definition, toolset.map(Into::into), tool)])
+        self.register_all(vec![Offer { definition, toolset: toolset.map(Into::into), tool }])
     }
 
     /// Several tools in one change: all of them or none.
-    pub fn register_all(
-        &self,
-        tools: Vec<(Definition, Option<Box<str>>, Arc<dyn Tool>)>,
-    ) -> Result<(), RegisterError> {
-        let mut added: Vec<Arc<Entry>> = Vec::with_capacity(tools.len());
-        for (definition, toolset, tool) in tools {
+    pub fn register_all(&self, offers: Vec<Offer>) -> Result<(), RegisterError> {
+        let mut added: Vec<Arc<Entry>> = Vec::with_capacity(offers.len());
+        for Offer { definition, toolset, tool } in offers {
             let contract = Contract::compile(definition, &self.options, &self.cache)?;
             added.push(Arc::new(Entry::new(contract, tool, toolset.as_deref())?));
         }
-        self.change(Change::Tools, |snapshot| {
+        self.change(&Change::Tools, |snapshot| {
             let mut entries = snapshot.tools.entries().to_vec();
             let mut names: std::collections::HashSet<&str> =
                 entries.iter().map(|entry| entry.name()).collect();
@@ -189,7 +197,7 @@ impl Registry {
 
     /// Takes a tool out; false if there is none of that name.
     pub fn unregister(&self, name: &str) -> bool {
-        let removed = self.change(Change::Tools, |snapshot| {
+        let removed = self.change(&Change::Tools, |snapshot| {
             if snapshot.tools.get(name).is_none() {
                 return Err(());
             }
@@ -202,7 +210,7 @@ impl Registry {
     }
 
     pub fn register_resource(&self, resource: Resource) -> Result<(), RegisterError> {
-        self.change(Change::Resources, |snapshot| {
+        self.change(&Change::Resources, |snapshot| {
             let by_key = with(&snapshot.resources.by_key, resource.uri.clone(), resource)?;
             snapshot.resources = Arc::new(Shelf::new("resources", by_key, |resource| &resource.definition));
             Ok(())
@@ -210,7 +218,7 @@ impl Registry {
     }
 
     pub fn register_template(&self, template: ResourceTemplate) -> Result<(), RegisterError> {
-        self.change(Change::Resources, |snapshot| {
+        self.change(&Change::Resources, |snapshot| {
             let by_key = with(&snapshot.templates.by_key, template.uri_template.clone(), template)?;
             snapshot.templates = Arc::new(Shelf::new("resourceTemplates", by_key, |it| &it.definition));
             Ok(())
@@ -218,7 +226,7 @@ impl Registry {
     }
 
     pub fn register_prompt(&self, prompt: Prompt) -> Result<(), RegisterError> {
-        self.change(Change::Prompts, |snapshot| {
+        self.change(&Change::Prompts, |snapshot| {
             let by_key = with(&snapshot.prompts.by_key, prompt.name.clone(), prompt)?;
             snapshot.prompts = Arc::new(Shelf::new("prompts", by_key, |prompt| &prompt.definition));
             Ok(())
@@ -226,7 +234,7 @@ impl Registry {
     }
 
     pub fn unregister_resource(&self, uri: &str) -> bool {
-        let removed = self.change(Change::Resources, |snapshot| {
+        let removed = self.change(&Change::Resources, |snapshot| {
             let by_key = without(&snapshot.resources.by_key, uri)?;
             snapshot.resources = Arc::new(Shelf::new("resources", by_key, |resource| &resource.definition));
             Ok::<(), ()>(())
@@ -235,7 +243,7 @@ impl Registry {
     }
 
     pub fn unregister_prompt(&self, name: &str) -> bool {
-        let removed = self.change(Change::Prompts, |snapshot| {
+        let removed = self.change(&Change::Prompts, |snapshot| {
             let by_key = without(&snapshot.prompts.by_key, name)?;
             snapshot.prompts = Arc::new(Shelf::new("prompts", by_key, |prompt| &prompt.definition));
             Ok::<(), ()>(())
@@ -254,12 +262,16 @@ impl Registry {
     }
 
     /// One writer at a time; the new state appears only if the change succeeded.
-    fn change<E>(&self, change: Change, apply: impl FnOnce(&mut Snapshot) -> Result<(), E>) -> Result<(), E> {
+    fn change<E>(
+        &self,
+        change: &Change,
+        apply: impl FnOnce(&mut Snapshot) -> Result<(), E>,
+    ) -> Result<(), E> {
         let _writing = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let mut snapshot = Snapshot::clone(&self.snapshot.load());
         apply(&mut snapshot)?;
         self.snapshot.store(Arc::new(snapshot));
-        self.hub.publish(&change);
+        self.hub.publish(change);
         Ok(())
     }
 }

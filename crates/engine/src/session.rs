@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
@@ -56,7 +56,7 @@ pub struct Session {
     client_info: Option<ClientInfo>,
     log_level: AtomicU8,
     /// Answers to the server's questions can find their way back.
-    routable: bool,
+    routable: AtomicBool,
     in_flight: Mutex<HashMap<Box<str>, Arc<Exchange>>>,
     questions: Mutex<HashMap<Box<str>, oneshot::Sender<Answered>>>,
     question_last: AtomicU64,
@@ -98,7 +98,7 @@ impl Session {
             capabilities,
             client_info,
             log_level: AtomicU8::new(Level::Info as u8),
-            routable,
+            routable: AtomicBool::new(routable),
             in_flight: Mutex::default(),
             questions: Mutex::default(),
             question_last: AtomicU64::new(0),
@@ -139,7 +139,7 @@ impl Session {
             Capability::ElicitationUrl => self.revision.has_rich_elicitation(),
             Capability::Sampling | Capability::Roots => true,
         };
-        self.routable && known && self.capabilities.has(capability)
+        self.routable.load(Ordering::Acquire) && known && self.capabilities.has(capability)
     }
 
     pub fn set_log_level(&self, level: Level) {
@@ -180,6 +180,12 @@ impl Session {
             exchange.cancel();
         }
         self.news.end();
+        self.hang_up();
+    }
+
+    /// The client will answer no more: whoever waits for an answer hears of it.
+    pub fn hang_up(&self) {
+        self.routable.store(false, Ordering::Release);
         lock(&self.questions).clear();
     }
 
@@ -188,6 +194,10 @@ impl Session {
         let id: Box<str> = (self.question_last.fetch_add(1, Ordering::Relaxed) + 1).to_string().into();
         let (sender, receiver) = oneshot::channel();
         lock(&self.questions).insert(id.clone(), sender);
+        // A client that hung up in between would never be missed otherwise.
+        if !self.routable.load(Ordering::Acquire) {
+            lock(&self.questions).remove(&id);
+        }
         (OpenQuestion { session: self.clone(), id }, receiver)
     }
 
@@ -253,6 +263,25 @@ mod tests {
         assert!(session.answer(&question.id, Ok("{}".into())));
         assert!(!session.answer(&question.id, Ok("{}".into())));
         assert_eq!(receiver.await.unwrap().unwrap().as_ref(), "{}");
+    }
+
+    #[tokio::test]
+    async fn a_client_that_hung_up_keeps_nobody_waiting() {
+        let session = session();
+        let (_before, early) = session.open_question();
+        session.hang_up();
+        let (_after, late) = session.open_question();
+        assert!(early.await.is_err() && late.await.is_err());
+    }
+
+    #[test]
+    fn a_session_has_no_more_than_in_flight_max_requests() {
+        let (session, exchange) = (session(), Exchange::silent());
+        let mut held: Vec<_> =
+            (0..IN_FLIGHT_MAX).map(|number| session.enter(&number.to_string(), &exchange).unwrap()).collect();
+        assert_eq!(session.enter("more", &exchange).unwrap_err(), TooManyInFlight);
+        held.pop();
+        assert!(session.enter("more", &exchange).is_ok());
     }
 
     #[test]

@@ -73,12 +73,9 @@ fn fits(parts: &[Part], uri: &str, found: &mut Vec<(Box<str>, String)>) -> bool 
         Part::Rest(name) => (name, true),
     };
     let end = if greedy { uri.len() } else { uri.find('/').unwrap_or(uri.len()) };
-    let next = match parts.first() {
-        Some(Part::Literal(text)) => text,
-        _ => {
-            let (value, rest) = uri.split_at_checked(end).unwrap_or((uri, ""));
-            return rest.is_empty() && take(name, value, found);
-        }
+    let Some(Part::Literal(next)) = parts.first() else {
+        let (value, rest) = uri.split_at_checked(end).unwrap_or((uri, ""));
+        return rest.is_empty() && take(name, value, found);
     };
     // The literal after the variable: its first place for a segment, any place for the rest.
     let places: Vec<usize> = uri.match_indices(&**next).map(|(at, _)| at).filter(|at| *at <= end).collect();

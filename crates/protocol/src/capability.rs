@@ -59,8 +59,9 @@ impl ClientCapabilities {
     pub fn read(node: Node<'_>) -> Self {
         let object = |name: &str| node.get(name).filter(|node| node.is_object());
         let elicitation = object("elicitation");
-        let mode =
-            |name: &str| elicitation.and_then(|node| node.get(name)).is_some_and(|node| node.is_object());
+        let mode = |name: &str| {
+            elicitation.and_then(|node| node.get(name)).is_some_and(toolcrib_contract::json::Node::is_object)
+        };
         let url = mode("url");
         // An empty declaration is the old one, which knew only forms; so is one that names neither mode.
         let form = elicitation.is_some() && (mode("form") || !url);

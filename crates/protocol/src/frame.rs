@@ -80,6 +80,12 @@ impl<'a> Params<'a> {
     pub fn meta(self) -> Option<Node<'a>> {
         self.get("_meta")
     }
+
+    /// The token to report progress with, exactly as it came, if the client wants progress.
+    #[must_use]
+    pub fn progress_token(self) -> Option<&'a str> {
+        self.meta()?.get("progressToken").and_then(id_text)
+    }
 }
 
 /// A message that could not be read, with the id to answer to if one could.
@@ -97,7 +103,7 @@ impl<'a> Frame<'a> {
         }
         let id_node = node.get("id");
         let id = id_node.and_then(id_text);
-        if node.get("jsonrpc").and_then(|version| version.as_str()).as_deref() != Some("2.0") {
+        if node.get("jsonrpc").and_then(toolcrib_contract::json::Node::as_str).as_deref() != Some("2.0") {
             return Err(invalid(id, "jsonrpc must be \"2.0\""));
         }
         match node.get("method") {

@@ -30,7 +30,7 @@ impl ClientInfo {
     /// Reads `{name, version}`; anything else is as good as nothing.
     #[must_use]
     pub fn read(node: Node<'_>) -> Option<Self> {
-        let text = |name: &str| node.get(name).and_then(|node| node.as_str());
+        let text = |name: &str| node.get(name).and_then(toolcrib_contract::json::Node::as_str);
         Some(Self { name: text("name")?.into(), version: text("version").unwrap_or_default().into() })
     }
 }
@@ -53,7 +53,7 @@ impl<'a> Meta<'a> {
         })?;
         let protocol_version = meta
             .get(PROTOCOL_VERSION)
-            .and_then(|node| node.as_str())
+            .and_then(toolcrib_contract::json::Node::as_str)
             .ok_or_else(|| refuse(format!("params._meta must hold {PROTOCOL_VERSION}, a string")))?;
         let capabilities = meta
             .get(CLIENT_CAPABILITIES)

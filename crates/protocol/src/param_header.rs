@@ -132,7 +132,7 @@ fn walk(schema: Node<'_>, path: &mut Vec<Box<str>>, found: &mut Vec<ParamHeader>
         let place = || path.join("/").into_boxed_str();
         let token =
             mark.as_str().filter(|text| is_token(text)).ok_or_else(|| IllegalMark::NotAToken(place()))?;
-        let kind = schema.get("type").and_then(|kind| kind.as_str());
+        let kind = schema.get("type").and_then(toolcrib_contract::json::Node::as_str);
         if !matches!(kind.as_deref(), Some("string" | "integer" | "boolean")) {
             return Err(IllegalMark::WrongType(place()));
         }

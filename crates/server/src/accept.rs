@@ -11,11 +11,13 @@ pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 pub(crate) struct Accept {
     pub(crate) json: bool,
     pub(crate) events: bool,
+    /// Events are listed before JSON.
+    pub(crate) events_first: bool,
 }
 
 impl Accept {
     pub(crate) fn read(headers: &HeaderMap) -> Self {
-        let mut accept = Self { json: false, events: false };
+        let mut accept = Self { json: false, events: false, events_first: false };
         let mut given = false;
         for value in headers.get_all(ACCEPT) {
             given = true;
@@ -24,9 +26,10 @@ impl Accept {
                 let is = |name: &str| media.eq_ignore_ascii_case(name);
                 accept.json |= is(JSON) || is("application/*") || is("*/*");
                 accept.events |= is(EVENT_STREAM) || is("text/*") || is("*/*");
+                accept.events_first |= is(EVENT_STREAM) && !accept.json;
             }
         }
-        if given { accept } else { Self { json: true, events: true } }
+        if given { accept } else { Self { json: true, events: true, events_first: false } }
     }
 }
 
@@ -51,11 +54,13 @@ mod tests {
 
     #[test]
     fn accept_is_read_by_media_type() {
-        assert_eq!(read("application/json, text/event-stream"), Accept { json: true, events: true });
-        assert_eq!(read("Application/JSON;q=0.9"), Accept { json: true, events: false });
-        assert_eq!(read("text/event-stream"), Accept { json: false, events: true });
-        assert_eq!(read("*/*"), Accept { json: true, events: true });
-        assert_eq!(read("text/html"), Accept { json: false, events: false });
-        assert_eq!(Accept::read(&HeaderMap::new()), Accept { json: true, events: true });
+        let accept = |json, events, events_first| Accept { json, events, events_first };
+        assert_eq!(read("application/json, text/event-stream"), accept(true, true, false));
+        assert_eq!(read("text/event-stream, application/json"), accept(true, true, true));
+        assert_eq!(read("Application/JSON;q=0.9"), accept(true, false, false));
+        assert_eq!(read("text/event-stream"), accept(false, true, true));
+        assert_eq!(read("*/*"), accept(true, true, false));
+        assert_eq!(read("text/html"), accept(false, false, false));
+        assert_eq!(Accept::read(&HeaderMap::new()), accept(true, true, false));
     }
 }

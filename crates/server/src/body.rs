@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use toolcrib_protocol::sse;
 
 use crate::call::CallStream;
 use crate::limits::KEEP_ALIVE_MS;
+use crate::sessions::HttpSession;
 use crate::stream_log::LogReader;
 
 /// What hyper writes to the client.
@@ -46,8 +48,9 @@ impl ReplyBody {
         Self::Events(Events::new(Source::Call(Box::new(call))))
     }
 
-    pub(crate) fn log(reader: LogReader) -> Self {
-        Self::Events(Events::new(Source::Log(reader)))
+    /// The session lives at least as long as somebody reads one of its streams.
+    pub(crate) fn log(reader: LogReader, session: Arc<HttpSession>) -> Self {
+        Self::Events(Events::new(Source::Log { reader, _session: session }))
     }
 }
 
@@ -90,7 +93,7 @@ pub(crate) struct Events {
 #[derive(Debug)]
 enum Source {
     Call(Box<CallStream>),
-    Log(LogReader),
+    Log { reader: LogReader, _session: Arc<HttpSession> },
 }
 
 impl Events {
@@ -101,7 +104,7 @@ impl Events {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let event = match &mut self.source {
             Source::Call(call) => call.poll_next(cx),
-            Source::Log(reader) => reader.poll_next(cx),
+            Source::Log { reader, .. } => reader.poll_next(cx),
         };
         if let Poll::Ready(event) = event {
             self.alarm.as_mut().reset(Instant::now() + Duration::from_millis(KEEP_ALIVE_MS));

@@ -16,7 +16,7 @@ use crate::auth::{Authenticator, Open};
 use crate::body::ReplyBody;
 use crate::call::{Answered, Call, First};
 use crate::ingress::Post;
-use crate::limits::{BODY_BYTES_MAX, BODY_MS_MAX};
+use crate::limits::{BODY_BYTES_MAX, BODY_MS_MAX, HEAD_BYTES_MAX};
 use crate::rebinding::{Expected, Rebinding};
 use crate::sessions::{HttpSession, Sessions};
 use crate::stream_log::{StreamLog, parse_event_id};
@@ -32,6 +32,8 @@ pub struct HttpOptions {
     pub body_ms_max: u64,
     /// Legacy clients get a session; without, each of their requests stands alone.
     pub sessions: bool,
+    /// A client that lists `text/event-stream` before JSON gets a stream even where one message is the whole answer.
+    pub streams_when_listed_first: bool,
 }
 
 impl Default for HttpOptions {
@@ -43,6 +45,7 @@ impl Default for HttpOptions {
             body_bytes_max: BODY_BYTES_MAX,
             body_ms_max: BODY_MS_MAX,
             sessions: true,
+            streams_when_listed_first: false,
         }
     }
 }
@@ -78,6 +81,11 @@ impl Endpoint {
         B: Body<Data = Bytes> + Unpin + Send,
     {
         let (parts, body) = request.into_parts();
+        // hyper counts only heads that come in more than one piece.
+        if head_bytes(&parts.headers) > HEAD_BYTES_MAX {
+            let message = format!("the headers are over {HEAD_BYTES_MAX} bytes");
+            return Ok(refuse(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, &message));
+        }
         if parts.uri.path() != self.options.path {
             return Ok(refuse(StatusCode::NOT_FOUND, "there is nothing at this path"));
         }
@@ -144,7 +152,11 @@ impl Endpoint {
             First::Says(first) => stream(call, first, None),
             First::Answer(answered) => match call.said() {
                 Some(first) => stream(call, first, Some(answered)),
-                None => answer(answered, accept),
+                None => {
+                    let streams =
+                        !accept.json || (accept.events_first && self.options.streams_when_listed_first);
+                    answer(answered, streams)
+                }
             },
         }
     }
@@ -164,13 +176,13 @@ impl Endpoint {
         if let Some((number, seen)) = last.and_then(parse_event_id)
             && let Some(log) = session.log(number)
         {
-            return events(ReplyBody::log(log.read_after(seen)));
+            return events(ReplyBody::log(log.read_after(seen), session));
         }
         let (log, is_new) = session.news_log();
         if is_new {
             self.fill_news(&session, log.clone());
         }
-        events(ReplyBody::log(log.read_on()))
+        events(ReplyBody::log(log.read_on(), session))
     }
 
     /// Starts what writes a session's unsolicited messages into its log.
@@ -202,7 +214,7 @@ impl Endpoint {
             Err(answer) => *answer,
             Ok(None) => not_allowed(),
             Ok(Some(session)) => {
-                let id = session.session.id().map(|id| id.as_str()).unwrap_or_default();
+                let id = session.session.id().map(toolcrib_engine::SessionId::as_str).unwrap_or_default();
                 self.sessions.close(id, principal);
                 status(StatusCode::NO_CONTENT)
             }
@@ -245,15 +257,15 @@ fn stream(call: Call, first: Outgoing, answered: Option<Answered>) -> Answer {
     }
     let reader = log.read_on();
     call.into_log(first, answered, log);
-    events(ReplyBody::log(reader))
+    events(ReplyBody::log(reader, session))
 }
 
 /// An answer that says nothing else.
-fn answer(answered: Answered, accept: Accept) -> Answer {
+fn answer(answered: Answered, streams: bool) -> Answer {
     let code = StatusCode::from_u16(answered.reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let is_empty = answered.reply.payload == Payload::Nothing;
-    // A client that takes nothing but a stream gets one with a single event.
-    let mut response = if !accept.json && !is_empty && code == StatusCode::OK {
+    // A stream with a single event.
+    let mut response = if streams && !is_empty && code == StatusCode::OK {
         let mut out = Vec::new();
         toolcrib_protocol::sse::encode(&mut out, None, &answered.reply.payload.into_bytes());
         events(ReplyBody::whole(out))
@@ -301,6 +313,12 @@ fn refuse(code: StatusCode, message: &str) -> Answer {
     *response.status_mut() = code;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
     response
+}
+
+/// Bytes of the header lines, as they were sent.
+fn head_bytes(headers: &HeaderMap) -> usize {
+    const COLON_SPACE_AND_LINE_END: usize = 4;
+    headers.iter().map(|(name, value)| name.as_str().len() + value.len() + COLON_SPACE_AND_LINE_END).sum()
 }
 
 enum Unreadable {

@@ -77,8 +77,8 @@ impl Post {
             (Branch::Modern, frame) => self.answer_modern(frame).await.into(),
             (Branch::Initialize, Frame::Request(request)) => self.initialize(&request),
             (Branch::Session, frame) => match self.session() {
-                Ok(session) => self.answer_in(&session.session, frame, &self.exchange).await.into(),
-                Err(refuse) => refuse(id_of(&frame)).into(),
+                Some(session) => self.answer_in(&session.session, frame, &self.exchange).await.into(),
+                None => unknown_session(id_of(&frame)).into(),
             },
             (Branch::Sessionless(_), Frame::Response(_)) => {
                 bad(None, "a response needs the Mcp-Session-Id of the session it answers in").into()
@@ -165,22 +165,21 @@ impl Post {
     }
 
     /// The session the headers name.
-    fn session(&self) -> Result<Arc<HttpSession>, fn(Option<&str>) -> Reply> {
+    fn session(&self) -> Option<Arc<HttpSession>> {
         let id =
             self.headers.get(header::SESSION_ID).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let found =
-            self.sessions.find(id, &self.principal).ok_or(unknown_session as fn(Option<&str>) -> Reply)?;
+        let found = self.sessions.find(id, &self.principal)?;
         self.exchange.survive_disconnect();
         let _ = self.belongs.set(found.clone());
-        Ok(found)
+        Some(found)
     }
 
     /// Batches exist for the oldest revisions only.
     async fn answer_batch(&self, batch: Node<'_>) -> Reply {
         let session = match self.branch(false, false) {
             Branch::Session => match self.session() {
-                Ok(found) => found.session.clone(),
-                Err(refuse) => return refuse(None),
+                Some(found) => found.session.clone(),
+                None => return unknown_session(None),
             },
             Branch::Sessionless(revision) => Session::ephemeral(self.principal.clone(), revision),
             Branch::UnknownVersion => return unknown_version(None),

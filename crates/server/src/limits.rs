@@ -48,7 +48,7 @@ pub const SHUTDOWN_MS_MAX: u64 = 10_000;
 /// Bytes of one line on stdin.
 pub const LINE_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// Requests under way at once over stdio; reading waits when there are more.
+/// Requests under way at once over stdio; further ones are refused.
 pub const STDIO_IN_FLIGHT_MAX: usize = 256;
 
 /// How long a failed `accept` pauses the listener, in milliseconds.

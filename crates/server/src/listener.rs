@@ -9,6 +9,7 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
@@ -93,10 +94,23 @@ async fn accept(
 async fn connection(
     stream: TcpStream,
     endpoint: Arc<Endpoint>,
-    mut stopped: watch::Receiver<bool>,
-    _permit: OwnedSemaphorePermit,
+    stopped: watch::Receiver<bool>,
+    permit: OwnedSemaphorePermit,
     head_ms_max: u64,
 ) {
+    serve_connection(stream, endpoint, stopped, head_ms_max).await;
+    drop(permit);
+}
+
+/// Serves one connection of whatever kind until it ends, or gracefully until `stopped` says so.
+pub async fn serve_connection<S>(
+    stream: S,
+    endpoint: Arc<Endpoint>,
+    mut stopped: watch::Receiver<bool>,
+    head_ms_max: u64,
+) where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     let service = service_fn(move |request| endpoint.clone().serve(request));
     let served = http1::Builder::new()
         .timer(TokioTimer::new())

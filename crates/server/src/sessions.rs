@@ -99,7 +99,7 @@ impl Sessions {
 
     /// Keeps a session that has an id.
     pub(crate) fn open(&self, session: Arc<Session>) -> Result<Arc<HttpSession>, TooManySessions> {
-        let id: Box<str> = session.id().map(|id| id.as_str()).unwrap_or_default().into();
+        let id: Box<str> = session.id().map(toolcrib_engine::SessionId::as_str).unwrap_or_default().into();
         let opened = Arc::new(HttpSession::new(session, self.now_ms()));
         if lock(&self.by_id).len() >= SESSIONS_MAX {
             self.sweep();
@@ -158,4 +158,52 @@ impl Sessions {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use toolcrib_engine::SessionId;
+    use toolcrib_protocol::{ClientCapabilities, Revision};
+
+    use super::*;
+
+    fn session(principal: Principal) -> Arc<Session> {
+        let id = SessionId::random().unwrap();
+        Session::new(Some(id), principal, Revision::V2025_11_25, ClientCapabilities::default(), None)
+    }
+
+    #[test]
+    fn there_are_never_more_than_sessions_max_sessions() {
+        let sessions = Sessions::default();
+        for _ in 0..SESSIONS_MAX {
+            sessions.open(session(Principal::Anonymous)).unwrap();
+        }
+        assert_eq!(sessions.open(session(Principal::Anonymous)).unwrap_err(), TooManySessions);
+    }
+
+    #[test]
+    fn a_session_keeps_session_streams_max_streams_and_drops_finished_ones_first() {
+        let opened = HttpSession::new(session(Principal::Anonymous), 0);
+        let first = opened.open_log();
+        let second = opened.open_log();
+        second.finish();
+        for _ in 2..SESSION_STREAMS_MAX {
+            opened.open_log();
+        }
+        opened.open_log();
+        assert!(opened.log(1).is_some() && opened.log(2).is_none());
+        drop(first);
+    }
+
+    #[test]
+    fn another_principal_neither_finds_nor_ends_a_session() {
+        let sessions = Sessions::default();
+        let mine = session(Principal::subject("me"));
+        let id = mine.id().unwrap().as_str().to_owned();
+        sessions.open(mine).unwrap();
+        assert!(sessions.find(&id, &Principal::subject("you")).is_none());
+        assert!(sessions.find(&id, &Principal::Anonymous).is_none());
+        assert!(!sessions.close(&id, &Principal::subject("you")));
+        assert!(sessions.find(&id, &Principal::subject("me")).is_some());
+    }
 }

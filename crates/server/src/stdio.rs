@@ -33,7 +33,15 @@ pub async fn serve_on(
     output: impl AsyncWrite + Unpin + Send + 'static,
 ) -> io::Result<()> {
     let outbox = Arc::new(Outbox::default());
-    let writer = tokio::spawn(write_all(outbox.clone(), output));
+    let writer = tokio::spawn({
+        let outbox = outbox.clone();
+        async move {
+            let written = write_all(&outbox, output).await;
+            // Nobody reads any more: whoever waits for room goes on.
+            outbox.close();
+            written
+        }
+    });
     let connection = Arc::new(Connection {
         engine: engine.clone(),
         outbox: outbox.clone(),
@@ -42,7 +50,13 @@ pub async fn serve_on(
     });
     let room = Arc::new(Semaphore::new(STDIO_IN_FLIGHT_MAX));
     let mut tasks = JoinSet::new();
-    while let Some(line) = next_line(&mut input).await? {
+    loop {
+        // A client that does not read its answers is not listened to.
+        outbox.room().await;
+        if writer.is_finished() {
+            break;
+        }
+        let Some(line) = next_line(&mut input).await? else { break };
         let line = match line {
             Line::Text(bytes) if bytes.iter().all(u8::is_ascii_whitespace) => continue,
             Line::Text(bytes) => Bytes::from(bytes),
@@ -54,15 +68,23 @@ pub async fn serve_on(
         };
         while tasks.try_join_next().is_some() {}
         // Messages that only change state are taken in order; requests run side by side.
-        if let Some(request) = connection.clone().take(line).await {
-            let permit = room.clone().acquire_owned().await.map_err(io::Error::other)?;
-            tasks.spawn(async move {
-                request.await;
-                drop(permit);
-            });
+        if let Some(request) = connection.clone().take(line) {
+            match room.clone().try_acquire_owned() {
+                Ok(permit) => {
+                    tasks.spawn(async move {
+                        request.task.await;
+                        drop(permit);
+                    });
+                }
+                // Waiting here would keep the answers to the server's own questions from being read.
+                Err(_) => connection.refuse_busy(request.id.as_deref()),
+            }
         }
     }
     engine.shut_down();
+    if let Some(session) = connection.session() {
+        session.hang_up();
+    }
     let drained = async { while tasks.join_next().await.is_some() {} };
     if tokio::time::timeout(Duration::from_millis(SHUTDOWN_MS_MAX), drained).await.is_err() {
         tasks.abort_all();
@@ -71,7 +93,7 @@ pub async fn serve_on(
     writer.await.map_err(io::Error::other)?
 }
 
-async fn write_all(outbox: Arc<Outbox>, mut output: impl AsyncWrite + Unpin) -> io::Result<()> {
+async fn write_all(outbox: &Outbox, mut output: impl AsyncWrite + Unpin) -> io::Result<()> {
     while let Some(outgoing) = outbox.next().await {
         let mut next = Some(outgoing);
         while let Some(outgoing) = next {
@@ -124,11 +146,15 @@ struct Connection {
     in_flight: Mutex<HashMap<Box<str>, Arc<Exchange>>>,
 }
 
-type Task = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
+/// Something that has to run, and the id it answers to.
+struct Work {
+    id: Option<Box<str>>,
+    task: std::pin::Pin<Box<dyn Future<Output = ()> + Send>>,
+}
 
 impl Connection {
     /// Takes one line; gives back what has to run.
-    async fn take(self: Arc<Self>, line: Bytes) -> Option<Task> {
+    fn take(self: Arc<Self>, line: Bytes) -> Option<Work> {
         let limits = Limits::message().with_bytes_max(LINE_BYTES_MAX);
         let document = match Document::parse(&line, &limits) {
             Ok(document) => document,
@@ -148,7 +174,8 @@ impl Connection {
             }
             let session = self.session_or_ephemeral();
             drop(document);
-            return Some(Box::pin(async move { self.run_batch(&line, &session).await }));
+            let task = Box::pin(async move { self.run_batch(&line, &session).await });
+            return Some(Work { id: None, task });
         }
         let frame = match Frame::read(root) {
             Ok(frame) => frame,
@@ -186,10 +213,12 @@ impl Connection {
                     return None;
                 }
                 let exchange = Exchange::new(self.outbox.clone(), true);
-                lock(&self.in_flight).insert(request.id.into(), exchange.clone());
+                let id: Box<str> = request.id.into();
+                lock(&self.in_flight).insert(id.clone(), exchange.clone());
                 let modern = branch == Branch::Modern;
                 drop(document);
-                Some(Box::pin(async move { self.run(&line, modern, exchange).await }))
+                let task = Box::pin(async move { self.run(&line, modern, exchange).await });
+                Some(Work { id: Some(id), task })
             }
         }
     }
@@ -261,6 +290,14 @@ impl Connection {
         }
     }
 
+    fn refuse_busy(&self, id: Option<&str>) {
+        if let Some(id) = id {
+            lock(&self.in_flight).remove(id);
+        }
+        let message = format!("more than {STDIO_IN_FLIGHT_MAX} requests are in flight");
+        self.say(&Reply::error(400, id, &RpcError::new(Code::InvalidRequest, message)));
+    }
+
     fn session(&self) -> Option<Arc<Session>> {
         lock(&self.session).clone()
     }
@@ -269,14 +306,14 @@ impl Connection {
         self.session().unwrap_or_else(|| Session::ephemeral(Principal::Local, Revision::ASSUMED))
     }
 
-    /// Puts an answer in line; a client that does not read loses it rather than the server its memory.
+    /// Puts an answer in line.
     fn say(&self, reply: &Reply) {
         if reply.payload == Payload::Nothing {
             return;
         }
         let message = single_line(reply.payload.clone().into_bytes());
-        if self.outbox.push(Outgoing::Message(message)).is_err() {
-            tracing::warn!(target: "toolcrib", "the client does not read its answers");
+        if self.outbox.push_answer(Outgoing::Message(message)).is_err() {
+            tracing::debug!(target: "toolcrib", "an answer came after the end");
         }
     }
 }

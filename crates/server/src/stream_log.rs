@@ -218,6 +218,15 @@ mod tests {
         assert!(text(reader.next().await).starts_with("id: 1-10\n"));
     }
 
+    #[tokio::test]
+    async fn a_log_keeps_no_more_than_stream_bytes_max() {
+        let log = StreamLog::new(1);
+        for _ in 0..3 {
+            log.append(&vec![b'x'; STREAM_BYTES_MAX / 2]);
+        }
+        assert!(text(log.read_after(0).next().await).starts_with("id: 1-2\n"));
+    }
+
     #[test]
     fn event_ids_read_back_and_nonsense_does_not() {
         assert_eq!(parse_event_id("3-14"), Some((3, 14)));

@@ -19,6 +19,8 @@ pub struct Deps {
 pub enum DepsError {
     #[error("{what} is missing (looked for {path}): run `cargo run -p xtask -- provision`")]
     Missing { what: &'static str, path: PathBuf },
+    #[error("{path} is not built: run the tests of the whole package, or `cargo build --examples`")]
+    NotBuilt { path: PathBuf },
     #[error(
         "no Node {NODE_MAJOR_MIN} or newer, neither in {path} nor on PATH: run `cargo run -p xtask -- provision`"
     )]
@@ -101,6 +103,14 @@ impl Deps {
 pub fn workspace_root() -> PathBuf {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
     manifest.ancestors().nth(2).unwrap_or(manifest).to_path_buf()
+}
+
+/// An example of the package under test, which cargo builds along with its tests.
+pub fn built_example(name: &str) -> Result<PathBuf, DepsError> {
+    let test = std::env::current_exe().unwrap_or_default();
+    let profile = test.ancestors().nth(2).unwrap_or(&test);
+    let path = profile.join("examples").join(name);
+    if path.is_file() { Ok(path) } else { Err(DepsError::NotBuilt { path }) }
 }
 
 fn existing(what: &'static str, path: PathBuf) -> Result<PathBuf, DepsError> {

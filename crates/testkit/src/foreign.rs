@@ -4,17 +4,22 @@
 //! `{"client": …, "era": …, "protocolVersion": …, "steps": {"list": "ok", …}}`; a step that fails has the reason
 //! instead of `ok`, and the exit code is not 0.
 
-use std::path::PathBuf;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::deps::{Deps, DepsError, workspace_root};
+use crate::port;
 use crate::process::{Process, ProcessError};
 
 /// How long a client may take for everything.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// How long a server may take to start.
+const START_PATIENCE: Duration = Duration::from_secs(20);
 
 /// The SDK that a client is written with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +48,8 @@ pub enum ForeignError {
     Deps(#[from] DepsError),
     #[error(transparent)]
     Process(#[from] ProcessError),
+    #[error("no free port: {0}")]
+    Port(std::io::Error),
     #[error("{sdk:?} client printed no report; it said:\n{said}")]
     NoReport { sdk: Sdk, said: String },
     #[error("{sdk:?} client, {era:?} era: {missed}; it said:\n{said}")]
@@ -91,6 +98,15 @@ pub fn walk(
         Ok(report) if status.success() == missed(&report).is_none() => Ok((report, said)),
         _ => Err(ForeignError::NoReport { sdk, said }),
     }
+}
+
+/// Starts `program --listen ADDRESS` on a free loopback port and waits until it accepts connections.
+pub fn listening(program: &Path) -> Result<(Process, Server), ForeignError> {
+    let port = port::free().map_err(ForeignError::Port)?;
+    let address = SocketAddr::from(([127, 0, 0, 1], port));
+    let mut process = Process::start(Command::new(program).args(["--listen", &address.to_string()]))?;
+    process.wait_for_port(address, START_PATIENCE)?;
+    Ok((process, Server::Http { url: format!("http://{address}/mcp") }))
 }
 
 fn client(deps: &Deps, sdk: Sdk) -> Result<Command, DepsError> {

@@ -16,6 +16,8 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 /// Lines kept per process; older ones go first.
 const LINES_KEPT_MAX: usize = 10_000;
+/// How long the outputs of a program that has ended are read on.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 /// How long between two looks at a condition that raises no event (a port, an exit).
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
@@ -41,8 +43,15 @@ pub enum ProcessError {
 
 #[derive(Debug, Default)]
 struct Said {
-    lines: Mutex<VecDeque<String>>,
+    heard: Mutex<Heard>,
     news: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Heard {
+    lines: VecDeque<String>,
+    /// Outputs that have not ended; a child of the program may keep one open after the program.
+    open: usize,
 }
 
 impl Process {
@@ -88,7 +97,7 @@ impl Process {
     #[must_use]
     pub fn said(&self) -> String {
         let mut text = String::new();
-        for line in self.said.lines().iter() {
+        for line in &self.said.heard().lines {
             text.push_str(line);
             text.push('\n');
         }
@@ -108,12 +117,12 @@ impl Process {
             // Asked before the lines are read: what an ended program said last is still found.
             let ended = self.ended()?;
             {
-                let lines = said.lines();
-                if let Some(found) = lines.iter().find_map(|line| find(line)) {
+                let heard = said.heard();
+                if let Some(found) = heard.lines.iter().find_map(|line| find(line)) {
                     return Ok(found);
                 }
                 if ended.is_none() {
-                    drop(said.news.wait_timeout(lines, LOOK_EVERY).unwrap_or_else(PoisonError::into_inner));
+                    drop(said.news.wait_timeout(heard, LOOK_EVERY).unwrap_or_else(PoisonError::into_inner));
                 }
             }
             self.still_possible(ended, awaited, end, within)?;
@@ -168,8 +177,16 @@ impl Process {
         }
     }
 
+    /// How the program ended, if it did, once its last words are heard.
     fn ended(&mut self) -> Result<Option<ExitStatus>, ProcessError> {
-        self.child.try_wait().map_err(|source| ProcessError::Wait { name: self.name.clone(), source })
+        let waited = self.child.try_wait();
+        let status = waited.map_err(|source| ProcessError::Wait { name: self.name.clone(), source })?;
+        if status.is_some() {
+            let heard = self.said.heard();
+            let all = self.said.news.wait_timeout_while(heard, LAST_WORDS, |heard| heard.open > 0);
+            drop(all.unwrap_or_else(PoisonError::into_inner));
+        }
+        Ok(status)
     }
 
     fn still_possible(
@@ -197,26 +214,29 @@ impl Drop for Process {
 }
 
 impl Said {
-    fn lines(&self) -> MutexGuard<'_, VecDeque<String>> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    fn heard(&self) -> MutexGuard<'_, Heard> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads until the stream ends, on a thread of its own; bytes that are no UTF-8 are replaced.
     fn follow(self: &Arc<Self>, stream: impl Read + Send + 'static) {
         let said = Arc::clone(self);
+        said.heard().open += 1;
         thread::spawn(move || {
             let mut stream = BufReader::new(stream);
             let mut bytes = Vec::new();
             while stream.read_until(b'\n', &mut bytes).is_ok_and(|length| length > 0) {
                 let line = String::from_utf8_lossy(&bytes).trim_end().to_owned();
                 bytes.clear();
-                let mut lines = said.lines();
-                if lines.len() == LINES_KEPT_MAX {
-                    lines.pop_front();
+                let mut heard = said.heard();
+                if heard.lines.len() == LINES_KEPT_MAX {
+                    heard.lines.pop_front();
                 }
-                lines.push_back(line);
+                heard.lines.push_back(line);
                 said.news.notify_all();
             }
+            said.heard().open -= 1;
+            said.news.notify_all();
         });
     }
 }

@@ -327,7 +327,12 @@ impl Server {
 
     /// Serves MCP at `http://<address>/mcp` until the process is told to stop.
     pub async fn serve_http(&self, address: &str) -> io::Result<()> {
-        self.bind_http(address, HttpOptions::default()).await?.serve(stop_signal()).await
+        self.serve_http_with(address, HttpOptions::default()).await
+    }
+
+    /// The same with options: another path, other hosts, authentication.
+    pub async fn serve_http_with(&self, address: &str, options: HttpOptions) -> io::Result<()> {
+        self.bind_http(address, options).await?.serve(stop_signal()).await
     }
 
     /// Binds first, so that the address is known; then [`BoundServer::serve`].

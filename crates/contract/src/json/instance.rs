@@ -40,7 +40,9 @@ impl Json for Tape {
         *buffer = OwnedDocument::parse(text, &Limits::message().with_bytes_max(usize::MAX)).ok();
         match buffer {
             Some(document) => f(document.root()),
-            None => f(Node::new(&Text { source: Cow::Borrowed(""), slots: Vec::new(), doubles: Vec::new() }, 0)),
+            None => {
+                f(Node::new(&Text { source: Cow::Borrowed(""), slots: Vec::new(), doubles: Vec::new() }, 0))
+            }
         }
     }
 }

@@ -307,7 +307,9 @@ impl<'a> Node<'a> {
             Shape::Null => Value::Null,
             Shape::False => Value::Bool(false),
             Shape::True => Value::Bool(true),
-            Shape::Number | Shape::Integer => self.as_number().map_or(Value::Null, |n| Value::Number(n.to_number())),
+            Shape::Number | Shape::Integer => {
+                self.as_number().map_or(Value::Null, |n| Value::Number(n.to_number()))
+            }
             Shape::String => Value::String(self.as_str().unwrap_or_default().into_owned()),
             Shape::Array => Value::Array(self.elements().map(Self::to_value).collect()),
             Shape::Object => Value::Object(

@@ -64,10 +64,10 @@ fn walk<'d>(
             | "then"
             | "else"
             | "contains"
-            | "propertyNames" => {
-                if value.kind() == Kind::Object {
-                    walk(value, pointer, parameter, false, list);
-                }
+            | "propertyNames"
+                if value.kind() == Kind::Object =>
+            {
+                walk(value, pointer, parameter, false, list);
             }
             _ => {}
         }

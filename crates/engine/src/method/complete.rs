@@ -8,7 +8,7 @@ use toolcrib_protocol::{Code, Era, Request, RpcError, write};
 use crate::caller::Caller;
 use crate::completion::Reference;
 use crate::engine::Engine;
-use crate::guarded::Guarded;
+use crate::guarded::guarded;
 use crate::limits::COMPLETION_VALUES_MAX;
 use crate::refusal::Refusal;
 use crate::reply::Reply;
@@ -39,7 +39,7 @@ impl Engine {
         let mut values = match completer {
             None => Vec::new(),
             Some(completer) => {
-                let run = Guarded::new(
+                let run = guarded(
                     || completer.complete(&value, &given),
                     &caller.exchange,
                     self.options().call_ms_max,

@@ -5,7 +5,7 @@ use toolcrib_protocol::{Code, Era, Request, RpcError};
 
 use crate::caller::Caller;
 use crate::engine::Engine;
-use crate::guarded::Guarded;
+use crate::guarded::guarded;
 use crate::prompt::PromptArguments;
 use crate::refusal::Refusal;
 use crate::reply::Reply;
@@ -44,7 +44,7 @@ impl Engine {
             return Err(RpcError::new(Code::InvalidParams, message).into());
         }
         let context = self.context(caller, request)?;
-        let get = Guarded::new(
+        let get = guarded(
             || prompt.prompter.get(arguments, &context),
             &caller.exchange,
             self.options().call_ms_max,

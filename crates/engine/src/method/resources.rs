@@ -6,7 +6,7 @@ use super::EMPTY;
 use crate::caller::Caller;
 use crate::context::Context;
 use crate::engine::Engine;
-use crate::guarded::{Guarded, Stopped};
+use crate::guarded::{Stopped, guarded};
 use crate::refusal::Refusal;
 use crate::reply::Reply;
 use crate::tool::ToolError;
@@ -47,11 +47,8 @@ impl Engine {
         let (reader, variables) = found.ok_or_else(|| Refusal::ResourceNotFound(uri.as_ref().into()))?;
         drop(snapshot);
         let context = self.context(caller, request)?;
-        let read = Guarded::new(
-            || reader.read(&uri, &variables, &context),
-            &caller.exchange,
-            self.options().call_ms_max,
-        );
+        let read =
+            guarded(|| reader.read(&uri, &variables, &context), &caller.exchange, self.options().call_ms_max);
         let contents = match read.await {
             Ok(Ok(contents)) => contents,
             Ok(Err(ToolError::NotFound)) => return Err(Refusal::ResourceNotFound(uri.as_ref().into())),
@@ -103,7 +100,7 @@ impl Engine {
     /// The context of a request that is no tool call.
     pub(super) fn context(&self, caller: &Caller<'_>, request: &Request<'_>) -> Result<Context, Refusal> {
         let round = self.round(caller, request)?;
-        let token = request.params.meta().and_then(|meta| meta.get("progressToken")).map(|node| node.raw());
+        let token = request.params.progress_token();
         let (principal, peer) = (caller.principal.clone(), caller.peer.clone());
         Ok(Context::new(principal, peer, caller.exchange.clone(), token, round))
     }

@@ -3,11 +3,10 @@
 use toolcrib_protocol::Params;
 
 use super::{Call, Executed, Outcome, Recorded, Resolved};
-use crate::answer::Answer;
 use crate::ask::InputRequired;
 use crate::context::Context;
 use crate::engine::Fault;
-use crate::guarded::{Guarded, Stopped};
+use crate::guarded::{Stopped, guarded};
 use crate::peer::Peer;
 use crate::refusal::Refusal;
 use crate::round::{Binding, Round};
@@ -25,7 +24,7 @@ impl<'a> Call<'a, Recorded<'a>> {
             let context = context(&self, params, round);
             let invocation =
                 Invocation { name: entry.name(), arguments: arguments.node(), context: &context };
-            let call = Guarded::new(
+            let call = guarded(
                 || entry.tool().call(invocation),
                 &self.caller.exchange,
                 self.engine.options().call_ms_max,
@@ -52,7 +51,7 @@ impl<'a> Call<'a, Recorded<'a>> {
 }
 
 fn context(call: &Call<'_, Recorded<'_>>, params: Params<'_>, round: Round) -> Context {
-    let token = params.meta().and_then(|meta| meta.get("progressToken")).map(|node| node.raw());
+    let token = params.progress_token();
     let caller = call.caller;
     Context::new(caller.principal.clone(), caller.peer.clone(), caller.exchange.clone(), token, round)
 }
@@ -124,16 +123,5 @@ impl crate::engine::Engine {
         let binding = Binding::of(&caller.principal, &request.method, request.params);
         let kept = context.kept_raw();
         Ok(context.round().require(required, kept.as_deref(), self.sealer(), self.clock(), &binding)?)
-    }
-}
-
-/// The text of an answer for the caller of [`crate::engine::Engine::call`].
-impl Answer {
-    #[must_use]
-    pub fn is_error(&self) -> bool {
-        match self {
-            Self::Built(result) => result.is_error,
-            Self::Raw(raw) => raw.contains("\"isError\":true"),
-        }
     }
 }

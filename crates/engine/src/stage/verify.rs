@@ -26,6 +26,9 @@ impl<'a> Call<'a, Executed> {
 }
 
 pub(crate) fn verify(engine: &Engine, entry: &Entry, answer: Answer) -> Result<Answer, Refusal> {
+    if answer.size() > ANSWER_BYTES_MAX {
+        return Err(Refusal::AnswerTooLarge { bytes_max: ANSWER_BYTES_MAX });
+    }
     match answer {
         Answer::Built(result) => verify_built(engine, entry, result).map(Answer::Built),
         Answer::Raw(raw) => verify_raw(engine, entry, raw).map(Answer::Raw),

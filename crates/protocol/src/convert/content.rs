@@ -9,7 +9,7 @@ use crate::revision::Revision;
 /// The block as the revision may see it.
 #[must_use]
 pub fn block<'a>(node: Node<'a>, revision: Revision) -> Cow<'a, str> {
-    let text = |name: &str| node.get(name).and_then(|node| node.as_str());
+    let text = |name: &str| node.get(name).and_then(toolcrib_contract::json::Node::as_str);
     match text("type").as_deref() {
         Some("audio") if !revision.has_audio() => {
             let media = text("mimeType").unwrap_or(Cow::Borrowed("unknown type"));

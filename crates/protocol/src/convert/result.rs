@@ -64,7 +64,7 @@ fn to_legacy<'a>(result: Node<'a>, revision: Revision) -> Cow<'a, str> {
         match &*name {
             "resultType" | "ttlMs" | "cacheScope" => changed = true,
             "structuredContent" if !(revision.has_structured_content() && value.is_object()) => {
-                changed = true
+                changed = true;
             }
             "content" if value.is_array() => match content::blocks(value, revision) {
                 Cow::Borrowed(_) => {

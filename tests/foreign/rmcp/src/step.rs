@@ -1,10 +1,17 @@
 //! The steps of a plan.
 
-use rmcp::ServiceError;
+use std::time::Duration;
+
 use rmcp::model::{CallToolRequestParams, CallToolResult, ErrorCode};
+use rmcp::{ClientCacheConfig, ServiceError};
 use serde_json::{Map, Value};
 
 use crate::Client;
+
+const HEADER_MISMATCH: ErrorCode = ErrorCode(-32020);
+const RECOVERIES_MAX: usize = 5;
+/// How long notifications may take to be handled after the result has come.
+const SETTLE_TIME_MAX: Duration = Duration::from_secs(2);
 
 pub(crate) async fn take(client: &Client, step: &str, options: &Value) -> Result<(), String> {
     match step {
@@ -61,11 +68,17 @@ async fn call_once(client: &Client, options: &Value) -> Result<(), String> {
 async fn progress(client: &Client, options: &Value) -> Result<(), String> {
     let before = client.service().seen().progress.len();
     succeed(client, options).await?;
-    let seen: Vec<f64> = client.service().seen().progress.iter().skip(before).copied().collect();
     let least = options.get("least").and_then(Value::as_u64).unwrap_or(1);
-    expect(u64::try_from(seen.len()).is_ok_and(|count| count >= least), || {
-        format!("notifications: {seen:?}")
-    })?;
+    let seen = || -> Vec<f64> { client.service().seen().progress.iter().skip(before).copied().collect() };
+    let enough = || u64::try_from(seen().len()).is_ok_and(|count| count >= least);
+    // The SDK hands notifications to tasks of their own, which may run after the result is here.
+    let settled = tokio::time::timeout(SETTLE_TIME_MAX, async {
+        while !enough() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    });
+    settled.await.map_err(|_| format!("notifications: {:?}", seen()))?;
+    let seen = seen();
     let increasing = seen.iter().zip(seen.iter().skip(1)).all(|(a, b)| a < b);
     expect(increasing, || format!("not increasing: {seen:?}"))
 }
@@ -100,7 +113,20 @@ async fn call(client: &Client, options: &Value) -> Result<CallToolResult, Servic
     let tool = options.get("tool").and_then(Value::as_str).unwrap_or_default().to_owned();
     let mut params = CallToolRequestParams::new(tool);
     params.arguments = options.get("arguments").and_then(Value::as_object).cloned();
-    client.call_tool(params).await
+    let mut outcome = client.call_tool(params.clone()).await;
+    // The SDK's transport learns from the list which arguments to repeat in headers, but loses a list that came as a
+    // stream if it sees the end of the stream first. The specification's recovery is to list again and resend.
+    for _ in 0..RECOVERIES_MAX {
+        match outcome {
+            Err(ServiceError::McpError(ref error)) if error.code == HEADER_MISMATCH => {
+                client.set_response_cache_config(ClientCacheConfig::disabled()).await;
+                client.list_all_tools().await?;
+                outcome = client.call_tool(params.clone()).await;
+            }
+            _ => break,
+        }
+    }
+    outcome
 }
 
 async fn succeed(client: &Client, options: &Value) -> Result<CallToolResult, String> {

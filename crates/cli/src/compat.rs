@@ -1,0 +1,94 @@
+//! `toolcrib compat --batch PAIRS.jsonl`: judges pairs of schemas; `--score FOLDER` compares with known verdicts.
+
+use std::fs::File;
+use std::io::{BufReader, BufWriter};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context as _;
+use clap::ValueEnum;
+use toolcrib_containment::score::{score, table};
+use toolcrib_containment::{Options, Prover, batch};
+
+use crate::Outcome;
+use crate::diff::WorldName;
+use crate::exit::{Exit, Failure, print};
+
+#[derive(Debug, clap::Args)]
+#[command(group(clap::ArgGroup::new("work").required(true).args(["batch", "score"])))]
+pub(crate) struct Args {
+    /// Lines of {"id","old","new","direction","dialect"?}; answers come in the same order.
+    #[arg(long, value_name = "PAIRS.jsonl")]
+    batch: Option<PathBuf>,
+    /// A folder of *.jsonl pairs that carry their true verdict: prints how we score beside published peers.
+    #[arg(long, value_name = "FOLDER")]
+    score: Option<PathBuf>,
+    /// What callers and servers are assumed to send.
+    #[arg(long, value_enum)]
+    world: Option<WorldName>,
+    /// `format` asserts.
+    #[arg(long)]
+    assert_formats: bool,
+    /// Time for one pair; over it the answer is unknown.
+    #[arg(long, default_value_t = 1000)]
+    timeout_ms: u64,
+    /// How to print.
+    #[arg(long, value_enum, default_value_t = Format::Json)]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Json,
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    let Format::Json = args.format;
+    // Known verdicts are plain semantics, so the score is taken in the open world unless asked otherwise.
+    let default = if args.score.is_some() { WorldName::Open } else { WorldName::Declared };
+    let prover = Prover::new(Options {
+        world: args.world.unwrap_or(default).into(),
+        assert_formats: args.assert_formats,
+        timeout: Duration::from_millis(args.timeout_ms),
+        ..Options::default()
+    });
+    match (&args.batch, &args.score) {
+        (Some(file), _) => judge(file, &prover),
+        (None, Some(folder)) => compare(folder, &prover),
+        (None, None) => Ok(Exit::Usage),
+    }
+}
+
+fn opened(path: &Path) -> Result<BufReader<File>, Failure> {
+    let file = File::open(path).with_context(|| path.display().to_string());
+    file.map(BufReader::new).map_err(|error| Failure::new(Exit::Unreachable, error))
+}
+
+fn judge(path: &Path, prover: &Prover) -> Outcome {
+    let input = opened(path)?;
+    let faults = batch::run(input, BufWriter::new(std::io::stdout()), prover)
+        .map_err(|error| Failure::new(Exit::Unreachable, error))?;
+    for fault in &faults {
+        eprintln!("toolcrib: {}: {fault}", path.display());
+    }
+    Ok(if faults.is_empty() { Exit::Nothing } else { Exit::Usage })
+}
+
+fn compare(folder: &Path, prover: &Prover) -> Outcome {
+    let unreachable = |error: std::io::Error| {
+        Failure::new(Exit::Unreachable, anyhow::Error::new(error).context(folder.display().to_string()))
+    };
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .map_err(unreachable)?
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"))
+        .collect();
+    files.sort();
+    let mut scores = Vec::new();
+    for path in &files {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        scores.push(score(&name, opened(path)?, prover).map_err(unreachable)?);
+    }
+    print(&table(&scores))?;
+    Ok(Exit::Nothing)
+}

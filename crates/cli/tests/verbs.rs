@@ -1,0 +1,94 @@
+//! The binary as people run it: what it prints, and the code it leaves.
+#![allow(clippy::expect_used, reason = "a test may stop")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn toolcrib(words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_toolcrib")).args(words).output().expect("the binary starts")
+}
+
+fn written(name: &str, text: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, text).expect("a file can be written");
+    path
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+const OLD: &str = r#"{"tools":[{"name":"search","description":"Searches.","annotations":{"readOnlyHint":true},
+    "inputSchema":{"type":"object","required":["q"],"properties":{"q":{"type":"string","description":"Words."}}}}]}"#;
+
+#[test]
+fn a_break_is_found_with_the_call_that_used_to_work() {
+    let old = written("diff_old.json", OLD);
+    let new = written("diff_new.json", &OLD.replace("\"q\"", "\"query\""));
+    let output = toolcrib(&["diff", old.to_str().unwrap(), new.to_str().unwrap(), "--format", "json"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["verdict"], "breaking");
+    assert_eq!(report["suggested_bump"], "major");
+    assert_eq!(report["changes"][0]["tool"], "search");
+    assert_eq!(report["changes"][0]["direction"], "input");
+    assert!(report["changes"][0]["witness"].get("q").is_some(), "{report}");
+    let same = toolcrib(&["diff", old.to_str().unwrap(), old.to_str().unwrap()]);
+    assert_eq!(same.status.code(), Some(0));
+}
+
+#[test]
+fn pairs_are_judged_in_their_order() {
+    let pairs = written(
+        "pairs.jsonl",
+        concat!(
+            r#"{"id":"a","old":{"type":"string"},"new":{},"direction":"input"}"#,
+            "\n",
+            r#"{"id":"b","old":{},"new":{"type":"string"},"direction":"input"}"#,
+            "\n"
+        ),
+    );
+    let output =
+        toolcrib(&["compat", "--batch", pairs.to_str().unwrap(), "--format", "json", "--world", "open"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let lines: Vec<serde_json::Value> =
+        text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&lines[0]["id"], &lines[0]["verdict"]), (&"a".into(), &"compatible".into()));
+    assert_eq!((&lines[1]["id"], &lines[1]["verdict"]), (&"b".into(), &"breaking".into()));
+    assert!(lines[1].get("witness").is_some() && lines[1]["micros"].is_u64());
+}
+
+#[test]
+fn lint_fails_on_errors_and_names_the_place() {
+    let bad =
+        written("lint_bad.json", r#"{"name":"a b","description":"X.","inputSchema":{"type":"object"}}"#);
+    let output = toolcrib(&["lint", bad.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stdout).contains("name.invalid"), "{}", text(&output.stdout));
+    let good = written("lint_good.json", OLD);
+    assert_eq!(toolcrib(&["lint", good.to_str().unwrap()]).status.code(), Some(0));
+}
+
+#[test]
+fn show_prints_a_signature() {
+    let file = written("show.json", OLD);
+    let output = toolcrib(&["show", file.to_str().unwrap()]);
+    assert_eq!(text(&output.stdout), "read-only    search(q: string)\n");
+    let missing = toolcrib(&["show", file.to_str().unwrap(), "nothing"]);
+    assert_eq!(missing.status.code(), Some(2));
+}
+
+#[test]
+fn each_failure_is_one_line_a_hint_and_its_code() {
+    let broken = written("broken.json", "{\"tools\":[{\"name\":1}]}");
+    for (words, code, line) in [
+        (vec!["frobnicate"], 2, "unrecognized subcommand"),
+        (vec!["show", "no-such-file.json"], 3, "no-such-file.json"),
+        (vec!["show", broken.to_str().unwrap()], 2, "/tools/0"),
+        (vec!["serve", "--listen", "nonsense"], 2, "cannot listen at nonsense"),
+    ] {
+        let output = toolcrib(&words);
+        assert_eq!(output.status.code(), Some(code), "{words:?}: {}", text(&output.stderr));
+        assert!(text(&output.stderr).contains(line), "{words:?}: {}", text(&output.stderr));
+    }
+}

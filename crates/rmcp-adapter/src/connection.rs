@@ -1,0 +1,208 @@
+//! The pipe to an adopted server: requests out, answers, notifications and questions in.
+//!
+//! Guarantees: an answer reaches who asked; a call that is dropped is cancelled on the other side; when the server is
+//! gone, everyone who waits hears of it.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
+use tokio::sync::{mpsc, oneshot};
+use toolcrib_contract::json::{Document, Node};
+use toolcrib_engine::{Context, Question};
+use toolcrib_protocol::frame::Outcome;
+use toolcrib_protocol::{Code, Frame, Level, Notification, RpcError, write};
+
+use crate::AdoptError;
+use crate::limits::WAITING_MESSAGES_MAX;
+
+type Waiting = (oneshot::Sender<Result<Box<str>, RpcError>>, Option<Context>);
+
+#[derive(Debug)]
+pub(crate) struct Connection {
+    out: mpsc::Sender<Vec<u8>>,
+    waiting: Mutex<HashMap<u64, Waiting>>,
+    last: AtomicU64,
+}
+
+impl Connection {
+    pub(crate) fn open(pipe: DuplexStream) -> Arc<Self> {
+        let (read, write) = tokio::io::split(pipe);
+        let (out, outgoing) = mpsc::channel(WAITING_MESSAGES_MAX);
+        let connection = Arc::new(Self { out, waiting: Mutex::default(), last: AtomicU64::new(0) });
+        tokio::spawn(write_all(outgoing, write));
+        tokio::spawn(read_all(Arc::downgrade(&connection), read));
+        connection
+    }
+
+    /// Sends a request and waits; `params` gets the request's own number, which is its progress token too.
+    pub(crate) async fn request(
+        self: &Arc<Self>,
+        method: &str,
+        params: impl FnOnce(u64) -> String,
+        context: Option<&Context>,
+    ) -> Result<Box<str>, AdoptError> {
+        let id = self.last.fetch_add(1, Ordering::Relaxed) + 1;
+        let (sender, receiver) = oneshot::channel();
+        self.lock().insert(id, (sender, context.cloned()));
+        let mut open = OpenRequest { connection: self.clone(), id, answered: false };
+        let message = write::request(&id.to_string(), method, Some(&params(id)));
+        self.out.send(message).await.map_err(|_| AdoptError::Gone)?;
+        let answer = receiver.await.map_err(|_| AdoptError::Gone)?;
+        open.answered = true;
+        answer.map_err(AdoptError::Refused)
+    }
+
+    pub(crate) async fn notify(&self, method: &str) {
+        let _ = self.out.send(write::notification(method, None)).await;
+    }
+
+    fn take(self: &Arc<Self>, line: &[u8]) {
+        let Ok(document) = Document::parse(line, &crate::limits()) else { return };
+        match Frame::read(document.root()) {
+            Ok(Frame::Response(response)) => {
+                let id = response.id.and_then(|id| id.parse::<u64>().ok());
+                let Some((sender, _)) = id.and_then(|id| self.lock().remove(&id)) else { return };
+                let _ = sender.send(match response.outcome {
+                    Outcome::Result(result) => Ok(result.to_compact().into()),
+                    Outcome::Error(error) => Err(rpc_error(error)),
+                });
+            }
+            Ok(Frame::Notification(notification)) => self.hear(&notification),
+            Ok(Frame::Request(request)) => {
+                let context = self.only_call();
+                let question = request.params.node().map_or_else(
+                    || (request.method == "roots/list").then(Question::roots),
+                    |params| Question::relay(&request.method, params),
+                );
+                let (id, out) = (request.id.to_owned(), self.out.clone());
+                let is_ping = request.method == "ping";
+                tokio::spawn(async move {
+                    let answer = match (is_ping, context, question) {
+                        (true, _, _) => write::result(&id, b"{}"),
+                        (false, Some(context), Some(question)) => {
+                            match context.ask("adopted", question).await {
+                                Ok(reply) => write::result(&id, reply.as_json().as_bytes()),
+                                Err(error) => write::error(Some(&id), &refusal(error.to_string())),
+                            }
+                        }
+                        (false, None, _) => write::error(
+                            Some(&id),
+                            &refusal("it cannot be told which of several calls asks this".to_owned()),
+                        ),
+                        (false, Some(_), None) => {
+                            write::error(Some(&id), &RpcError::new(Code::MethodNotFound, "not supported"))
+                        }
+                    };
+                    let _ = out.send(answer).await;
+                });
+            }
+            Err(_) => {}
+        }
+    }
+
+    fn hear(&self, notification: &Notification<'_>) {
+        let params = notification.params;
+        match &*notification.method {
+            "notifications/progress" => {
+                let token = params.get("progressToken").and_then(Node::as_u64);
+                let context =
+                    token.and_then(|token| self.lock().get(&token).and_then(|(_, context)| context.clone()));
+                let number = |name: &str| {
+                    params.get(name).and_then(Node::as_number).map(toolcrib_contract::json::Number::as_f64)
+                };
+                if let (Some(context), Some(progress)) = (context, number("progress")) {
+                    let message = params.get("message").and_then(Node::as_str);
+                    context.progress(progress, number("total"), message.as_deref());
+                }
+            }
+            "notifications/message" => {
+                let level = params.get("level").and_then(Node::as_str).and_then(|text| Level::parse(&text));
+                if let (Some(context), Some(level), Some(data)) =
+                    (self.only_call(), level, params.get("data"))
+                {
+                    let logger = params.get("logger").and_then(Node::as_str);
+                    context.log(level, logger.as_deref(), &data.to_value());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The call under way, if there is exactly one.
+    fn only_call(&self) -> Option<Context> {
+        let waiting = self.lock();
+        let mut contexts = waiting.values().filter_map(|(_, context)| context.as_ref());
+        match (contexts.next(), contexts.next()) {
+            (Some(context), None) => Some(context.clone()),
+            _ => None,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Waiting>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn rpc_error(node: Node<'_>) -> RpcError {
+    let code = node.get("code").and_then(Node::as_i64).and_then(|code| i32::try_from(code).ok());
+    RpcError {
+        code: code.unwrap_or(Code::InternalError.number()),
+        message: node
+            .get("message")
+            .and_then(Node::as_str)
+            .map_or_else(|| "no message".into(), |message| message.into_owned().into()),
+        data: node.get("data").map(|data| data.to_compact().into()),
+    }
+}
+
+fn refusal(message: String) -> RpcError {
+    RpcError::new(Code::InvalidRequest, message)
+}
+
+/// A request that waits; dropped before its answer, it is cancelled.
+struct OpenRequest {
+    connection: Arc<Connection>,
+    id: u64,
+    answered: bool,
+}
+
+impl Drop for OpenRequest {
+    fn drop(&mut self) {
+        if !self.answered && self.connection.lock().remove(&self.id).is_some() {
+            let params = format!("{{\"requestId\":{}}}", self.id);
+            let message = write::notification("notifications/cancelled", Some(&params));
+            // A full pipe means a server that does not read; it will not hear of this either.
+            let _ = self.connection.out.try_send(message);
+        }
+    }
+}
+
+async fn write_all(mut outgoing: mpsc::Receiver<Vec<u8>>, mut pipe: WriteHalf<DuplexStream>) {
+    while let Some(mut message) = outgoing.recv().await {
+        // One message per line: what came from a client may hold line breaks between tokens.
+        if message.contains(&b'\n') {
+            let Ok(document) = Document::parse(&message, &crate::limits()) else { continue };
+            let compact = document.root().to_compact().into_bytes();
+            drop(document);
+            message = compact;
+        }
+        message.push(b'\n');
+        if pipe.write_all(&message).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn read_all(connection: std::sync::Weak<Connection>, pipe: ReadHalf<DuplexStream>) {
+    let mut lines = BufReader::new(pipe).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        let Some(connection) = connection.upgrade() else { return };
+        connection.take(line.as_bytes());
+    }
+    if let Some(connection) = connection.upgrade() {
+        // Whoever waits learns that no answer will come.
+        connection.lock().clear();
+    }
+}

@@ -1,0 +1,224 @@
+//! R2.4 to R2.6: what a client hears when a call breaks its contract.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::needless_pass_by_value
+)]
+
+mod support;
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use support::*;
+use toolcrib::{BadArguments, Context, Server, ToolError, ToolResult, ToolSpec};
+
+fn strict() -> Value {
+    json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": false})
+}
+
+fn server_with(bad_arguments: BadArguments) -> Server {
+    let server = Server::builder("contract", "1").bad_arguments(bad_arguments).build().unwrap();
+    server
+        .register("count", "Counts", strict(), |a: Value, _: Context| async move {
+            Ok::<_, ToolError>(a["n"].to_string())
+        })
+        .unwrap();
+    server
+}
+
+async fn count(to: std::net::SocketAddr, version: &str) -> Answer {
+    if version == MODERN {
+        return modern(to, "tools/call", json!({"name": "count", "arguments": {"n": "one"}})).await;
+    }
+    let session = initialize(to, version, json!({}), &[]).await;
+    legacy(to, &session, "tools/call", json!({"name": "count", "arguments": {"n": "one"}})).await
+}
+
+/// R2.4: a result that can be repaired from 2025-11-25 on, `-32602` before.
+#[tokio::test]
+async fn bad_arguments_are_told_as_the_peers_revision_wants() {
+    let running = serve(&server_with(BadArguments::ByRevision)).await;
+    for version in [MODERN, LEGACY] {
+        let result = count(running.address, version).await.result();
+        assert_eq!(result["isError"], true, "{version}");
+        let text = result["content"][0]["text"].as_str().unwrap();
+        assert!(text.contains("/n") && text.contains("integer"), "{text}");
+    }
+    for version in ["2025-06-18", "2025-03-26", "2024-11-05"] {
+        assert_eq!(count(running.address, version).await.code(), -32602, "{version}");
+    }
+}
+
+/// R2.4: an option forces either.
+#[tokio::test]
+async fn how_bad_arguments_are_told_can_be_forced() {
+    let running = serve(&server_with(BadArguments::AsError)).await;
+    assert_eq!(count(running.address, MODERN).await.code(), -32602);
+    let running = serve(&server_with(BadArguments::AsResult)).await;
+    assert_eq!(count(running.address, "2024-11-05").await.result()["isError"], true);
+}
+
+/// R2.4: unknown tool is `-32602` always, missing arguments are `{}`.
+#[tokio::test]
+async fn an_unknown_tool_and_missing_arguments_are_told_apart() {
+    let server = server_with(BadArguments::AsResult);
+    server
+        .register("any", "x", json!({"type": "object"}), |a: Value, _: Context| async move {
+            Ok::<_, ToolError>(a.to_string())
+        })
+        .unwrap();
+    let running = serve(&server).await;
+    let to = running.address;
+    assert_eq!(modern(to, "tools/call", json!({"name": "nobody"})).await.code(), -32602);
+    assert_eq!(modern(to, "tools/call", json!({"name": "any"})).await.result()["content"][0]["text"], "{}");
+    let session = initialize(to, "2025-06-18", json!({}), &[]).await;
+    assert_eq!(legacy(to, &session, "tools/call", json!({"name": "nobody"})).await.code(), -32602);
+    assert_eq!(
+        legacy(to, &session, "tools/call", json!({"name": "any"})).await.result()["content"][0]["text"],
+        "{}"
+    );
+}
+
+/// R2.5: errors and panics are results; the server stays up.
+#[tokio::test]
+async fn a_failing_or_panicking_handler_is_a_result() {
+    let faults = Arc::new(Mutex::new(Vec::new()));
+    let heard = faults.clone();
+    let server = Server::builder("faults", "1")
+        .call_ms_max(100)
+        .on_fault(move |fault| heard.lock().unwrap().push(fault.to_string()))
+        .build()
+        .unwrap();
+    let object = json!({"type": "object"});
+    server
+        .register("fails", "x", object.clone(), |_, _: Context| async {
+            Err::<&str, _>(ToolError::from(std::io::Error::other("disk on fire")))
+        })
+        .unwrap();
+    async fn panics(_: Value, _: Context) -> Result<&'static str, ToolError> {
+        panic!("secret detail")
+    }
+    server.register("panics", "x", object.clone(), panics).unwrap();
+    server
+        .register("hangs", "x", object, |_, _: Context| async {
+            std::future::pending::<()>().await;
+            Ok::<_, ToolError>("never")
+        })
+        .unwrap();
+    let running = serve(&server).await;
+    let to = running.address;
+    let text = |answer: Answer| {
+        let result = answer.result();
+        assert_eq!(result["isError"], true);
+        result["content"][0]["text"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(text(modern(to, "tools/call", json!({"name": "fails"})).await), "disk on fire");
+    let panicked = text(modern(to, "tools/call", json!({"name": "panics"})).await);
+    assert!(!panicked.contains("secret"), "{panicked}");
+    assert!(text(modern(to, "tools/call", json!({"name": "hangs"})).await).contains("100 ms"));
+    let heard = faults.lock().unwrap().join("\n");
+    assert!(
+        heard.contains("disk on fire") && heard.contains("secret detail") && heard.contains("hangs"),
+        "{heard}"
+    );
+}
+
+fn output_server() -> (Server, Arc<Mutex<Vec<String>>>) {
+    let faults = Arc::new(Mutex::new(Vec::new()));
+    let heard = faults.clone();
+    let server = Server::builder("output", "1")
+        .on_fault(move |f| heard.lock().unwrap().push(f.to_string()))
+        .build()
+        .unwrap();
+    let spec = |name: &str| {
+        ToolSpec::new(name, "x").output_schema(json!({
+            "type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}))
+    };
+    let give = |value: Value| {
+        move |_: Value, _: Context| {
+            let value = value.clone();
+            async move { Ok::<_, ToolError>(ToolResult::structured(&value)?) }
+        }
+    };
+    server.add(spec("valid"), give(json!({"n": 1}))).unwrap();
+    server.add(spec("invalid"), give(json!({"n": "one"}))).unwrap();
+    server.add(spec("missing"), |_: Value, _: Context| async { Ok::<_, ToolError>("only text") }).unwrap();
+    server
+        .add(spec("own_text"), |_: Value, _: Context| async {
+            Ok::<_, ToolError>(ToolResult::text("mine").with_structured(&json!({"n": 2}))?)
+        })
+        .unwrap();
+    server
+        .add(spec("failed"), |_: Value, _: Context| async {
+            Ok::<_, ToolError>(ToolResult::error("broke").with_structured(&json!({"n": "x"}))?)
+        })
+        .unwrap();
+    server.add(ToolSpec::new("list", "x").output_schema(json!({"type": "array"})), give(json!([1]))).unwrap();
+    (server, faults)
+}
+
+/// R2.6: valid output leaves as it is, with the same JSON as text unless the handler gave one.
+#[tokio::test]
+async fn valid_output_leaves_with_its_text_copy() {
+    let running = serve(&output_server().0).await;
+    let to = running.address;
+    let valid = modern(to, "tools/call", json!({"name": "valid"})).await.result();
+    assert_eq!(valid["structuredContent"], json!({"n": 1}));
+    assert_eq!(valid["content"], json!([{"type": "text", "text": "{\"n\":1}"}]));
+    let own = modern(to, "tools/call", json!({"name": "own_text"})).await.result();
+    assert_eq!(own["content"], json!([{"type": "text", "text": "mine"}]));
+    assert_eq!(own["structuredContent"], json!({"n": 2}));
+}
+
+/// R2.6: invalid or missing output never leaves, and the operator hears the whole of it.
+#[tokio::test]
+async fn invalid_or_missing_output_is_an_error_without_structured_content() {
+    let (server, faults) = output_server();
+    let running = serve(&server).await;
+    for name in ["invalid", "missing"] {
+        let result = modern(running.address, "tools/call", json!({"name": name})).await.result();
+        assert_eq!(result["isError"], true);
+        assert!(
+            result["content"][0]["text"].as_str().unwrap().starts_with("Output validation failed:"),
+            "{result}"
+        );
+        assert!(result.get("structuredContent").is_none());
+    }
+    assert_eq!(faults.lock().unwrap().len(), 2);
+    assert!(faults.lock().unwrap()[0].contains("/n"), "{faults:?}");
+}
+
+/// R2.6: a result that is an error already is passed on, unvalidated, without structured content.
+#[tokio::test]
+async fn an_error_result_is_passed_on_without_structured_content() {
+    let (server, faults) = output_server();
+    let running = serve(&server).await;
+    let result = modern(running.address, "tools/call", json!({"name": "failed"})).await.result();
+    assert_eq!(result["content"][0]["text"], "broke");
+    assert!(result.get("structuredContent").is_none());
+    assert!(faults.lock().unwrap().is_empty());
+}
+
+/// What an older revision does not know is not sent to it.
+#[tokio::test]
+async fn older_peers_get_no_structured_content_they_do_not_know() {
+    let running = serve(&output_server().0).await;
+    let to = running.address;
+    let old = initialize(to, "2025-03-26", json!({}), &[]).await;
+    let result = legacy(to, &old, "tools/call", json!({"name": "valid"})).await.result();
+    assert!(result.get("structuredContent").is_none());
+    assert_eq!(result["content"][0]["text"], "{\"n\":1}");
+    let new = initialize(to, LEGACY, json!({}), &[]).await;
+    let list = legacy(to, &new, "tools/call", json!({"name": "list"})).await.result();
+    assert!(list.get("structuredContent").is_none(), "no object, no legacy structured content");
+    assert_eq!(list["content"][0]["text"], "[1]");
+    let tools = legacy(to, &new, "tools/list", json!({})).await.result()["tools"].clone();
+    let tool = tools.as_array().unwrap().iter().find(|tool| tool["name"] == "list").unwrap();
+    assert!(tool.get("outputSchema").is_none());
+    let modern_list = modern(to, "tools/call", json!({"name": "list"})).await.result();
+    assert_eq!(modern_list["structuredContent"], json!([1]));
+}
