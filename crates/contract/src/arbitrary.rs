@@ -67,7 +67,7 @@ pub(crate) fn equal_json(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// A double that is an integer is that integer; any other is its bits.
+/// A double is the decimal it is written as: a whole one that integer, any other its bits.
 fn exact(n: &Number) -> (i128, u64) {
     if let Some(n) = n.as_i64() {
         return (i128::from(n), 0);
@@ -76,5 +76,9 @@ fn exact(n: &Number) -> (i128, u64) {
         return (i128::from(n), 0);
     }
     let x = n.as_f64().unwrap_or(f64::NAN);
-    if x.fract() == 0.0 && x.abs() < 1e37 { (x as i128, 0) } else { (0, x.to_bits()) }
+    // `{x}` prints the shortest digits and then zeros, which is what the JSON text says, not what the bits hold.
+    match format!("{x}").parse() {
+        Ok(whole) => (whole, 0),
+        Err(_) => (0, x.to_bits()),
+    }
 }
