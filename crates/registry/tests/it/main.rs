@@ -1,0 +1,14 @@
+//! The registry's behaviour over real and generated documents.
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test may stop"
+)]
+
+mod arbitrary;
+mod goldens;
+mod real;
+mod round_trip;
+mod strict;
