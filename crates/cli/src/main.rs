@@ -6,6 +6,7 @@ mod demonstration;
 mod diff;
 mod exit;
 mod lint;
+mod search;
 mod serve;
 mod show;
 mod source;
@@ -36,6 +37,8 @@ enum Verb {
     Show(show::Args),
     /// Say what broke between two lists of tools, each break with the call that used to work.
     Diff(diff::Args),
+    /// Find tools by what they do, or measure how well that works.
+    Search(search::Args),
     /// Judge pairs of schemas, one per line.
     Compat(compat::Args),
 }
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         Some(Verb::Lint(args)) => lint::run(&args),
         Some(Verb::Show(args)) => show::run(&args),
         Some(Verb::Diff(args)) => diff::run(&args),
+        Some(Verb::Search(args)) => search::run(&args),
         Some(Verb::Compat(args)) => compat::run(&args),
     });
     match outcome {

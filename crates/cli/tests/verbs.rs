@@ -92,3 +92,35 @@ fn each_failure_is_one_line_a_hint_and_its_code() {
         assert!(text(&output.stderr).contains(line), "{words:?}: {}", text(&output.stderr));
     }
 }
+
+/// R3.1: `search_tools` finds real tools better than plain BM25 over the same text, by every figure.
+#[test]
+fn the_ranking_beats_plain_bm25_over_judged_questions() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let data = root.join("../shared/data");
+    if !data.exists() {
+        eprintln!("SKIPPED: there is no {}", data.display());
+        return;
+    }
+    let queries = root.join("crates/engine/tests/search/queries.jsonl");
+    let lines = std::fs::read_to_string(&queries).expect("the questions are there");
+    assert!(lines.lines().count() >= 150);
+    let output = toolcrib(&[
+        "search",
+        "--eval",
+        "--queries",
+        queries.to_str().expect("a path"),
+        "--data",
+        data.to_str().expect("a path"),
+    ]);
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{said}{}", text(&output.stderr));
+    assert!(said.contains("recall@5") && said.contains("plain BM25"), "{said}");
+}
+
+#[test]
+fn a_search_prints_the_signatures_that_fit() {
+    let file = written("search.json", OLD);
+    let output = toolcrib(&["search", file.to_str().expect("a path"), "searching", "words"]);
+    assert_eq!(text(&output.stdout), "search(q: string)\n");
+}

@@ -10,15 +10,15 @@ use toolcrib_contract::json::{Limits, Node, ObjectWriter, OwnedDocument};
 use toolcrib_contract::{SchemaOptions, Violations};
 use toolcrib_protocol::{CacheHint, CacheScope, meta};
 
-use crate::caller::Caller;
 use crate::clock::{Clock, SystemClock};
 use crate::hub::Hub;
 use crate::limits::{CALL_MS_MAX, LIST_TTL_MS, PAGE_ITEMS_MAX};
 use crate::listing::Render;
+use crate::mode::Listeners;
 use crate::refusal::BadArguments;
-use crate::registry::Registry;
+use crate::registry::{RegisterError, Registry};
 use crate::seal::{NoRandomness, Sealer};
-use crate::view::View;
+use crate::toolset::{BadToolsetName, ToolsetOptions, check_name};
 
 /// What a server says about itself.
 #[derive(Debug, Clone)]
@@ -60,6 +60,7 @@ pub struct Options {
     /// Offered even while nothing is registered, so that it can appear later.
     pub offers_prompts: bool,
     pub offers_resources: bool,
+    pub toolsets: ToolsetOptions,
 }
 
 impl Default for Options {
@@ -74,6 +75,7 @@ impl Default for Options {
             clock: Arc::new(SystemClock),
             offers_prompts: false,
             offers_resources: false,
+            toolsets: ToolsetOptions::default(),
         }
     }
 }
@@ -113,6 +115,9 @@ pub struct Engine {
     hub: Arc<Hub>,
     registry: Registry,
     render: Render,
+    /// Of lists that depend on who asks.
+    private: Render,
+    listeners: Arc<Listeners>,
     empty: OwnedDocument,
 }
 
@@ -123,6 +128,10 @@ pub enum StartError {
     NoRandomness(#[from] NoRandomness),
     #[error(transparent)]
     Json(#[from] toolcrib_contract::json::ReadError),
+    #[error(transparent)]
+    ToolsetName(#[from] BadToolsetName),
+    #[error("the discovery tools could not be registered: {0}")]
+    Discovery(#[from] RegisterError),
 }
 
 impl Engine {
@@ -140,8 +149,17 @@ impl Engine {
             meta: own.finish().into(),
             sealer,
         };
+        let declared = &options.toolsets.declared;
+        declared.iter().try_for_each(|toolset| check_name(&toolset.name))?;
+        let registry = Registry::new(hub.clone(), options.schema, declared.as_slice().into());
+        if options.toolsets.has_discovery() {
+            registry.register_discovery()?;
+        }
+        let hint = CacheHint { ttl_ms: options.list_ttl_ms, scope: CacheScope::Private };
         Ok(Self {
-            registry: Registry::new(hub.clone(), options.schema),
+            registry,
+            private: Render { hint, ..render.clone() },
+            listeners: Arc::default(),
             empty: OwnedDocument::parse("{}", &Limits::message())?,
             info,
             options,
@@ -171,12 +189,6 @@ impl Engine {
         &self.options
     }
 
-    /// The tools this caller sees. Every caller sees all of them until toolsets are built.
-    #[must_use]
-    pub fn view_of(&self, _caller: &Caller<'_>) -> Arc<View> {
-        self.registry.load().tools.clone()
-    }
-
     /// Raw `_meta` object of modern results.
     pub(crate) fn meta(&self) -> &str {
         &self.render.meta
@@ -184,6 +196,15 @@ impl Engine {
 
     pub(crate) fn render(&self) -> &Render {
         &self.render
+    }
+
+    /// How lists are written that depend on who asks, where anything does.
+    pub(crate) fn list_render(&self) -> &Render {
+        if self.options.toolsets.is_on() { &self.private } else { &self.render }
+    }
+
+    pub(crate) fn listeners(&self) -> &Arc<Listeners> {
+        &self.listeners
     }
 
     pub(crate) fn sealer(&self) -> &Sealer {

@@ -57,6 +57,10 @@ impl Listing {
         Self { member, items, legacy: OnceLock::new(), modern: OnceLock::new() }
     }
 
+    pub(crate) fn items(&self) -> &[Item] {
+        &self.items
+    }
+
     #[must_use]
     pub fn len(&self) -> usize {
         self.items.len()

@@ -13,12 +13,15 @@ use toolcrib_contract::{
 use toolcrib_protocol::param_header::IllegalMark;
 
 use crate::completion::{Completer, Reference};
-use crate::entry::Entry;
+use crate::discovery::Meta;
+use crate::entry::{Behind, Entry};
 use crate::hub::{Change, Hub};
 use crate::listing::{Item, Listing};
 use crate::prompt::Prompt;
 use crate::resource::{Resource, ResourceTemplate};
 use crate::tool::Tool;
+use crate::toolset::catalogue::Catalogue;
+use crate::toolset::{BadToolsetName, DISCOVERY, Toolset, check_name};
 use crate::view::View;
 
 /// Why something was not registered (R2.2).
@@ -42,6 +45,8 @@ pub enum RegisterError {
     InvalidDefinition(#[from] DefinitionError),
     #[error("{0} is not a URI template that can be matched")]
     InvalidTemplate(Box<str>),
+    #[error(transparent)]
+    InvalidToolset(#[from] BadToolsetName),
     #[error("no digest can be made of the definition: {0}")]
     NoDigest(ContractError),
 }
@@ -72,6 +77,8 @@ fn is_refusal(error: &SchemaError) -> bool {
 pub struct Offer {
     pub definition: Definition,
     pub toolset: Option<Box<str>>,
+    /// The server it comes from, where there are several: its own toolset by default.
+    pub server: Option<Box<str>>,
     pub tool: Arc<dyn Tool>,
 }
 
@@ -120,6 +127,7 @@ impl<T> Shelf<T> {
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     pub tools: Arc<View>,
+    pub catalogue: Arc<Catalogue>,
     pub resources: Arc<Shelf<Resource>>,
     pub templates: Arc<Shelf<ResourceTemplate>>,
     pub prompts: Arc<Shelf<Prompt>>,
@@ -132,14 +140,17 @@ pub struct Registry {
     writer: Mutex<()>,
     hub: Arc<Hub>,
     options: SchemaOptions,
+    declared: Arc<[Toolset]>,
     cache: SchemaCache,
 }
 
 impl Registry {
     #[must_use]
-    pub fn new(hub: Arc<Hub>, options: SchemaOptions) -> Self {
+    pub fn new(hub: Arc<Hub>, options: SchemaOptions, declared: Arc<[Toolset]>) -> Self {
+        let tools = Arc::new(View::new(Vec::new()));
         let snapshot = Snapshot {
-            tools: Arc::new(View::new(Vec::new())),
+            catalogue: Arc::new(Catalogue::new(tools.clone(), declared.clone())),
+            tools,
             resources: Arc::new(Shelf::new("resources", BTreeMap::new(), |resource| &resource.definition)),
             templates: Arc::new(Shelf::new("resourceTemplates", BTreeMap::new(), |it| &it.definition)),
             prompts: Arc::new(Shelf::new("prompts", BTreeMap::new(), |prompt| &prompt.definition)),
@@ -150,6 +161,7 @@ impl Registry {
             writer: Mutex::default(),
             hub,
             options,
+            declared,
             cache: SchemaCache::new(),
         }
     }
@@ -171,16 +183,33 @@ impl Registry {
         toolset: Option<&str>,
         tool: Arc<dyn Tool>,
     ) -> Result<(), RegisterError> {
-        self.register_all(vec![Offer { definition, toolset: toolset.map(Into::into), tool }])
+        let toolset = toolset.map(Into::into);
+        self.register_all(vec![Offer { definition, toolset, server: None, tool }])
     }
 
     /// Several tools in one change: all of them or none.
     pub fn register_all(&self, offers: Vec<Offer>) -> Result<(), RegisterError> {
         let mut added: Vec<Arc<Entry>> = Vec::with_capacity(offers.len());
-        for Offer { definition, toolset, tool } in offers {
+        for Offer { definition, toolset, server, tool } in offers {
+            toolset.as_deref().map_or(Ok(()), check_name)?;
             let contract = Contract::compile(definition, &self.options, &self.cache)?;
-            added.push(Arc::new(Entry::new(contract, tool, toolset.as_deref())?));
+            let behind = Behind::Tool(tool);
+            added.push(Arc::new(Entry::new(contract, behind, toolset.as_deref(), server.as_deref())?));
         }
+        self.add(added)
+    }
+
+    /// The tools that find other tools.
+    pub(crate) fn register_discovery(&self) -> Result<(), RegisterError> {
+        let mut added = Vec::with_capacity(Meta::ALL.len());
+        for meta in Meta::ALL {
+            let contract = Contract::compile(meta.definition()?, &self.options, &self.cache)?;
+            added.push(Arc::new(Entry::new(contract, Behind::Discovery(meta), Some(DISCOVERY), None)?));
+        }
+        self.add(added)
+    }
+
+    fn add(&self, mut added: Vec<Arc<Entry>>) -> Result<(), RegisterError> {
         self.change(&Change::Tools, |snapshot| {
             let mut entries = snapshot.tools.entries().to_vec();
             let mut names: std::collections::HashSet<&str> =
@@ -190,7 +219,7 @@ impl Registry {
             }
             drop(names);
             entries.append(&mut added);
-            snapshot.tools = Arc::new(View::new(entries));
+            self.set_tools(snapshot, entries);
             Ok(())
         })
     }
@@ -203,7 +232,7 @@ impl Registry {
             }
             let rest =
                 snapshot.tools.entries().iter().filter(|entry| entry.name() != name).cloned().collect();
-            snapshot.tools = Arc::new(View::new(rest));
+            self.set_tools(snapshot, rest);
             Ok(())
         });
         removed.is_ok()
@@ -259,6 +288,11 @@ impl Registry {
         completers.insert((reference, argument.into()), completer);
         snapshot.completers = Arc::new(completers);
         self.snapshot.store(Arc::new(snapshot));
+    }
+
+    fn set_tools(&self, snapshot: &mut Snapshot, entries: Vec<Arc<Entry>>) {
+        snapshot.tools = Arc::new(View::new(entries));
+        snapshot.catalogue = Arc::new(Catalogue::new(snapshot.tools.clone(), self.declared.clone()));
     }
 
     /// One writer at a time; the new state appears only if the change succeeded.

@@ -20,7 +20,7 @@ use toolcrib_engine::resource::{About, Resource, ResourceTemplate};
 use toolcrib_engine::stage::caller;
 use toolcrib_engine::{
     BadArguments, Context, Engine, Exchange, Fault, Filter, OnFault, Options, Principal, RegisterError,
-    ResourceContents, ServerInfo, StartError, Tool, ToolError,
+    ResourceContents, ServerInfo, StartError, Tool, ToolError, Toolset, ToolsetOptions,
 };
 use toolcrib_protocol::{Frame, Revision, meta};
 use toolcrib_server::{Endpoint, HttpOptions, Listener, stdio};
@@ -96,6 +96,17 @@ impl ServerBuilder {
     pub fn on_fault(mut self, hear: impl Fn(&Fault<'_>) + Send + Sync + 'static) -> Self {
         self.on_fault = Some(Arc::new(hear));
         self
+    }
+
+    /// Declares a toolset. With one declared, the discovery tools are there too.
+    #[must_use]
+    pub fn toolset(mut self, toolset: Toolset) -> Self {
+        self.options.toolsets.declared.push(toolset);
+        self
+    }
+
+    pub(crate) fn toolsets_mut(&mut self) -> &mut ToolsetOptions {
+        &mut self.options.toolsets
     }
 
     pub fn build(self) -> Result<Server, StartError> {
@@ -322,6 +333,7 @@ impl Server {
 
     /// Serves stdin and stdout until stdin ends.
     pub async fn serve_stdio(&self) -> io::Result<()> {
+        self.engine.check_toolsets().map_err(|error| io::Error::other(error.to_string()))?;
         stdio::serve(self.engine.clone()).await
     }
 
@@ -337,6 +349,7 @@ impl Server {
 
     /// Binds first, so that the address is known; then [`BoundServer::serve`].
     pub async fn bind_http(&self, address: &str, options: HttpOptions) -> io::Result<BoundServer> {
+        self.engine.check_toolsets().map_err(|error| io::Error::other(error.to_string()))?;
         let endpoint = Endpoint::new(self.engine.clone(), options);
         Ok(BoundServer { listener: Listener::bind(endpoint, address).await? })
     }

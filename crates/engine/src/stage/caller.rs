@@ -42,7 +42,7 @@ pub fn modern<'a>(
         client_info: meta.client_info,
         log_level: meta.log_level,
     };
-    Ok(Caller { principal, peer: Peer::Modern(Arc::new(peer)), headers, exchange })
+    Ok(Caller { principal, peer: Peer::Modern(Arc::new(peer)), headers, exchange, approach: Arc::default() })
 }
 
 /// The caller of a legacy request.
@@ -54,6 +54,7 @@ pub fn legacy<'a>(session: &Arc<Session>, exchange: Arc<Exchange>) -> Caller<'a>
         peer: Peer::Legacy(session.clone()),
         headers: None,
         exchange,
+        approach: session.approach(),
     }
 }
 
