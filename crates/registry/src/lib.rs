@@ -3,8 +3,12 @@
 //! Formats are read leniently, with a report that names each fault by its JSON Pointer, and written strictly, against
 //! the format's own rules. Definitions and schemas are never touched: they are copied token by token.
 
+mod block;
+pub mod budget;
 mod carry;
+pub mod compact;
 pub mod convert;
+mod edit;
 pub mod extension;
 mod format;
 pub mod issue;
@@ -12,6 +16,7 @@ pub mod limits;
 mod print;
 mod step;
 pub mod strict;
+pub mod sync;
 mod toolhive;
 pub mod yaml;
 

@@ -8,6 +8,7 @@
 )]
 
 mod arbitrary;
+mod budget;
 mod goldens;
 mod real;
 mod round_trip;
