@@ -11,17 +11,23 @@ pub mod convert;
 mod edit;
 pub mod extension;
 mod format;
+pub mod import;
 pub mod issue;
 pub mod limits;
+mod listed;
 mod print;
+mod split;
 mod step;
 pub mod strict;
 pub mod sync;
+pub mod time;
 mod toolhive;
+pub mod version;
 pub mod yaml;
 
 pub use format::Format;
 pub use issue::{Fault, Issue, Level, Report};
+pub use listed::Listed;
 pub use print::pretty;
 
 /// Where publishers put what server.json has no member for.

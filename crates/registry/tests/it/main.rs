@@ -10,6 +10,7 @@
 mod arbitrary;
 mod budget;
 mod goldens;
+mod import;
 mod real;
 mod round_trip;
 mod strict;
