@@ -15,6 +15,16 @@ pub(super) struct Text<'a> {
     pub(super) slots: Vec<Slot>,
     /// Values of the numbers that have a fraction or an exponent.
     pub(super) doubles: Vec<f64>,
+    /// Texts of the keys that have an escape.
+    pub(super) keys: Vec<Box<str>>,
+}
+
+impl Text<'_> {
+    /// The text of a key that has an escape.
+    #[inline]
+    pub(super) fn key(&self, index: usize) -> &str {
+        self.keys.get(index).map(|key| &**key).unwrap_or_default()
+    }
 }
 
 /// A strictly read JSON text that borrows its bytes.
@@ -34,7 +44,7 @@ impl<'a> Document<'a> {
     /// The whole value.
     #[must_use]
     pub fn root(&self) -> Node<'_> {
-        Node::new(&self.text, 0)
+        Node::root(&self.text)
     }
 
     /// The text as it came.
@@ -63,17 +73,17 @@ impl OwnedDocument {
     /// A [`ReadError`] that names the rule or limit, the byte and the place.
     pub fn parse(text: impl Into<String>, limits: &Limits) -> Result<Self, ReadError> {
         let mut source = text.into();
-        let Text { mut slots, mut doubles, .. } = parse(source.as_bytes(), limits)?;
+        let Text { mut slots, mut doubles, keys, .. } = parse(source.as_bytes(), limits)?;
         source.shrink_to_fit();
         slots.shrink_to_fit();
         doubles.shrink_to_fit();
-        Ok(Self { text: Arc::new(Text { source: Cow::Owned(source), slots, doubles }) })
+        Ok(Self { text: Arc::new(Text { source: Cow::Owned(source), slots, doubles, keys }) })
     }
 
     /// The whole value.
     #[must_use]
     pub fn root(&self) -> Node<'_> {
-        Node::new(&self.text, 0)
+        Node::root(&self.text)
     }
 
     /// The text as it came.

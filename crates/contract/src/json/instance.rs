@@ -41,7 +41,13 @@ impl Json for Tape {
         match buffer {
             Some(document) => f(document.root()),
             None => {
-                f(Node::new(&Text { source: Cow::Borrowed(""), slots: Vec::new(), doubles: Vec::new() }, 0))
+                let empty = Text {
+                    source: Cow::Borrowed(""),
+                    slots: Vec::new(),
+                    doubles: Vec::new(),
+                    keys: Vec::new(),
+                };
+                f(Node::root(&empty))
             }
         }
     }
@@ -149,7 +155,7 @@ impl<'a> json::Node<'a, Tape> for Node<'a> {
 
 impl<'a> json::Object<'a, Tape> for Node<'a> {
     type Node = Node<'a>;
-    type MemberName = Cow<'a, str>;
+    type MemberName = &'a str;
     type MembersIter = NamedMembers<'a>;
 
     #[inline]
@@ -188,7 +194,7 @@ impl<'a> json::Array<'a, Tape> for Node<'a> {
 pub struct NamedMembers<'a>(Members<'a>);
 
 impl<'a> Iterator for NamedMembers<'a> {
-    type Item = (Cow<'a, str>, Node<'a>);
+    type Item = (&'a str, Node<'a>);
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {

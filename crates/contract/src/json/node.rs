@@ -43,46 +43,47 @@ impl Kind {
     }
 }
 
-/// One value of a [`super::Document`]. Copying it copies a reference and a number.
+/// One value of a [`super::Document`]. Copying it copies two references.
 #[derive(Clone, Copy)]
 pub struct Node<'a> {
     text: &'a Text<'a>,
-    at: u32,
+    /// One of the text's own.
+    slot: &'a Slot,
 }
 
 impl<'a> Node<'a> {
+    /// The whole value of a text.
     #[inline]
-    pub(super) fn new(text: &'a Text<'a>, at: u32) -> Self {
-        Self { text, at }
+    pub(super) fn root(text: &'a Text<'a>) -> Self {
+        Self { text, slot: text.slots.first().unwrap_or(&Slot::NULL) }
     }
 
+    /// Its place on the tape. Checks ask for what a value is far more often than for where it stands, so a node keeps
+    /// the way to the first and works out the second.
     #[inline]
-    fn slot(self) -> Slot {
-        self.text.slots.get(self.at as usize).copied().unwrap_or(Slot::NULL)
+    fn at(self) -> usize {
+        let from = self.text.slots.as_ptr() as usize;
+        (std::ptr::from_ref(self.slot) as usize).wrapping_sub(from) / size_of::<Slot>()
     }
 
+    /// The slots from this value's own to the end of it.
     #[inline]
-    fn at(self, at: u32) -> Self {
-        Self { text: self.text, at }
-    }
-
-    /// The slot after this value.
-    #[inline]
-    fn next(self) -> u32 {
-        self.slot().next(self.at)
+    fn slots(self) -> &'a [Slot] {
+        let at = self.at();
+        self.text.slots.get(at..at.wrapping_add(self.slot.span())).unwrap_or_default()
     }
 
     /// Its place on the tape, and the tape: tells one live node from another.
     #[inline]
     pub(super) fn identity(self) -> (usize, u32) {
-        (self.text.slots.as_ptr() as usize, self.at)
+        (self.text.slots.as_ptr() as usize, self.at() as u32)
     }
 
     /// What it is.
     #[inline]
     #[must_use]
     pub fn kind(self) -> Kind {
-        match self.slot().shape() {
+        match self.slot.shape() {
             Shape::Null => Kind::Null,
             Shape::False | Shape::True => Kind::Boolean,
             Shape::Number | Shape::Integer => Kind::Number,
@@ -96,42 +97,42 @@ impl<'a> Node<'a> {
     #[inline]
     #[must_use]
     pub fn raw(self) -> &'a str {
-        self.text.source.get(self.slot().range()).unwrap_or("null")
+        self.text.source.get(self.slot.range()).unwrap_or("null")
     }
 
     /// Byte range of [`Node::raw`] in the text.
     #[inline]
     #[must_use]
     pub fn range(self) -> std::ops::Range<usize> {
-        self.slot().range()
+        self.slot.range()
     }
 
     /// `true` for `null`.
     #[inline]
     #[must_use]
     pub fn is_null(self) -> bool {
-        self.slot().shape() == Shape::Null
+        self.slot.shape() == Shape::Null
     }
 
     /// `true` for an object.
     #[inline]
     #[must_use]
     pub fn is_object(self) -> bool {
-        self.slot().shape() == Shape::Object
+        self.slot.shape() == Shape::Object
     }
 
     /// `true` for an array.
     #[inline]
     #[must_use]
     pub fn is_array(self) -> bool {
-        self.slot().shape() == Shape::Array
+        self.slot.shape() == Shape::Array
     }
 
     /// The boolean, if it is one.
     #[inline]
     #[must_use]
     pub fn as_bool(self) -> Option<bool> {
-        match self.slot().shape() {
+        match self.slot.shape() {
             Shape::True => Some(true),
             Shape::False => Some(false),
             _ => None,
@@ -142,20 +143,17 @@ impl<'a> Node<'a> {
     #[inline]
     #[must_use]
     pub fn as_str(self) -> Option<Cow<'a, str>> {
-        let slot = self.slot();
-        if slot.shape() != Shape::String {
+        if self.slot.shape() != Shape::String {
             return None;
         }
-        let range = slot.range();
-        let inner = self.text.source.get(range.start + 1..range.end - 1).unwrap_or_default();
-        Some(unescape(inner, slot.escaped()))
+        Some(unescape(self.between_quotes(), self.slot.escaped()))
     }
 
     /// The number, if it is one.
     #[inline]
     #[must_use]
     pub fn as_number(self) -> Option<Number<'a>> {
-        let slot = self.slot();
+        let slot = self.slot;
         let value = match slot.shape() {
             Shape::Integer => Magnitude::Integer(slot.value()),
             Shape::Number if slot.fractional() => {
@@ -185,7 +183,7 @@ impl<'a> Node<'a> {
     #[inline]
     #[must_use]
     pub fn len(self) -> usize {
-        let slot = self.slot();
+        let slot = self.slot;
         if matches!(slot.shape(), Shape::Array | Shape::Object) { slot.count() } else { 0 }
     }
 
@@ -222,25 +220,23 @@ impl<'a> Node<'a> {
     #[inline]
     #[must_use]
     pub fn members(self) -> Members<'a> {
-        let slot = self.slot();
-        let left = if slot.shape() == Shape::Object { slot.count() } else { 0 };
-        Members { node: self, at: self.at + 1, left }
+        let slots = if self.slot.shape() == Shape::Object { self.slots() } else { &[] };
+        Members { text: self.text, rest: slots.get(1..).unwrap_or_default() }
     }
 
     /// Elements in order; none for anything but an array.
     #[inline]
     #[must_use]
     pub fn elements(self) -> Elements<'a> {
-        let slot = self.slot();
-        let left = if slot.shape() == Shape::Array { slot.count() } else { 0 };
-        Elements { node: self, at: self.at + 1, left }
+        let slots = if self.slot.shape() == Shape::Array { self.slots() } else { &[] };
+        Elements { text: self.text, rest: slots.get(1..).unwrap_or_default() }
     }
 
     /// Compares the text of a string with `text` without allocating where nothing is escaped.
     #[inline]
     #[must_use]
     pub fn is_text(self, text: &str) -> bool {
-        let slot = self.slot();
+        let slot = self.slot;
         if slot.shape() != Shape::String {
             return false;
         }
@@ -255,20 +251,24 @@ impl<'a> Node<'a> {
     /// The text between the quotes, if nothing in it is escaped.
     #[inline]
     pub(crate) fn plain_str(self) -> Option<&'a str> {
-        let slot = self.slot();
-        if slot.shape() != Shape::String || slot.escaped() {
-            return None;
-        }
-        let range = slot.range();
-        self.text.source.get(range.start + 1..range.end - 1)
+        let plain = self.slot.shape() == Shape::String && !self.slot.escaped();
+        plain.then(|| self.between_quotes())
+    }
+
+    /// The text of a string as it is written.
+    #[inline]
+    fn between_quotes(self) -> &'a str {
+        let range = self.slot.range();
+        self.text.source.get(range.start + 1..range.end - 1).unwrap_or_default()
     }
 
     /// Where `inner` stands below this value; the root if it does not.
     pub(crate) fn pointer_to(self, inner: Node<'_>) -> Pointer {
         let mut pointer = Pointer::root();
         let mut node = self;
-        while node.at != inner.at {
-            let holds = |child: &Self| (child.at..child.next()).contains(&inner.at);
+        let sought = inner.at();
+        while node.at() != sought {
+            let holds = |child: &Self| (child.at()..child.at() + child.slot.span()).contains(&sought);
             if let Some((i, child)) = node.elements().enumerate().find(|(_, child)| holds(child)) {
                 pointer.push(&i.to_string());
                 node = child;
@@ -285,15 +285,14 @@ impl<'a> Node<'a> {
     /// Depth of nesting below this value; 0 for a scalar.
     #[must_use]
     pub fn depth(self) -> usize {
-        let mut ends: Vec<u32> = Vec::new();
+        let mut ends: Vec<usize> = Vec::new();
         let mut deepest = 0;
-        for at in self.at..self.next() {
+        for (at, slot) in self.slots().iter().enumerate() {
             while ends.last().is_some_and(|&end| at >= end) {
                 ends.pop();
             }
-            let node = self.at(at);
-            if node.is_object() || node.is_array() {
-                ends.push(node.next());
+            if matches!(slot.shape(), Shape::Array | Shape::Object) {
+                ends.push(at + slot.span());
                 deepest = deepest.max(ends.len());
             }
         }
@@ -303,7 +302,7 @@ impl<'a> Node<'a> {
     /// The value as a tree. For cold paths: schemas, error messages.
     #[must_use]
     pub fn to_value(self) -> Value {
-        match self.slot().shape() {
+        match self.slot.shape() {
             Shape::Null => Value::Null,
             Shape::False => Value::Bool(false),
             Shape::True => Value::Bool(true),
@@ -322,7 +321,7 @@ impl<'a> Node<'a> {
 
     /// Writes the value without insignificant white space; every token stays as it was written.
     pub fn write_compact(self, out: &mut String) {
-        match self.slot().shape() {
+        match self.slot.shape() {
             Shape::Array => {
                 out.push('[');
                 for (i, element) in self.elements().enumerate() {
@@ -365,22 +364,20 @@ impl std::fmt::Debug for Node<'_> {
 }
 
 /// Keys and values of an object. See [`Node::members`].
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Members<'a> {
-    node: Node<'a>,
-    at: u32,
-    left: usize,
+    text: &'a Text<'a>,
+    rest: &'a [Slot],
 }
 
 impl<'a> Members<'a> {
-    /// The next member with its key as text, without a detour over a key node.
+    /// The next member with its key as text.
     #[inline]
-    pub(super) fn next_named(&mut self) -> Option<(Cow<'a, str>, Node<'a>)> {
+    pub(super) fn next_named(&mut self) -> Option<(&'a str, Node<'a>)> {
         let (key, value) = self.next()?;
-        let slot = key.slot();
-        let range = slot.range();
-        let inner = key.text.source.get(range.start + 1..range.end - 1).unwrap_or_default();
-        Some((unescape(inner, slot.escaped()), value))
+        let name =
+            if key.slot.escaped() { self.text.key(key.slot.unescaped_key()) } else { key.between_quotes() };
+        Some((name, value))
     }
 }
 
@@ -389,24 +386,21 @@ impl<'a> Iterator for Members<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        self.left = self.left.checked_sub(1)?;
-        let key = self.node.at(self.at);
-        let value = self.node.at(self.at + 1);
-        self.at = value.next();
-        Some((key, value))
+        let [key, value, ..] = self.rest else { return None };
+        self.rest = self.rest.get(1 + value.span()..).unwrap_or_default();
+        Some((Node { text: self.text, slot: key }, Node { text: self.text, slot: value }))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left, Some(self.left))
+        (usize::from(!self.rest.is_empty()), Some(self.rest.len() / 2))
     }
 }
 
 /// Elements of an array. See [`Node::elements`].
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Elements<'a> {
-    node: Node<'a>,
-    at: u32,
-    left: usize,
+    text: &'a Text<'a>,
+    rest: &'a [Slot],
 }
 
 impl<'a> Iterator for Elements<'a> {
@@ -414,13 +408,24 @@ impl<'a> Iterator for Elements<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        self.left = self.left.checked_sub(1)?;
-        let element = self.node.at(self.at);
-        self.at = element.next();
-        Some(element)
+        let slot = self.rest.first()?;
+        self.rest = self.rest.get(slot.span()..).unwrap_or_default();
+        Some(Node { text: self.text, slot })
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left, Some(self.left))
+        (usize::from(!self.rest.is_empty()), Some(self.rest.len()))
+    }
+}
+
+impl std::fmt::Debug for Members<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.clone()).finish()
+    }
+}
+
+impl std::fmt::Debug for Elements<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.clone()).finish()
     }
 }

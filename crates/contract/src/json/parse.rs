@@ -94,12 +94,18 @@ pub(super) fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Text<'a>, Re
         at: 0,
         slots: Vec::with_capacity((bytes.len() / 12).min(limits.nodes_max) + 1),
         doubles: Vec::new(),
+        keys: Vec::new(),
         open: Vec::new(),
         nodes_max: limits.nodes_max.min(COUNT_MAX),
         depth_max: limits.depth_max,
     };
     match reader.text() {
-        Ok(()) => Ok(Text { source: Cow::Borrowed(source), slots: reader.slots, doubles: reader.doubles }),
+        Ok(()) => Ok(Text {
+            source: Cow::Borrowed(source),
+            slots: reader.slots,
+            doubles: reader.doubles,
+            keys: reader.keys,
+        }),
         Err(kind) => Err(ReadError { offset: reader.at, pointer: reader.place(), kind }),
     }
 }
@@ -116,6 +122,7 @@ struct Reader<'a> {
     at: usize,
     slots: Vec<Slot>,
     doubles: Vec<f64>,
+    keys: Vec<Box<str>>,
     open: Vec<Open>,
     nodes_max: usize,
     depth_max: usize,
@@ -153,7 +160,7 @@ impl Reader<'_> {
             if self.peek() != Some(b'"') {
                 return Err(self.unexpected("a key"));
             }
-            self.string()?;
+            self.key()?;
             self.space();
             if self.peek() != Some(b':') {
                 return Err(self.unexpected("`:`"));
@@ -203,7 +210,7 @@ impl Reader<'_> {
         self.at += 1;
         let next = self.slots.len();
         if let Some(slot) = self.slots.get_mut(open.slot) {
-            slot.close(self.at, next, open.count);
+            slot.close(self.at, next - open.slot, open.count);
         }
         Ok(())
     }
@@ -220,12 +227,30 @@ impl Reader<'_> {
 
     fn string(&mut self) -> Step<()> {
         let start = self.at;
-        match scan(self.bytes, start + 1) {
-            Ok(Scan { end, escaped }) => {
-                self.push(Slot::string(start, end, escaped))?;
-                self.at = end;
-                Ok(())
-            }
+        let Scan { end, escaped } = self.scan()?;
+        self.push(Slot::string(start, end, escaped))?;
+        self.at = end;
+        Ok(())
+    }
+
+    /// A key. Keys are compared all the time and almost never have an escape: such a one is unescaped here, once.
+    fn key(&mut self) -> Step<()> {
+        let start = self.at;
+        let Scan { end, escaped } = self.scan()?;
+        if escaped {
+            self.push(Slot::escaped_key(start, end, self.keys.len()))?;
+            let text = self.source.get(start + 1..end - 1).unwrap_or_default();
+            self.keys.push(unescape(text, true).into());
+        } else {
+            self.push(Slot::string(start, end, false))?;
+        }
+        self.at = end;
+        Ok(())
+    }
+
+    fn scan(&mut self) -> Step<Scan> {
+        match scan(self.bytes, self.at + 1) {
+            Ok(scan) => Ok(scan),
             Err((at, kind)) => {
                 self.at = at;
                 Err(kind)
@@ -309,7 +334,7 @@ impl Reader<'_> {
 
     /// The slot after the value at `at`.
     fn after(&self, at: usize) -> usize {
-        self.slots.get(at).map_or(at, |slot| slot.next(at as u32) as usize)
+        self.slots.get(at).map_or(at, |slot| at + slot.span())
     }
 
     fn byte(&self, at: usize) -> Option<u8> {

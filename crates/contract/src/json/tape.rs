@@ -15,8 +15,8 @@ pub(super) enum Shape {
     Integer = 7,
 }
 
-/// 16 bytes: the source range, then for a container where the next sibling stands and how many entries it has,
-/// for a small integer its value, for a fraction its index among the doubles.
+/// 16 bytes: the source range, then for a container how many slots it spans and how many entries it has, for a small
+/// integer its value, for a fraction its index among the doubles, for a key with an escape its index among those.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Slot {
     start: u32,
@@ -56,6 +56,13 @@ impl Slot {
         slot
     }
 
+    /// A key with an escape; `index` is its place among those.
+    pub(super) fn escaped_key(start: usize, end: usize, index: usize) -> Self {
+        let mut slot = Self::string(start, end, true);
+        slot.next = index as u32;
+        slot
+    }
+
     /// A number with a fraction or an exponent; `double` is its index among the doubles.
     pub(super) fn fraction(start: usize, end: usize, double: usize) -> Self {
         let mut slot = Self::leaf(Shape::Number, start, end);
@@ -89,10 +96,16 @@ impl Slot {
         self.next as usize
     }
 
+    /// The index of [`Slot::escaped_key`].
+    #[inline]
+    pub(super) fn unescaped_key(self) -> usize {
+        self.next as usize
+    }
+
     /// Completes a container once its end is known.
-    pub(super) fn close(&mut self, end: usize, next: usize, count: u32) {
+    pub(super) fn close(&mut self, end: usize, span: usize, count: u32) {
         self.end = end as u32;
-        self.next = next as u32;
+        self.next = span as u32;
         self.meta |= count << COUNT_SHIFT;
     }
 
@@ -120,9 +133,10 @@ impl Slot {
         self.start as usize..self.end as usize
     }
 
+    /// How many slots the value takes, its own included.
     #[inline]
-    pub(super) fn next(self, at: u32) -> u32 {
-        if matches!(self.shape(), Shape::Array | Shape::Object) { self.next } else { at + 1 }
+    pub(super) fn span(self) -> usize {
+        if matches!(self.shape(), Shape::Array | Shape::Object) { self.next as usize } else { 1 }
     }
 
     #[inline]
