@@ -7,7 +7,7 @@ use jsonschema::json::{self, Json, NodeIdentity};
 use serde_json::Value;
 
 use super::document::{OwnedDocument, Text};
-use super::node::{Elements, Kind, Members, Node};
+use super::node::{Elements, Kind, NamedMembers, Node};
 use super::number::Number;
 use super::parse::Limits;
 use super::string::Key;
@@ -41,12 +41,7 @@ impl Json for Tape {
         match buffer {
             Some(document) => f(document.root()),
             None => {
-                let empty = Text {
-                    source: Cow::Borrowed(""),
-                    slots: Vec::new(),
-                    doubles: Vec::new(),
-                    keys: Vec::new(),
-                };
+                let empty = Text { source: Cow::Borrowed(""), slots: Vec::new(), keys: Vec::new() };
                 f(Node::root(&empty))
             }
         }
@@ -170,7 +165,7 @@ impl<'a> json::Object<'a, Tape> for Node<'a> {
 
     #[inline]
     fn members(&self) -> NamedMembers<'a> {
-        NamedMembers(Node::members(*self))
+        self.named_members()
     }
 }
 
@@ -186,18 +181,5 @@ impl<'a> json::Array<'a, Tape> for Node<'a> {
     #[inline]
     fn elements(&self) -> Elements<'a> {
         Node::elements(*self)
-    }
-}
-
-/// Members with their names unescaped, as the validator wants them.
-#[derive(Debug)]
-pub struct NamedMembers<'a>(Members<'a>);
-
-impl<'a> Iterator for NamedMembers<'a> {
-    type Item = (&'a str, Node<'a>);
-
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        self.0.next_named()
     }
 }
