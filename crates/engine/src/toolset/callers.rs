@@ -86,6 +86,10 @@ fn holds_encoded(node: Node<'_>) -> bool {
 /// A tool's raw definition with these callers, or without any; `None` where nothing changes.
 #[must_use]
 pub fn with_callers(raw: &str, vendor: Vendor, callers: Option<&str>) -> Option<String> {
+    // Most tools claim nothing, which shows without reading them; an escape could hide the member's name.
+    if callers.is_none() && !raw.contains(MEMBER) && !raw.contains("\\u") {
+        return None;
+    }
     let document = Document::parse(raw.as_bytes(), &Limits::definition()).ok()?;
     let root = document.root();
     let key = format!("{}/{MEMBER}", vendor.name());
@@ -142,6 +146,8 @@ mod tests {
     fn a_claim_that_may_not_stand_is_taken_out() {
         let raw = r#"{"name":"a","allowed_callers":["direct"]}"#;
         assert_eq!(with_callers(raw, Vendor::Anthropic, None).unwrap(), r#"{"name":"a"}"#);
+        let escaped = r#"{"name":"a","allowed\u005fcallers":["direct"]}"#;
+        assert_eq!(with_callers(escaped, Vendor::Anthropic, None).unwrap(), r#"{"name":"a"}"#);
         assert_eq!(with_callers(r#"{"name":"a"}"#, Vendor::Anthropic, None), None);
     }
 }
