@@ -19,11 +19,11 @@ use toolcrib_engine::prompt::{Prompt, PromptArgument, PromptArguments, PromptRes
 use toolcrib_engine::resource::{About, Resource, ResourceTemplate};
 use toolcrib_engine::stage::caller;
 use toolcrib_engine::{
-    Approach, BadArguments, Context, Engine, Exchange, Fault, Filter, Names, OnFault, Options, Principal,
-    RegisterError, ResourceContents, Selection, ServerInfo, StartError, Tool, ToolError, Toolset,
+    Approach, BadArguments, Context, Engine, Exchange, Explanation, Fault, Filter, Names, OnFault, Options,
+    Principal, RegisterError, ResourceContents, Selection, ServerInfo, StartError, Tool, ToolError, Toolset,
     ToolsetOptions,
 };
-use toolcrib_protocol::{Frame, Revision, meta};
+use toolcrib_protocol::{Era, Frame, Revision, meta};
 use toolcrib_server::{Endpoint, HttpOptions, Listener, stdio};
 
 use crate::answer::{IntoAnswer, Json};
@@ -331,6 +331,13 @@ impl Server {
                     .to_owned(),
             }),
         }
+    }
+
+    /// Why a client of this name sees a tool and can call it, or why not; `None` if there is no such tool.
+    #[must_use]
+    pub fn explain(&self, tool: &str, client: &str) -> Option<Explanation> {
+        let caller = caller::supposed(client, Era::Legacy, Principal::Local, Arc::default());
+        self.engine.explain(&caller, tool)
     }
 
     /// Everything that the operator allows.
