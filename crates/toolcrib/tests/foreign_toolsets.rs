@@ -1,7 +1,12 @@
 //! Clients that share no code with the library meet toolsets in the example `toolsets`, over both transports, in both
 //! eras and in every client mode: what is not loaded is unknown to them and reachable through `call_tool` under its own
 //! contract; a legacy client that re-lists loads more; the list of a modern one never changes because of a call.
-#![allow(clippy::panic, clippy::unwrap_used, reason = "a test: what cannot go on must stop")]
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test: what cannot go on must stop"
+)]
 
 use std::process::Command;
 

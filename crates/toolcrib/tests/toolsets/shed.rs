@@ -108,7 +108,7 @@ pub(crate) struct Bearer;
 impl Authenticator for Bearer {
     fn principal(&self, headers: &http::HeaderMap) -> Result<Principal, Challenge> {
         let token = headers.get("authorization").and_then(|value| value.to_str().ok());
-        token.map(|token| Principal::subject(token)).ok_or(Challenge { www_authenticate: "Bearer".into() })
+        token.map(Principal::subject).ok_or(Challenge { www_authenticate: "Bearer".into() })
     }
 }
 
