@@ -163,6 +163,10 @@ pub(crate) fn run(effort: Effort) -> Result<bool> {
     let mut holds = Race::new("A view of 10,000 tools, from the registry's entries to the bytes of its list")
         .with("build", most, || build(&all))
         .with("build, half of them with callers", most, || build(&anthropic))
+        .with("the search index", Claim::None, || {
+            let catalogue = Catalogue::new(snapshot.tools.clone(), options.clone());
+            black_box(catalogue.index().len());
+        })
         .run(effort);
 
     let runtime = tokio::runtime::Runtime::new()?;

@@ -2,7 +2,7 @@
 //!
 //! They are ordinary contracts of toolset `discovery`: their arguments and answers are checked like any other's.
 //! `call_tool` has no answer of its own: the view stage puts the inner tool in its place, and everything after that
-//! stage judges the inner tool. Its own hints are therefore the worst case.
+//! stage judges the inner tool. Its own hints are therefore the worst case, in a read-only view that of a reader.
 
 pub(crate) mod enable;
 mod report;
@@ -16,6 +16,10 @@ use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::limits::SEARCH_RESULTS_MAX;
 use crate::tool::ToolError;
+
+/// The hints of `call_tool` where it reaches readers alone.
+pub(crate) const CALL_READERS: &str =
+    r#"{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":false,"openWorldHint":true}"#;
 
 /// Which of the six.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use super::callers;
 use super::prepared::Prepared;
 use super::standing::Standing;
 use super::{DISCOVERY, Toolset, ToolsetOptions, is_always_loaded};
-use crate::discovery::Meta;
+use crate::discovery::{CALL_READERS, Meta};
 use crate::entry::{DEFAULT_TOOLSET, Entry};
 use crate::limits::TOOLSETS_NAMED_MAX;
 use crate::listing::Item;
@@ -165,7 +165,10 @@ impl Catalogue {
     pub fn admits(&self, at: usize, within: &Bits, read_only: bool) -> bool {
         let in_set =
             self.sets().of_entry.get(at).is_some_and(|of| of.iter().any(|kit| within.has(*kit as usize)));
-        in_set && (!read_only || self.entry(at).is_some_and(|entry| entry.contract().effect().read_only))
+        // Where only readers are within reach, call_tool reaches nothing else.
+        let reads =
+            |entry: &Arc<Entry>| entry.contract().effect().read_only || entry.meta() == Some(Meta::Call);
+        in_set && (!read_only || self.entry(at).is_some_and(reads))
     }
 
     /// The search index over every tool but those of discovery.
@@ -189,48 +192,47 @@ impl Catalogue {
     }
 
     fn build(&self, standing: &Standing) -> View {
-        let rendered = standing.vendor.and_then(|vendor| self.options.callers.render(vendor));
+        let rendered =
+            standing.vendor.and_then(|vendor| Some((vendor, self.options.callers.render(vendor)?)));
         let mut shown = Vec::with_capacity(self.all.entries().len());
         for (at, entry) in self.all.entries().iter().enumerate() {
             if !self.admits(at, &standing.loaded, standing.read_only) {
                 continue;
             }
-            let mut item = entry.item().clone();
-            if entry.meta() == Some(Meta::Search) {
-                let text = write::quoted(&self.search_description(standing));
-                let raw: Arc<str> = entry.contract().definition().with_member("description", &text).into();
-                item = Item { key: item.key, legacy: raw.clone(), modern: raw };
-            }
-            if let Some(vendor) = standing.vendor {
-                let programmatic = self.toolsets_of(at).any(|kit| kit.programmatic);
-                let callable = programmatic && callers::is_callable_from_code(entry);
-                let callers = rendered.as_deref().filter(|_| callable);
-                for raw in [&mut item.legacy, &mut item.modern] {
-                    if let Some(changed) = callers::with_callers(raw, vendor, callers) {
-                        *raw = changed.into();
-                    }
+            let item = match entry.meta() {
+                Some(Meta::Search) => {
+                    let text = write::quoted(&self.search_description(standing));
+                    rewritten(entry, "description", &text)
                 }
-            }
+                Some(Meta::Call) if standing.read_only => rewritten(entry, "annotations", CALL_READERS),
+                Some(_) => entry.item().clone(),
+                None => {
+                    let programmatic = self.toolsets_of(at).any(|kit| kit.programmatic);
+                    let callable = programmatic && callers::is_callable_from_code(entry);
+                    let rendered = rendered.as_ref().filter(|_| callable);
+                    entry.item().clone().changed(|raw| {
+                        callers::with_callers(raw, rendered.map(|(vendor, names)| (*vendor, &**names)))
+                    })
+                }
+            };
             shown.push((entry.clone(), item));
         }
         View::of(shown)
     }
 
-    /// What lies behind `search_tools`: shorter where the list shows everything anyway.
+    /// What lies behind `search_tools`: shorter where the list shows everything anyway. It says which toolsets, not how
+    /// many tools, so that a tool that comes or goes changes the lists of those who see it alone.
     fn search_description(&self, standing: &Standing) -> String {
-        let total = self.reachable_count(standing);
         if standing.loaded == standing.reach {
-            return format!(
-                "Finds tools by what they do, among {total} tools. All of them are listed already."
-            );
+            return "Finds tools by what they do. All of them are listed already.".to_owned();
         }
         let kits = self.reachable_kits(standing).map(|(_, kit)| match &*kit.description {
-            "" => format!("{} ({})", kit.name, self.count(kit, standing)),
-            text => format!("{} ({}: {text})", kit.name, self.count(kit, standing)),
+            "" => kit.name.to_string(),
+            text => format!("{} ({text})", kit.name),
         });
         format!(
-            "Finds tools by what they do, also those that are not listed. {total} tools lie behind it, in these \
-             toolsets: {}. A tool found here can be called with call_tool.",
+            "Finds tools by what they do, also those that are not listed. Behind it lie these toolsets: {}. A tool \
+             found here can be called with call_tool.",
             enumerated(kits, "; ")
         )
     }
@@ -259,6 +261,11 @@ impl Catalogue {
             })
             .count()
     }
+}
+
+/// A discovery tool with one member of its definition replaced.
+fn rewritten(entry: &Entry, member: &str, raw: &str) -> Item {
+    Item::same(entry.item().key.clone(), entry.contract().definition().with_member(member, raw))
 }
 
 /// The first of many, and how many more there are.

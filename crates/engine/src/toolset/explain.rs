@@ -6,6 +6,7 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
+use super::callers::{CODE_EXECUTION, is_callable_from_code};
 use super::catalogue::{Catalogue, Kit};
 use super::standing::{Choice, Standing, choice};
 use crate::caller::Caller;
@@ -48,6 +49,8 @@ pub struct Explanation {
     pub read_only: bool,
     pub callable: Callable,
     pub reason: Box<str>,
+    /// Who besides the model may call it, in neutral words.
+    pub callers: Vec<&'static str>,
     /// What the tool carries as `allowed_callers` in this caller's list.
     pub allowed_callers: Option<Box<str>>,
 }
@@ -87,6 +90,7 @@ impl Engine {
                 let shown: Value = serde_json::from_str(&item.modern).ok()?;
                 Some(shown.get("allowed_callers")?.to_string().into())
             });
+        let from_code = catalogue.toolsets_of(at).any(|kit| kit.programmatic) && is_callable_from_code(entry);
         let first = toolsets.first().map_or("", |set| &*set.toolset);
         Some(Explanation {
             tool: tool.into(),
@@ -99,6 +103,7 @@ impl Engine {
             toolsets,
             callable,
             reason: reason.into(),
+            callers: from_code.then_some(CODE_EXECUTION).into_iter().collect(),
             allowed_callers,
         })
     }
@@ -162,7 +167,7 @@ impl Explanation {
             "enable_toolset": self.obstacle.as_deref().unwrap_or("works"),
             "toolsets": toolsets, "chosen_by": &*self.chosen_by, "read_only_filter": self.read_only,
             "listed": self.is_listed(), "callable": self.callable.name(), "reason": &*self.reason,
-            "allowed_callers": callers})
+            "callers": self.callers, "allowed_callers": callers})
     }
 }
 

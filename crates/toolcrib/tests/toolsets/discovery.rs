@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-use toolcrib::Server;
+use toolcrib::{Context, Server, ToolError, ToolSpec};
 
 use crate::shed::*;
 use crate::support::*;
@@ -30,7 +30,7 @@ async fn the_six_discovery_tools_are_listed_with_contracts() {
         assert_eq!((is("readOnlyHint"), is("destructiveHint"), is("idempotentHint")), expected, "{tool}");
         if name == "search_tools" {
             let text = tool["description"].as_str().unwrap();
-            assert!(text.contains("5 tools") && text.contains("admin (2: Things"), "{text}");
+            assert!(text.contains("admin (Things that cannot be undone); core; git (Repo"), "{text}");
         }
     }
     found.sort();
@@ -107,6 +107,48 @@ async fn a_dynamic_client_loads_a_toolset_for_itself_alone() {
     called(to, &bob, "enable_toolset", json!({"toolset_name": "reading"})).await;
     let text = other_news.until("list_changed").await;
     assert_eq!(text.matches("list_changed").count(), 1, "{text}");
+}
+
+/// R3.5: a tool that comes is told to those who see its toolset and to nobody else; both lists stay true.
+#[tokio::test]
+async fn a_change_is_told_to_those_who_see_it() {
+    let server = server();
+    let running = serve(&server).await;
+    let to = running.address;
+    let (ann, bob) = (session(to, "/mcp", "gemini-cli").await, session(to, "/mcp", "gemini-cli").await);
+    called(to, &ann, "enable_toolset", json!({"toolset_name": "admin"})).await;
+    let mut news = open(to, "GET", &[("Mcp-Session-Id", &ann)], "").await;
+    let mut other_news = open(to, "GET", &[("Mcp-Session-Id", &bob)], "").await;
+    let before = legacy(to, &bob, "tools/list", json!({})).await.body;
+    let add = |name: &str, toolset: &str| {
+        let spec = ToolSpec::new(name, "New").toolset(toolset).input_schema(json!({"type": "object"}));
+        server.add(spec, |_: Value, _: Context| async { Ok::<_, ToolError>("x") }).unwrap();
+    };
+    (0..5).for_each(|number| add(&format!("purge_{number}"), "admin"));
+    let heard = news.until("list_changed").await;
+    assert_eq!(heard.matches("list_changed").count(), 1, "five changes are one notification: {heard}");
+    assert_eq!(listed(to, &ann).await.len(), 10);
+    assert_eq!(legacy(to, &bob, "tools/list", json!({})).await.body, before);
+    // The next thing that Bob hears of is his.
+    add("git_tag", "git");
+    let heard = other_news.until("list_changed").await;
+    assert_eq!(heard.matches("list_changed").count(), 1, "{heard}");
+    assert!(listed(to, &bob).await.contains(&"git_tag".to_owned()));
+}
+
+/// R3.4, R3.6: in a read-only view call_tool is a reader too, and reaches readers alone.
+#[tokio::test]
+async fn call_tool_of_a_read_only_view_reaches_readers_alone() {
+    let running = serve(&server()).await;
+    let to = running.address;
+    let id = session(to, "/mcp/readonly", "codex").await;
+    let list = legacy(to, &id, "tools/list", json!({})).await.result();
+    let tools = list["tools"].as_array().unwrap();
+    assert!(tools.iter().all(|tool| tool["annotations"]["readOnlyHint"] == true), "{list}");
+    let through = called(to, &id, "call_tool", json!({"name": "audit_read"})).await;
+    assert_eq!(said(&through), "done {}");
+    let params = json!({"name": "call_tool", "arguments": {"name": "drop_all"}});
+    assert_eq!(legacy(to, &id, "tools/call", params).await.code(), -32602);
 }
 
 /// R3.1, R3.3: a client that cannot re-list is told what to do instead, and call_tool does it.
