@@ -21,6 +21,9 @@ const JUDGED_MAX: usize = 10;
 struct Question {
     query: String,
     right: Vec<String>,
+    /// Written when the ranking was settled, and never looked at for changing it.
+    #[serde(default)]
+    held_out: bool,
 }
 
 pub(super) fn run(queries: &Path, data: &Path) -> Outcome {
@@ -43,26 +46,45 @@ pub(super) fn run(queries: &Path, data: &Path) -> Outcome {
     }
     let texts = || tools.iter().map(|(_, text)| text.clone());
     let (index, plain) = (Index::build(texts()), PlainIndex::build(texts()));
-    let figures = |search: &dyn Fn(&str) -> Vec<Hit>| {
-        let rankings: Vec<Vec<usize>> =
-            questions.iter().map(|it| search(&it.query).iter().map(|hit| hit.at).collect()).collect();
-        Figures::of(rankings.iter().zip(&right).map(|(ranking, right)| Judged { ranking, right }))
+    let figures = |search: &dyn Fn(&str) -> Vec<Hit>, held_out_only: bool| {
+        let judged = questions.iter().zip(&right).filter(|(it, _)| it.held_out || !held_out_only);
+        let rankings: Vec<(Vec<usize>, &[usize])> = judged
+            .map(|(it, right)| (search(&it.query).iter().map(|hit| hit.at).collect(), right.as_slice()))
+            .collect();
+        Figures::of(rankings.iter().map(|(ranking, right)| Judged { ranking, right }))
     };
-    let ours = figures(&|query| index.search(query, JUDGED_MAX, |_| true));
-    let theirs = figures(&|query| plain.search(query, JUDGED_MAX));
-    let mut out = format!("{} questions over {} tools\n", ours.questions, tools.len());
-    out.push_str(&format!("{:<14} {:>7} {:>9} {:>10} {:>7}\n", "", "hit@1", "recall@5", "recall@10", "MRR"));
-    for (name, figures) in [("search_tools", ours), ("plain BM25", theirs)] {
-        let Figures { hit_1, recall_5, recall_10, mrr, .. } = figures;
-        out.push_str(&format!("{name:<14} {hit_1:>7.3} {recall_5:>9.3} {recall_10:>10.3} {mrr:>7.3}\n"));
+    let rank = |query: &str| index.search(query, JUDGED_MAX, |_| true);
+    let rank_plainly = |query: &str| plain.search(query, JUDGED_MAX);
+    let mut out = format!("{} tools\n", tools.len());
+    let mut beaten = false;
+    for (title, held_out_only) in [("all questions", false), ("those held out", true)] {
+        let (ours, theirs) = (figures(&rank, held_out_only), figures(&rank_plainly, held_out_only));
+        out.push_str(&table(title, ours, theirs));
+        if !held_out_only {
+            beaten = is_better(ours, theirs);
+        }
     }
-    let beaten = ours.hit_1 > theirs.hit_1
-        && ours.recall_5 > theirs.recall_5
-        && ours.recall_10 > theirs.recall_10
-        && ours.mrr > theirs.mrr;
-    out.push_str(if beaten { "better by every figure\n" } else { "NOT better by every figure\n" });
+    out.push_str(if beaten { "\nbetter by every figure\n" } else { "\nNOT better by every figure\n" });
     print(&out)?;
     Ok(if beaten { Exit::Nothing } else { Exit::Findings })
+}
+
+fn table(title: &str, ours: Figures, theirs: Figures) -> String {
+    let heading = format!("{title}, {}", ours.questions);
+    let mut out =
+        format!("\n{heading:<22} {:>7} {:>9} {:>10} {:>7}\n", "hit@1", "recall@5", "recall@10", "MRR");
+    for (name, figures) in [("search_tools", ours), ("plain BM25", theirs)] {
+        let Figures { hit_1, recall_5, recall_10, mrr, .. } = figures;
+        out.push_str(&format!("{name:<22} {hit_1:>7.3} {recall_5:>9.3} {recall_10:>10.3} {mrr:>7.3}\n"));
+    }
+    out
+}
+
+fn is_better(ours: Figures, theirs: Figures) -> bool {
+    ours.hit_1 > theirs.hit_1
+        && ours.recall_5 > theirs.recall_5
+        && ours.recall_10 > theirs.recall_10
+        && ours.mrr > theirs.mrr
 }
 
 fn questions(path: &Path) -> anyhow::Result<Vec<Question>> {

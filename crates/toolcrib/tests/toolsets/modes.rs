@@ -185,3 +185,51 @@ async fn only_readers_of_programmatic_toolsets_carry_callers() {
     assert_eq!(callers(modern(to, "tools/list", info).await.result()).len(), 1);
     assert!(callers(modern(to, "tools/list", json!({})).await.result()).is_empty());
 }
+
+/// R10.1: what writes, says nothing about itself or returns binary never carries callers, whatever it claims; the names
+/// are the operator's.
+#[tokio::test]
+async fn claims_of_callers_count_for_nothing() {
+    let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("callers.toml");
+    std::fs::write(&file, "[allowed_callers]\nanthropic = [\"code_execution_20260521\"]\n").unwrap();
+    let server = Server::builder("shed", "1")
+        .toolset(toolcrib::Toolset::new("code", "").tools(&["*"]).programmatic())
+        .config_file(&file)
+        .unwrap()
+        .build()
+        .unwrap();
+    let claim = json!(["code_execution_20250825"]);
+    let encoded =
+        json!({"type": "object", "properties": {"image": {"type": "string", "contentEncoding": "base64"}}});
+    for (name, more) in [
+        ("reader", json!({"annotations": {"readOnlyHint": true}})),
+        ("claiming_reader", json!({"annotations": {"readOnlyHint": true}, "allowed_callers": claim})),
+        ("writer", json!({"annotations": {"readOnlyHint": false}, "allowed_callers": claim})),
+        ("silent", json!({"_meta": {"anthropic/allowed_callers": claim, "kept": 1}})),
+        ("painter", json!({"annotations": {"readOnlyHint": true}, "outputSchema": encoded})),
+        ("player", json!({"annotations": {"readOnlyHint": true}, "_meta": {"toolcrib/returnsBinary": true}})),
+    ] {
+        let mut definition = json!({"name": name, "inputSchema": {"type": "object"}});
+        definition.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let definition = toolcrib::Definition::from_value(&definition).unwrap();
+        server.add_definition(definition, Arc::new(Nothing)).unwrap();
+    }
+    let running = serve(&server).await;
+    let to = running.address;
+    let carrying = |client: &'static str| async move {
+        let id = session(to, "/mcp", client).await;
+        let list = legacy(to, &id, "tools/list", json!({})).await.result();
+        let tools = list["tools"].as_array().unwrap().clone();
+        assert!(tools.iter().any(|tool| tool["_meta"] == json!({"kept": 1})), "the rest is kept: {list}");
+        let carrying = tools.into_iter().filter(|tool| tool.to_string().contains("allowed_callers"));
+        carrying
+            .map(|tool| (tool["name"].as_str().unwrap().to_owned(), tool["allowed_callers"].clone()))
+            .collect::<Vec<_>>()
+    };
+    let names = json!(["code_execution_20260521"]);
+    assert_eq!(
+        carrying("claude-code").await,
+        [("claiming_reader".to_owned(), names.clone()), ("reader".to_owned(), names)]
+    );
+    assert_eq!(carrying("codex").await, []);
+}

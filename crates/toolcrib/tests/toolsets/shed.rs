@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use toolcrib::engine::{BoxFuture, Invocation, Tool};
 use toolcrib::{
     Authenticator, Challenge, Context, Names, Principal, Server, ServerBuilder, ToolError, ToolSpec, Toolset,
 };
@@ -101,6 +102,16 @@ pub(crate) async fn modern_list(to: SocketAddr, path: &str, more: &[(&str, &str)
 
 pub(crate) fn said(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap()
+}
+
+/// A tool that is there and does nothing.
+#[derive(Debug)]
+pub(crate) struct Nothing;
+
+impl Tool for Nothing {
+    fn call<'a>(&'a self, _: Invocation<'a>) -> BoxFuture<'a, Result<toolcrib::engine::Answer, ToolError>> {
+        Box::pin(async { Ok(toolcrib::ToolResult::text("x").into()) })
+    }
 }
 
 pub(crate) struct Bearer;
