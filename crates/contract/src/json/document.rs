@@ -63,9 +63,10 @@ impl OwnedDocument {
     /// A [`ReadError`] that names the rule or limit, the byte and the place.
     pub fn parse(text: impl Into<String>, limits: &Limits) -> Result<Self, ReadError> {
         let mut source = text.into();
-        let Text { slots, keys, .. } = parse(source.as_bytes(), limits)?;
+        let Text { slots, mut keys, .. } = parse(source.as_bytes(), limits)?;
         let slots = slots.iter().map(|slot| slot.kept(&source)).collect();
         source.shrink_to_fit();
+        keys.shrink_to_fit();
         Ok(Self { text: Arc::new(Text { source: Cow::Owned(source), slots, keys }) })
     }
 
