@@ -8,6 +8,7 @@
 mod contract;
 mod race;
 mod serving;
+mod toolsets;
 
 use std::process::ExitCode;
 
@@ -31,6 +32,8 @@ enum Bench {
     Contract,
     /// The author's server with checks on, against the official SDK's server without any.
     Serving,
+    /// Views, lists and search over 10,000 tools.
+    Toolsets,
     /// One of the servers that `serving` compares; started by it.
     #[command(hide = true)]
     Serve { which: serving::Which },
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
     let outcome = match cli.bench {
         Bench::Contract => contract::run(effort),
         Bench::Serving => serving::run(effort),
+        Bench::Toolsets => toolsets::run(effort),
         Bench::Serve { which } => serving::serve(which).map(|()| true),
     };
     match outcome {

@@ -5,10 +5,13 @@ mod compat;
 mod demonstration;
 mod diff;
 mod exit;
+mod explain;
 mod lint;
+mod search;
 mod serve;
 mod show;
 mod source;
+mod toolsets;
 
 use std::process::ExitCode;
 
@@ -36,6 +39,10 @@ enum Verb {
     Show(show::Args),
     /// Say what broke between two lists of tools, each break with the call that used to work.
     Diff(diff::Args),
+    /// Find tools by what they do, or measure how well that works.
+    Search(search::Args),
+    /// Say why a client sees a tool and can call it, or why not.
+    Explain(explain::Args),
     /// Judge pairs of schemas, one per line.
     Compat(compat::Args),
 }
@@ -56,6 +63,8 @@ fn main() -> ExitCode {
         Some(Verb::Lint(args)) => lint::run(&args),
         Some(Verb::Show(args)) => show::run(&args),
         Some(Verb::Diff(args)) => diff::run(&args),
+        Some(Verb::Search(args)) => search::run(&args),
+        Some(Verb::Explain(args)) => explain::run(&args),
         Some(Verb::Compat(args)) => compat::run(&args),
     });
     match outcome {

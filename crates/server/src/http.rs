@@ -5,13 +5,16 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, WWW_AUTHENTICATE};
+use http::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT, WWW_AUTHENTICATE,
+};
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body::Body;
-use toolcrib_engine::{Engine, Exchange, Outbox, Outgoing, Payload, Principal};
+use toolcrib_engine::{Approach, Engine, Exchange, Outbox, Outgoing, Payload, Principal, Selection};
 use toolcrib_protocol::{Code, Revision, RpcError, header, write};
 
 use crate::accept::{Accept, EVENT_STREAM, JSON, declares_json};
+use crate::address::{self, BadChoice};
 use crate::auth::{Authenticator, Open};
 use crate::body::ReplyBody;
 use crate::call::{Answered, Call, First};
@@ -86,9 +89,9 @@ impl Endpoint {
             let message = format!("the headers are over {HEAD_BYTES_MAX} bytes");
             return Ok(refuse(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, &message));
         }
-        if parts.uri.path() != self.options.path {
+        let Some(address) = address::selection(&self.options.path, &parts.uri) else {
             return Ok(refuse(StatusCode::NOT_FOUND, "there is nothing at this path"));
-        }
+        };
         if let Err(rebinding) = self.options.expected.check(&parts.headers) {
             let status = match rebinding {
                 Rebinding::NoHost => StatusCode::BAD_REQUEST,
@@ -107,14 +110,36 @@ impl Endpoint {
             }
         };
         Ok(match parts.method {
-            Method::POST => self.post(parts.headers, body, principal).await,
+            Method::POST => match self.approach(address, &parts.headers, &principal) {
+                Ok(approach) => self.post(parts.headers, body, principal, approach).await,
+                Err(bad) => refuse(StatusCode::BAD_REQUEST, &bad.to_string()),
+            },
             Method::GET => self.get(&parts.headers, &principal),
             Method::DELETE => self.delete(&parts.headers, &principal),
             _ => not_allowed(),
         })
     }
 
-    async fn post<B>(&self, headers: HeaderMap, body: B, principal: Principal) -> Answer
+    /// The address's choice narrowed by the headers'.
+    fn approach(
+        &self,
+        mut selection: Selection,
+        headers: &HeaderMap,
+        principal: &Principal,
+    ) -> Result<Arc<Approach>, BadChoice> {
+        address::narrow_by_headers(&mut selection, headers)?;
+        self.engine.check_selection(principal, &selection)?;
+        let user_agent = headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).map(Into::into);
+        Ok(Arc::new(Approach { selection, user_agent }))
+    }
+
+    async fn post<B>(
+        &self,
+        headers: HeaderMap,
+        body: B,
+        principal: Principal,
+        approach: Arc<Approach>,
+    ) -> Answer
     where
         B: Body<Data = Bytes> + Unpin + Send,
     {
@@ -143,6 +168,7 @@ impl Endpoint {
             headers,
             body,
             principal,
+            approach,
             exchange: exchange.clone(),
             belongs: belongs.clone(),
             body_bytes_max: self.options.body_bytes_max,
