@@ -118,7 +118,7 @@ pub fn with_callers(raw: &str, callers: Option<(Vendor, &str)>) -> Option<String
         meta.raw(&format!("{}/{MEMBER}", vendor.name()), callers);
     }
     let meta = meta.finish();
-    if meta != "{}" || (callers.is_none() && old_meta.is_some_and(|meta| meta.is_empty())) {
+    if meta != "{}" || (callers.is_none() && old_meta.is_some_and(Node::is_empty)) {
         object.raw("_meta", &meta);
     }
     Some(object.finish())
