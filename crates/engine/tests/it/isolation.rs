@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde_json::json;
-use toolcrib_engine::Principal;
+use toolcrib_engine::{Principal, ToolsetOptions};
 
-use crate::support::{SETS, Side, engine};
+use crate::support::{SETS, Side, engine, engine_with, toolsets};
 
 /// Ten runs of a thousand steps each.
 const CASES: u32 = 10;
@@ -67,6 +67,33 @@ async fn run(sides: [Side; 2], steps: Vec<(usize, Act, usize)>) -> Result<(), Te
     Ok(())
 }
 
+/// Whatever a modern client or a legacy session of the same principal calls, the modern list stays the same.
+async fn run_modern(steps: Vec<(usize, Act, usize)>) -> Result<(), TestCaseError> {
+    let engine = engine_with(ToolsetOptions { profiles_change: false, ..toolsets() });
+    let ann = Principal::subject("ann");
+    let sides = [Side::legacy(&ann), Side::modern(&ann)];
+    let list = async || sides[1].ask(&engine, "tools/list", json!({})).await.to_string();
+    let first = list().await;
+    for (who, act, set) in steps {
+        let params = match act {
+            Act::Enable => {
+                json!({"name": "enable_toolset", "arguments": {"toolset_name": format!("s{set}")}})
+            }
+            Act::Disable => {
+                json!({"name": "disable_toolset", "arguments": {"toolset_name": format!("s{set}")}})
+            }
+            Act::Call => json!({"name": "search_tools", "arguments": {"query": format!("t{set}")}}),
+            Act::CallThrough => json!({"name": "call_tool", "arguments": {"name": format!("t{set}")}}),
+            Act::List => {
+                json!({"name": "describe_toolset", "arguments": {"toolset_name": format!("s{set}")}})
+            }
+        };
+        sides[who].ask(&engine, "tools/call", params).await;
+        prop_assert_eq!(&list().await, &first);
+    }
+    Ok(())
+}
+
 fn walk(sides: [Side; 2], steps: Vec<(usize, Act, usize)>) -> Result<(), TestCaseError> {
     tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(run(sides, steps))
 }
@@ -86,6 +113,13 @@ proptest! {
     fn two_principals_never_see_each_others_toolsets(steps in steps()) {
         let (ann, bob) = (Principal::subject("ann"), Principal::subject("bob"));
         walk([Side::modern(&ann), Side::modern(&bob)], steps)?;
+    }
+
+    /// R3.4: the list of a modern client never changes because of a call, 10,000 random steps.
+    #[test]
+    fn a_modern_list_never_changes_because_of_a_call(steps in steps()) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(run_modern(steps))?;
     }
 
     /// R3.4: a legacy session and a modern client of one principal do not change each other either.

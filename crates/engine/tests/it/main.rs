@@ -4,5 +4,6 @@
 
 mod concurrency;
 mod isolation;
+mod narrowing;
 mod reload;
 mod support;

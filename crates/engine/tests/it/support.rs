@@ -9,8 +9,8 @@ use toolcrib_contract::json::{Document, Limits};
 use toolcrib_engine::stage::caller;
 use toolcrib_engine::tool::{BoxFuture, Invocation};
 use toolcrib_engine::{
-    Answer, Caller, Engine, Exchange, Mode, Names, Options, Principal, ServerInfo, Session, Tool, ToolError,
-    ToolResult, Toolset, ToolsetOptions,
+    Answer, Approach, Caller, Engine, Exchange, Mode, Names, Options, Principal, Selection, ServerInfo,
+    Session, Tool, ToolError, ToolResult, Toolset, ToolsetOptions,
 };
 use toolcrib_protocol::{ClientCapabilities, Frame, Revision, meta};
 
@@ -38,7 +38,12 @@ pub(crate) fn toolsets() -> ToolsetOptions {
 
 /// An engine with the tools `t0` to `t5`, one in each toolset.
 pub(crate) fn engine() -> Engine {
-    let options = Options { toolsets: toolsets(), ..Options::default() };
+    engine_with(toolsets())
+}
+
+/// The same, selected in another way.
+pub(crate) fn engine_with(toolsets: ToolsetOptions) -> Engine {
+    let options = Options { toolsets, ..Options::default() };
     let engine = Engine::new(ServerInfo::new("x", "1"), options, None).unwrap();
     for set in 0..SETS {
         let definition = json!({"name": format!("t{set}"), "inputSchema": {"type": "object"}});
@@ -53,17 +58,24 @@ pub(crate) fn engine() -> Engine {
 pub(crate) struct Side {
     session: Option<Arc<Session>>,
     principal: Principal,
+    approach: Arc<Approach>,
 }
 
 impl Side {
     pub(crate) fn legacy(principal: &Principal) -> Self {
         let none = ClientCapabilities::default();
         let session = Session::new(None, principal.clone(), Revision::V2025_11_25, none, None);
-        Self { session: Some(session), principal: principal.clone() }
+        Self { session: Some(session), principal: principal.clone(), approach: Arc::default() }
     }
 
     pub(crate) fn modern(principal: &Principal) -> Self {
-        Self { session: None, principal: principal.clone() }
+        Self { session: None, principal: principal.clone(), approach: Arc::default() }
+    }
+
+    /// The same caller, whose requests choose this.
+    pub(crate) fn by(mut self, selection: Selection) -> Self {
+        self.approach = Arc::new(Approach { selection, user_agent: None });
+        self
     }
 
     pub(crate) async fn ask(&self, engine: &Engine, method: &str, mut params: Value) -> Value {
@@ -75,6 +87,7 @@ impl Side {
             Some(session) => caller::legacy(session, Exchange::silent()),
             None => caller::modern(self.principal.clone(), None, &request, Exchange::silent()).unwrap(),
         };
+        let caller = caller.by(self.approach.clone());
         let reply = engine.request(&caller, &request).await;
         serde_json::from_slice(&reply.payload.into_bytes()).unwrap()
     }
