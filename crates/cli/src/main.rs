@@ -5,11 +5,13 @@ mod compat;
 mod demonstration;
 mod diff;
 mod exit;
+mod explain;
 mod lint;
 mod search;
 mod serve;
 mod show;
 mod source;
+mod toolsets;
 
 use std::process::ExitCode;
 
@@ -39,6 +41,8 @@ enum Verb {
     Diff(diff::Args),
     /// Find tools by what they do, or measure how well that works.
     Search(search::Args),
+    /// Say why a client sees a tool and can call it, or why not.
+    Explain(explain::Args),
     /// Judge pairs of schemas, one per line.
     Compat(compat::Args),
 }
@@ -60,6 +64,7 @@ fn main() -> ExitCode {
         Some(Verb::Show(args)) => show::run(&args),
         Some(Verb::Diff(args)) => diff::run(&args),
         Some(Verb::Search(args)) => search::run(&args),
+        Some(Verb::Explain(args)) => explain::run(&args),
         Some(Verb::Compat(args)) => compat::run(&args),
     });
     match outcome {

@@ -3,6 +3,7 @@
 use toolcrib::HttpOptions;
 
 use crate::exit::{Exit, Failure, print};
+use crate::toolsets::Toolsets;
 use crate::{Outcome, demonstration};
 
 const ADDRESS: &str = "127.0.0.1:7420";
@@ -15,11 +16,13 @@ pub(crate) struct Args {
     /// Serve standard input and output instead, for clients that start commands.
     #[arg(long)]
     stdio: bool,
+    #[command(flatten)]
+    toolsets: Toolsets,
 }
 
 impl Default for Args {
     fn default() -> Self {
-        Self { listen: ADDRESS.to_owned(), stdio: false }
+        Self { listen: ADDRESS.to_owned(), stdio: false, toolsets: Toolsets::default() }
     }
 }
 
@@ -27,7 +30,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let internal = |error: std::io::Error| Failure::new(Exit::Internal, error);
     let runtime = tokio::runtime::Runtime::new().map_err(internal)?;
     runtime.block_on(async {
-        let server = demonstration::server().map_err(|error| Failure::new(Exit::Internal, error))?;
+        let server = demonstration::server(&args.toolsets)?;
         if args.stdio {
             server.serve_stdio().await.map_err(internal)?;
             return Ok(Exit::Nothing);

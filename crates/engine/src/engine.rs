@@ -10,6 +10,7 @@ use toolcrib_contract::json::{Limits, Node, ObjectWriter, OwnedDocument};
 use toolcrib_contract::{SchemaOptions, Violations};
 use toolcrib_protocol::{CacheHint, CacheScope, meta};
 
+use crate::caller::Caller;
 use crate::clock::{Clock, SystemClock};
 use crate::hub::Hub;
 use crate::limits::{CALL_MS_MAX, LIST_TTL_MS, PAGE_ITEMS_MAX};
@@ -18,7 +19,7 @@ use crate::mode::Listeners;
 use crate::refusal::BadArguments;
 use crate::registry::{RegisterError, Registry};
 use crate::seal::{NoRandomness, Sealer};
-use crate::toolset::{BadToolsetName, ToolsetOptions, check_name};
+use crate::toolset::ToolsetOptions;
 
 /// What a server says about itself.
 #[derive(Debug, Clone)]
@@ -60,6 +61,7 @@ pub struct Options {
     /// Offered even while nothing is registered, so that it can appear later.
     pub offers_prompts: bool,
     pub offers_resources: bool,
+    /// As at the start; [`Engine::toolsets`] says what counts now.
     pub toolsets: ToolsetOptions,
 }
 
@@ -117,6 +119,8 @@ pub struct Engine {
     render: Render,
     /// Of lists that depend on who asks.
     private: Render,
+    /// Of lists that whoever asks may change at any time.
+    passing: Render,
     listeners: Arc<Listeners>,
     empty: OwnedDocument,
 }
@@ -128,10 +132,9 @@ pub enum StartError {
     NoRandomness(#[from] NoRandomness),
     #[error(transparent)]
     Json(#[from] toolcrib_contract::json::ReadError),
+    /// A toolset's name, or the discovery tools.
     #[error(transparent)]
-    ToolsetName(#[from] BadToolsetName),
-    #[error("the discovery tools could not be registered: {0}")]
-    Discovery(#[from] RegisterError),
+    Toolsets(#[from] RegisterError),
 }
 
 impl Engine {
@@ -149,16 +152,13 @@ impl Engine {
             meta: own.finish().into(),
             sealer,
         };
-        let declared = &options.toolsets.declared;
-        declared.iter().try_for_each(|toolset| check_name(&toolset.name))?;
-        let registry = Registry::new(hub.clone(), options.schema, declared.as_slice().into());
-        if options.toolsets.has_discovery() {
-            registry.register_discovery()?;
-        }
-        let hint = CacheHint { ttl_ms: options.list_ttl_ms, scope: CacheScope::Private };
+        let registry = Registry::new(hub.clone(), options.schema, options.toolsets.clone())?;
+        let private = CacheHint { ttl_ms: options.list_ttl_ms, scope: CacheScope::Private };
+        let passing = CacheHint { ttl_ms: 0, scope: CacheScope::Private };
         Ok(Self {
             registry,
-            private: Render { hint, ..render.clone() },
+            private: Render { hint: private, ..render.clone() },
+            passing: Render { hint: passing, ..render.clone() },
             listeners: Arc::default(),
             empty: OwnedDocument::parse("{}", &Limits::message())?,
             info,
@@ -198,9 +198,24 @@ impl Engine {
         &self.render
     }
 
-    /// How lists are written that depend on who asks, where anything does.
-    pub(crate) fn list_render(&self) -> &Render {
-        if self.options.toolsets.is_on() { &self.private } else { &self.render }
+    /// How the lists of tools are written that this caller gets: what they depend on decides who may keep them, and
+    /// how long (R3.5).
+    pub(crate) fn list_render(&self, caller: &Caller<'_>) -> &Render {
+        let snapshot = self.registry.load();
+        let toolsets = snapshot.catalogue.options();
+        if toolsets.is_plain_for(&caller.approach.selection) {
+            &self.render
+        } else if toolsets.profiles_change {
+            &self.passing
+        } else {
+            &self.private
+        }
+    }
+
+    /// What is declared and selected now; [`Registry::set_toolsets`] replaces it.
+    #[must_use]
+    pub fn toolsets(&self) -> Arc<ToolsetOptions> {
+        self.registry.load().catalogue.options().clone()
     }
 
     pub(crate) fn listeners(&self) -> &Arc<Listeners> {

@@ -54,6 +54,7 @@ pub use registry::{RegisterError, Registry};
 pub use reply::{Payload, Reply};
 pub use session::{Session, SessionId};
 pub use tool::{BoxFuture, Invocation, Tool, ToolError};
+pub use toolset::explain::{Callable, Explanation};
 pub use toolset::selection::{Approach, Names, Selection, UnknownToolset};
 pub use toolset::{Toolset, ToolsetOptions};
 pub use view::{Filter, View};
