@@ -1,17 +1,25 @@
 //! The binary `toolcrib`, one file per verb. Without a verb it serves.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
+mod catalogue;
 mod compat;
+mod convert;
 mod demonstration;
 mod diff;
 mod exit;
 mod explain;
 mod lint;
+mod list;
+mod registry;
 mod search;
 mod serve;
 mod show;
 mod source;
+mod table;
 mod toolsets;
+mod types;
+mod validate;
+mod written;
 
 use std::process::ExitCode;
 
@@ -35,8 +43,18 @@ enum Verb {
     Serve(serve::Args),
     /// Say what is wrong or unwise in tool definitions.
     Lint(lint::Args),
+    /// List the servers of the catalogue, with their tools.
+    List(list::Args),
     /// Show tools with signatures a person can read.
     Show(show::Args),
+    /// Check arguments or an answer against a tool's contract, with nothing running.
+    Validate(validate::Args),
+    /// Write typed stubs from the schemas.
+    Types(types::Args),
+    /// Convert catalogue files between formats, losing nothing.
+    Convert(convert::Args),
+    /// Import, export and serve the catalogue.
+    Registry(registry::Args),
     /// Say what broke between two lists of tools, each break with the call that used to work.
     Diff(diff::Args),
     /// Find tools by what they do, or measure how well that works.
@@ -61,7 +79,12 @@ fn main() -> ExitCode {
         None => serve::run(&serve::Args::default()),
         Some(Verb::Serve(args)) => serve::run(&args),
         Some(Verb::Lint(args)) => lint::run(&args),
+        Some(Verb::List(args)) => list::run(&args),
         Some(Verb::Show(args)) => show::run(&args),
+        Some(Verb::Validate(args)) => validate::run(&args),
+        Some(Verb::Types(args)) => types::run(&args),
+        Some(Verb::Convert(args)) => convert::run(&args),
+        Some(Verb::Registry(args)) => registry::run(&args),
         Some(Verb::Diff(args)) => diff::run(&args),
         Some(Verb::Search(args)) => search::run(&args),
         Some(Verb::Explain(args)) => explain::run(&args),

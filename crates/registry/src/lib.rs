@@ -28,7 +28,7 @@ pub mod yaml;
 
 pub use format::Format;
 pub use issue::{Fault, Issue, Level, Report};
-pub use listed::Listed;
+pub use listed::{Listed, listed};
 pub use print::pretty;
 
 /// Where publishers put what server.json has no member for.
