@@ -75,7 +75,13 @@ impl Model {
             });
             return name;
         };
-        let mut build = Build { model: self, root: schema, known: HashMap::new(), left: SCHEMAS_MAX };
+        let mut build = Build {
+            model: self,
+            root: schema,
+            known: HashMap::new(),
+            left: SCHEMAS_MAX,
+            aliases: Vec::new(),
+        };
         build.known.insert(Pointer::root(), (name.clone(), true));
         build.define(schema, &name, 0);
         name
@@ -96,6 +102,8 @@ struct Build<'m, 'd> {
     /// Names by place of what references have reached, and whether that is still being built.
     known: HashMap<Pointer, (String, bool)>,
     left: usize,
+    /// Aliases that are being built.
+    aliases: Vec<String>,
 }
 
 impl<'d> Build<'_, 'd> {
@@ -104,14 +112,29 @@ impl<'d> Build<'_, 'd> {
         let description = schema.get("description").and_then(Node::as_str).map(std::borrow::Cow::into_owned);
         let shape = match self.fields(schema, name, depth) {
             Some(fields) => Shape::Object(fields),
-            None => Shape::Alias(self.of(schema, name, depth)),
-        };
-        // An alias of itself says nothing.
-        let shape = match shape {
-            Shape::Alias(Type::Named { name: own, .. }) if own == name => Shape::Alias(Type::Any),
-            other => other,
+            None => {
+                self.aliases.push(name.to_owned());
+                let kind = self.of(schema, name, depth);
+                let kind = self.without_circles(kind, name);
+                self.aliases.pop();
+                Shape::Alias(kind)
+            }
         };
         self.model.types.push(Named { name: name.to_owned(), description, shape });
+    }
+
+    /// An alias may not stand in its own meaning but inside an object or a list: `A = A | B` is `B`, and what goes
+    /// around through other aliases is *any*.
+    fn without_circles(&self, kind: Type, name: &str) -> Type {
+        let parts = match kind {
+            Type::Union(parts) => parts,
+            other => vec![other],
+        };
+        let own = |part: &Type| matches!(part, Type::Named { name: own, .. } if own == name);
+        let open =
+            |part: &Type| matches!(part, Type::Named { name: other, .. } if self.aliases.contains(other));
+        let rest: Vec<Type> = parts.into_iter().filter(|part| !own(part)).collect();
+        if rest.is_empty() || rest.iter().any(open) { Type::Any } else { union(rest) }
     }
 
     /// The members of an object schema; `None` if it is none that has any.

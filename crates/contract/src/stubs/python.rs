@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 
 use super::ToolTypes;
 use super::build::{Field, Named, Shape, Type};
-use crate::json::write_string;
-use crate::text::one_line;
+use crate::text::{is_hidden, one_line};
 
 const KEYWORDS: [&str; 35] = [
     "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def",
@@ -74,11 +73,23 @@ fn comment(out: &mut String, indent: &str, text: Option<&str>) {
     let _ = writeln!(out, "{indent}# {text}");
 }
 
-/// A Python string; JSON's escapes are Python's too.
+/// A Python string; everything hidden is escaped.
 fn quoted(text: &str) -> String {
-    let mut out = String::new();
-    write_string(&mut out, text);
-    one_line(&out).replace("\\u{", "\\\\u{")
+    let mut out = String::from("\"");
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => {
+                out.push('\\');
+                out.push(letter);
+            }
+            _ if is_hidden(letter) => {
+                let _ = write!(out, "\\U{:08x}", u32::from(letter));
+            }
+            _ => out.push(letter),
+        }
+    }
+    out.push('"');
+    out
 }
 
 fn text(kind: &Type) -> String {

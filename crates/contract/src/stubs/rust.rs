@@ -82,10 +82,20 @@ impl Writer {
                 self.enumeration(&named.name, kind, named.description.as_deref());
             }
             Shape::Alias(kind) => {
+                let recursive = goes_around(kind);
                 let kind = self.text(kind, &format!("{}Value", named.name));
                 self.out.push('\n');
                 comment(&mut self.out, "", named.description.as_deref());
-                let _ = writeln!(self.out, "pub type {} = {kind};", named.name);
+                if recursive {
+                    // An alias may not stand in its own meaning; a type of its own may.
+                    let _ = writeln!(
+                        self.out,
+                        "{DERIVE}, serde(transparent))]\npub struct {}(pub {kind});",
+                        named.name
+                    );
+                } else {
+                    let _ = writeln!(self.out, "pub type {} = {kind};", named.name);
+                }
             }
         }
     }
@@ -198,6 +208,16 @@ impl Writer {
         let name = unique(wanted, &mut self.taken);
         self.more.push((name.clone(), kind));
         name
+    }
+}
+
+/// `true` if a type that is being built around this one stands in it.
+fn goes_around(kind: &Type) -> bool {
+    match kind {
+        Type::Named { inside, .. } => *inside,
+        Type::Array(inner) | Type::Map(inner) => goes_around(inner),
+        Type::Union(parts) => parts.iter().any(goes_around),
+        _ => false,
     }
 }
 

@@ -76,7 +76,7 @@ pub(super) async fn publish(
     request: &Request,
 ) -> Result<Response, Response> {
     let publisher = publisher(options, request.authorization.as_deref())?;
-    let breaking = Query::read(&request.query)?.text("breaking") == Some("allow");
+    let breaking = Query::read(&request.query)?.choice("breaking", "allow")?;
     let listed = {
         let document = body(request)?;
         let root = document.root();

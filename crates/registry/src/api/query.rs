@@ -46,6 +46,15 @@ impl Query {
         }
     }
 
+    /// `true` if the parameter stands there with its one value.
+    pub(super) fn choice(&self, name: &str, only: &str) -> Result<bool, Response> {
+        match self.0.iter().find(|(key, _)| key == name).map(|(_, value)| &**value) {
+            None => Ok(false),
+            Some(value) if value == only => Ok(true),
+            Some(_) => Err(Response::error(400, &format!("{name} can only be {only}"))),
+        }
+    }
+
     pub(super) fn limit(&self) -> Result<u32, Response> {
         let Some((_, text)) = self.0.iter().find(|(key, _)| key == "limit") else {
             return Ok(PAGE_RESULTS_DEFAULT);
