@@ -5,6 +5,7 @@ mod compat;
 mod demonstration;
 mod diff;
 mod exit;
+mod gateway;
 mod lint;
 mod serve;
 mod show;
@@ -28,7 +29,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Serve the demonstration tools over HTTP or stdio.
+    /// Serve other MCP servers, or the demonstration tools, at one endpoint.
     Serve(serve::Args),
     /// Say what is wrong or unwise in tool definitions.
     Lint(lint::Args),

@@ -10,6 +10,7 @@ use toolcrib_protocol::param_header::{IllegalMark, ParamHeaders};
 
 use crate::listing::Item;
 use crate::tool::Tool;
+use crate::validation::Validation;
 
 /// The toolset of tools that were given none.
 pub const DEFAULT_TOOLSET: &str = "core";
@@ -20,6 +21,7 @@ pub struct Entry {
     tool: Arc<dyn Tool>,
     toolset: Arc<str>,
     param_headers: ParamHeaders,
+    validation: Validation,
     legacy: Arc<str>,
     modern: Arc<str>,
 }
@@ -42,11 +44,24 @@ impl Entry {
         Ok(Self {
             toolset: toolset.unwrap_or(DEFAULT_TOOLSET).into(),
             param_headers,
+            validation: Validation::default(),
             legacy,
             modern,
             contract,
             tool,
         })
+    }
+
+    /// The same with other modes.
+    #[must_use]
+    pub fn with_validation(mut self, validation: Validation) -> Self {
+        self.validation = validation;
+        self
+    }
+
+    #[must_use]
+    pub fn validation(&self) -> Validation {
+        self.validation
     }
 
     #[must_use]

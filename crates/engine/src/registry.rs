@@ -195,6 +195,44 @@ impl Registry {
         })
     }
 
+    /// Makes the contract of a definition without registering it.
+    pub fn prepare(
+        &self,
+        definition: Definition,
+        toolset: Option<&str>,
+        tool: Arc<dyn Tool>,
+    ) -> Result<Entry, RegisterError> {
+        let contract = Contract::compile(definition, &self.options, &self.cache)?;
+        Ok(Entry::new(contract, tool, toolset)?)
+    }
+
+    /// Takes the tools of these names out and puts others in, as one change. Nothing is told if nothing changed.
+    pub fn replace_tools(&self, gone: &[Arc<str>], added: Vec<Arc<Entry>>) -> Result<(), RegisterError> {
+        let gone: std::collections::HashSet<&str> = gone.iter().map(|name| &**name).collect();
+        let now = self.load_full();
+        let is_there = |entry: &Arc<Entry>| {
+            gone.contains(entry.name())
+                && now.tools.get(entry.name()).is_some_and(|old| Arc::ptr_eq(old, entry))
+        };
+        if gone.len() == added.len() && added.iter().all(is_there) {
+            return Ok(());
+        }
+        self.change(&Change::Tools, |snapshot| {
+            let old = snapshot.tools.entries().iter();
+            let mut entries: Vec<Arc<Entry>> =
+                old.filter(|entry| !gone.contains(entry.name())).cloned().collect();
+            let mut names: std::collections::HashSet<&str> =
+                entries.iter().map(|entry| entry.name()).collect();
+            if let Some(twice) = added.iter().find(|entry| !names.insert(entry.name())) {
+                return Err(RegisterError::Duplicate(twice.name().into()));
+            }
+            drop(names);
+            entries.extend(added);
+            snapshot.tools = Arc::new(View::new(entries));
+            Ok(())
+        })
+    }
+
     /// Takes a tool out; false if there is none of that name.
     pub fn unregister(&self, name: &str) -> bool {
         let removed = self.change(&Change::Tools, |snapshot| {

@@ -70,6 +70,15 @@ impl OwnedDocument {
         Ok(Self { text: Arc::new(Text { source: Cow::Owned(source), slots, doubles }) })
     }
 
+    /// The same for a text that is not kept for long: memory that reading asked for is not given back first.
+    ///
+    /// # Errors
+    /// A [`ReadError`] that names the rule or limit, the byte and the place.
+    pub fn parse_passing(source: String, limits: &Limits) -> Result<Self, ReadError> {
+        let Text { slots, doubles, .. } = parse(source.as_bytes(), limits)?;
+        Ok(Self { text: Arc::new(Text { source: Cow::Owned(source), slots, doubles }) })
+    }
+
     /// The whole value.
     #[must_use]
     pub fn root(&self) -> Node<'_> {

@@ -18,8 +18,8 @@ impl Engine {
             .string("resultType", "complete")
             .raw("supportedVersions", &format!("[{}]", versions.join(",")))
             .raw("capabilities", &self.capabilities(Era::Modern));
-        if let Some(instructions) = &self.info().instructions {
-            object.string("instructions", instructions);
+        if let Some(instructions) = self.instructions() {
+            object.string("instructions", &instructions);
         }
         let hint = self.render().hint;
         object
@@ -54,8 +54,8 @@ impl Engine {
             .string("protocolVersion", revision.as_str())
             .raw("capabilities", &self.capabilities(Era::Legacy))
             .raw("serverInfo", &self.info().implementation());
-        if let Some(instructions) = &self.info().instructions {
-            object.string("instructions", instructions);
+        if let Some(instructions) = self.instructions() {
+            object.string("instructions", &instructions);
         }
         let reply = Reply::result(request.id, object.finish().as_bytes());
         Ok((session, reply))

@@ -1,0 +1,13 @@
+//! Other people's MCP servers behind one endpoint: which servers, what their tools are called, what is served of them.
+
+mod gateway;
+pub mod limits;
+pub mod naming;
+mod pattern;
+mod source;
+mod status;
+
+pub use gateway::{Gateway, GatewayError};
+pub use pattern::Pattern;
+pub use source::{Rule, Source};
+pub use status::{Quarantined, ServerStatus};
