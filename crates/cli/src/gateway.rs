@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use toolcrib::{HttpOptions, Server};
-use toolcrib_gateway::{Gateway, Source};
+use toolcrib_gateway::config::ProcessEnvironment;
+use toolcrib_gateway::{Config, Gateway, Prefixing, Source};
 use toolcrib_upstream::Spec;
 
 use crate::Outcome;
@@ -30,7 +31,7 @@ pub(crate) async fn run(args: &Args) -> Outcome {
     log_to_stderr(args.log_json);
     let internal = |error: std::io::Error| Failure::new(Exit::Internal, error);
     let usage = |error: anyhow::Error| Failure::new(Exit::Usage, error);
-    let sources = sources(args).map_err(usage)?;
+    let config = config(args).map_err(usage)?;
     let server = Server::builder("toolcrib", env!("CARGO_PKG_VERSION"))
         .options(|options| (options.offers_prompts, options.offers_resources) = (true, true))
         .build()
@@ -38,9 +39,9 @@ pub(crate) async fn run(args: &Args) -> Outcome {
     // Listening comes first: nothing is started for an address that cannot be had.
     let bound = match args.stdio {
         true => None,
-        false => Some(bind(&server, args.listen.as_deref(), HttpOptions::default()).await?),
+        false => Some(bind(&server, args.listen.as_deref().or(config.listen.as_deref()), HttpOptions::default()).await?),
     };
-    let gateway = Gateway::start(server.engine().clone(), sources).map_err(|error| usage(error.into()))?;
+    let gateway = Gateway::start(server.engine().clone(), config.sources).map_err(|error| usage(error.into()))?;
     match bound {
         None => {
             gateway.settled(STDIO_PATIENCE).await;
@@ -84,13 +85,22 @@ async fn greet(gateway: Arc<Gateway>, server: Server, url: String) {
     let _ = print(&text);
 }
 
-fn sources(args: &Args) -> anyhow::Result<Vec<Source>> {
-    let prefixed = args.prefix == Some(Prefix::Always);
-    if let Some(url) = &args.url {
-        return Ok(vec![Source::new(Spec::url("server", url), prefixed)]);
+/// What the command line or its file says; nothing is started yet.
+pub(crate) fn config(args: &Args) -> anyhow::Result<Config> {
+    if let Some(path) = &args.config {
+        let prefixing = match args.prefix {
+            None => Prefixing::Default,
+            Some(Prefix::Always) => Prefixing::Always,
+            Some(Prefix::Never) => Prefixing::Never,
+        };
+        return Ok(Config::load(path, prefixing, &ProcessEnvironment)?);
     }
-    let spec = Spec::command("server", &args.command).ok_or_else(|| anyhow::anyhow!("no command to start"))?;
-    Ok(vec![Source::new(spec, prefixed)])
+    let spec = match &args.url {
+        Some(url) => Spec::url("server", url),
+        None => Spec::command("server", &args.command).ok_or_else(|| anyhow::anyhow!("no command to start"))?,
+    };
+    let source = Source::new(spec, args.prefix == Some(Prefix::Always));
+    Ok(Config { sources: vec![source], ..Config::default() })
 }
 
 fn log_to_stderr(json: bool) {

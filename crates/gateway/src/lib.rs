@@ -1,5 +1,6 @@
 //! Other people's MCP servers behind one endpoint: which servers, what their tools are called, what is served of them.
 
+pub mod config;
 mod gateway;
 pub mod limits;
 pub mod naming;
@@ -7,6 +8,7 @@ mod pattern;
 mod source;
 mod status;
 
+pub use config::{Config, ConfigError, Prefixing};
 pub use gateway::{Gateway, GatewayError};
 pub use pattern::Pattern;
 pub use source::{Rule, Source};

@@ -165,6 +165,10 @@ impl Link {
                     _ => None,
                 };
                 match slot {
+                    // A gateway has no roots of its own.
+                    None if askers.is_empty() && method == "roots/list" => {
+                        Delivery::Answer(write::result(id, b"{\"roots\":[]}"))
+                    }
                     Some(slot) if slot.events.try_send(message).is_ok() => Delivery::Done,
                     _ => {
                         let reason = "it cannot be told whose call this question belongs to";
