@@ -17,9 +17,13 @@ use crate::entry::Entry;
 use crate::hub::{Change, Hub};
 use crate::listing::{Item, Listing};
 use crate::prompt::Prompt;
-use crate::resource::{Resource, ResourceTemplate};
+use crate::resource::{Reader, Resource, ResourceTemplate};
 use crate::tool::Tool;
 use crate::view::View;
+
+mod exchange;
+
+pub use exchange::{Held, Offers};
 
 /// Why something was not registered (R2.2).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -133,7 +137,12 @@ pub struct Registry {
     hub: Arc<Hub>,
     options: SchemaOptions,
     cache: SchemaCache,
+    /// Who may know a resource that is in no list.
+    elsewhere: arc_swap::ArcSwapOption<Elsewhere>,
 }
+
+#[derive(Debug)]
+struct Elsewhere(Arc<dyn Reader>);
 
 impl Registry {
     #[must_use]
@@ -151,7 +160,18 @@ impl Registry {
             hub,
             options,
             cache: SchemaCache::new(),
+            elsewhere: arc_swap::ArcSwapOption::empty(),
         }
+    }
+
+    /// Who is asked for a resource that is in no list and fits no template.
+    #[must_use]
+    pub fn elsewhere(&self) -> Option<Arc<dyn Reader>> {
+        self.elsewhere.load().as_ref().map(|elsewhere| elsewhere.0.clone())
+    }
+
+    pub fn set_elsewhere(&self, reader: Option<Arc<dyn Reader>>) {
+        self.elsewhere.store(reader.map(|reader| Arc::new(Elsewhere(reader))));
     }
 
     #[must_use]

@@ -9,20 +9,26 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use toolcrib_contract::Definition;
 use toolcrib_engine::entry::Entry;
-use toolcrib_engine::{Engine, RegisterError};
+use toolcrib_engine::registry::Held;
+use toolcrib_engine::{Engine, Forwarded, Principal, RegisterError, Tool, ToolError};
 use toolcrib_protocol::param_header::ParamHeaders;
 use toolcrib_protocol::write;
 use toolcrib_upstream::catalogue::Listed;
-use toolcrib_upstream::{Catalogue, Observer, RemoteTool, State, Upstream};
+use toolcrib_upstream::{Catalogue, Observer, RemoteOffer, RemoteTool, State, Upstream};
 
+use crate::budget::{Budgeted, Shelf};
+use crate::elsewhere::Elsewhere;
 use crate::limits::{INSTRUCTIONS_CHARS_MAX, UPSTREAMS_MAX};
 use crate::naming;
+use crate::offers::Collection;
 use crate::source::Source;
 use crate::status::{Quarantined, ServerStatus};
 
 pub struct Gateway {
     engine: Arc<Engine>,
     members: Mutex<Members>,
+    /// Answers that were too long to send.
+    shelf: Shelf,
 }
 
 #[derive(Default)]
@@ -30,6 +36,7 @@ struct Members {
     /// In the order of the configuration.
     all: Vec<Member>,
     served: Vec<Arc<str>>,
+    held: Held,
 }
 
 struct Member {
@@ -63,7 +70,9 @@ impl Gateway {
     /// Starts every server at once and returns; each appears when it has answered.
     pub fn start(engine: Arc<Engine>, sources: Vec<Source>) -> Result<Arc<Self>, GatewayError> {
         check(&sources)?;
-        let gateway = Arc::new(Self { engine, members: Mutex::default() });
+        let gateway = Arc::new(Self { engine, members: Mutex::default(), shelf: Shelf::default() });
+        let elsewhere = Elsewhere(Arc::downgrade(&gateway));
+        gateway.engine.registry().set_elsewhere(Some(Arc::new(elsewhere)));
         let members = sources.into_iter().map(|source| gateway.member(source)).collect();
         gateway.lock().all = members;
         gateway.start_members();
@@ -167,6 +176,28 @@ impl Gateway {
             .collect()
     }
 
+    /// An answer that was kept for this principal.
+    pub(crate) fn kept(&self, uri: &str, principal: &Principal) -> Option<Result<Forwarded, ToolError>> {
+        self.shelf.read(uri, principal)
+    }
+
+    /// Who may know a resource that is in no list, likeliest first.
+    pub(crate) fn candidates(&self, uri: &str) -> Vec<RemoteOffer> {
+        let scheme = uri.split_once(':').map_or(uri, |(scheme, _)| scheme);
+        let members = self.lock();
+        let offers_resources = |member: &&Member| {
+            member.catalogue.as_ref().is_some_and(|catalogue| catalogue.introduction.offers("resources"))
+        };
+        let has_scheme = |member: &&Member| {
+            let catalogue = member.catalogue.as_ref();
+            let all = catalogue.into_iter().flat_map(|all| all.resources.iter().chain(&all.templates));
+            let (one, other) = (format!("\"uri\":\"{scheme}:"), format!("\"uriTemplate\":\"{scheme}:"));
+            members.all.len() == 1 || all.into_iter().any(|raw| raw.contains(&one) || raw.contains(&other))
+        };
+        let likely = members.all.iter().filter(offers_resources).filter(has_scheme);
+        likely.filter_map(|member| Some(RemoteOffer::new(member.upstream.clone()?, uri))).collect()
+    }
+
     fn lock(&self) -> MutexGuard<'_, Members> {
         self.members.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -175,11 +206,15 @@ impl Gateway {
     fn assemble(&self, members: &mut Members) {
         let mut entries: Vec<Arc<Entry>> = Vec::new();
         let mut owners: HashMap<String, String> = HashMap::new();
+        let mut collection = Collection::default();
         for member in &mut members.all {
             let (found, quarantined) = self.entries_of(member, &mut owners);
             member.tools = found.len();
             member.quarantined = quarantined;
             entries.extend(found);
+            if let (Some(catalogue), Some(upstream)) = (&member.catalogue, &member.upstream) {
+                member.quarantined.extend(collection.add(&member.source, upstream, catalogue));
+            }
         }
         let served = entries.iter().map(|entry| Arc::from(entry.name())).collect();
         if let Err(error) = self.engine.registry().replace_tools(&members.served, entries) {
@@ -188,6 +223,7 @@ impl Gateway {
             return;
         }
         members.served = served;
+        members.held = self.engine.registry().exchange(&members.held, collection.offers);
         self.engine.instruct(instructions(&members.all));
     }
 
@@ -258,8 +294,13 @@ impl Gateway {
         let headers = definition.input_schema().map(ParamHeaders::read).transpose()?.unwrap_or_default();
         let effect = definition.annotations().effect();
         let is_repeatable = effect.read_only || effect.idempotent;
-        let tool = RemoteTool::new(upstream.clone(), &listed.name, headers, is_repeatable);
-        let entry = self.engine.registry().prepare(served, source.toolset.as_deref(), Arc::new(tool))?;
+        let tool: Arc<dyn Tool> =
+            Arc::new(RemoteTool::new(upstream.clone(), &listed.name, headers, is_repeatable));
+        let tool: Arc<dyn Tool> = match source.result_bytes_max(&listed.name) {
+            None => tool,
+            Some(bytes_max) => Arc::new(Budgeted::new(tool, bytes_max, self.shelf.clone())),
+        };
+        let entry = self.engine.registry().prepare(served, source.toolset.as_deref(), tool)?;
         Ok(entry.with_validation(source.validation(&listed.name)))
     }
 }

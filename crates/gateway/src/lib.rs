@@ -1,9 +1,12 @@
 //! Other people's MCP servers behind one endpoint: which servers, what their tools are called, what is served of them.
 
+mod budget;
 pub mod config;
+mod elsewhere;
 mod gateway;
 pub mod limits;
 pub mod naming;
+mod offers;
 mod pattern;
 mod source;
 mod status;

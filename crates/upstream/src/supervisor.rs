@@ -5,7 +5,8 @@
 //! many calls noticed.
 
 use std::fmt;
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
@@ -17,6 +18,7 @@ use crate::catalogue::Catalogue;
 use crate::connection::{Connection, Wire};
 use crate::error::{Cause, UpstreamError};
 use crate::limits::{
+    UPSTREAM_LIST_MS_MAX,
     UPSTREAM_READY_MS_MAX, UPSTREAM_RELIST_MS_MIN, UPSTREAM_RETRY_MS_MAX, UPSTREAM_RETRY_MS_MIN,
     UPSTREAM_STEADY_MS_MIN,
 };
@@ -51,6 +53,9 @@ pub struct Upstream {
     stopping: watch::Sender<bool>,
     /// A call found the connection dead.
     renewal: Notify,
+    /// Resources that somebody wants to hear of.
+    followed: Mutex<BTreeSet<Box<str>>>,
+    followed_more: Notify,
     pub(crate) breaker: Breaker,
     pub(crate) parked: Arc<Parked>,
 }
@@ -70,6 +75,8 @@ impl Upstream {
             state: watch::Sender::new(State::Starting),
             stopping: watch::Sender::new(false),
             renewal: Notify::new(),
+            followed: Mutex::default(),
+            followed_more: Notify::new(),
             breaker: Breaker::default(),
             parked: Arc::default(),
         });
@@ -107,6 +114,18 @@ impl Upstream {
         let _ = self.stopping.send(true);
         let mut states = self.watch();
         let _ = states.wait_for(|state| *state == State::Stopped).await;
+    }
+
+    /// Somebody wants to hear when a resource changes.
+    pub fn follow(&self, uri: &str) {
+        let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
+        if followed.len() < toolcrib_engine::limits::SUBSCRIPTIONS_MAX && followed.insert(uri.into()) {
+            self.followed_more.notify_one();
+        }
+    }
+
+    fn followed(&self) -> Vec<Box<str>> {
+        self.followed.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
     /// A connection to send on. Waits for a server that is starting; `stale` is one that was found dead.
@@ -211,7 +230,7 @@ impl Upstream {
 
     /// Follows a connection until it ends; says why.
     async fn attend(self: &Arc<Self>, connection: &Arc<Connection>, observer: &Arc<dyn Observer>) -> Cause {
-        let ear = tokio::spawn(listen(connection.clone()));
+        let ear = tokio::spawn(listen(self.clone(), connection.clone()));
         let cause = tokio::select! {
             cause = connection.link().closed() => cause,
             () = self.renewal.notified() => connection.link().why_closed().unwrap_or(Cause::Closed),
@@ -244,33 +263,67 @@ impl Upstream {
 }
 
 /// Hears what a server says outside of calls.
-async fn listen(connection: Arc<Connection>) {
+async fn listen(upstream: Arc<Upstream>, connection: Arc<Connection>) {
     match (&connection.wire, connection.revision().era()) {
-        (Wire::Http(http), Era::Legacy) => http.clone().listen().await,
-        (Wire::Stdio(_), Era::Legacy) => {}
-        (_, Era::Modern) => loop {
-            let request = Request::new("subscriptions/listen").raw(
-                "notifications",
-                r#"{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}"#,
-            );
-            let Ok(mut pending) = connection.send(&request).await else { return };
-            loop {
-                match pending.next().await {
-                    Ok(message) if matches!(message.kind(), Kind::Response(_)) => {
-                        // It does not know how, or it ended: a refusal is final.
-                        if message.result().is_err() {
-                            return;
-                        }
-                        break;
-                    }
-                    Ok(message) => drop(connection.link().deliver(message)),
-                    Err(error) if error.is_transport() => break,
-                    Err(_) => return,
+        (Wire::Http(http), Era::Legacy) => {
+            tokio::join!(http.clone().listen(), subscribe(&upstream, &connection));
+        }
+        (Wire::Stdio(_), Era::Legacy) => subscribe(&upstream, &connection).await,
+        (_, Era::Modern) => subscriptions(&upstream, &connection).await,
+    }
+}
+
+/// Legacy: one request for each resource that is followed.
+async fn subscribe(upstream: &Upstream, connection: &Connection) {
+    let mut told = BTreeSet::new();
+    loop {
+        for uri in upstream.followed() {
+            if told.insert(uri.clone()) {
+                let request = Request::new("resources/subscribe").string("uri", &uri);
+                if let Err(error) = connection.ask(&request, UPSTREAM_LIST_MS_MAX).await {
+                    tracing::debug!(target: "toolcrib", upstream = upstream.spec.name, "{uri} is not followed: {error}");
                 }
             }
-            tokio::time::sleep(Duration::from_secs(1)).await;
-            // What changed in between was not heard.
-            connection.news().lists_changed();
-        },
+        }
+        upstream.followed_more.notified().await;
+    }
+}
+
+/// Modern: one stream for everything, opened anew when more is followed.
+async fn subscriptions(upstream: &Upstream, connection: &Connection) {
+    loop {
+        let uris: Vec<String> =
+            upstream.followed().iter().map(|uri| toolcrib_protocol::write::quoted(uri)).collect();
+        let wanted = format!(
+            r#"{{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":[{}]}}"#,
+            uris.join(",")
+        );
+        let request = Request::new("subscriptions/listen").raw("notifications", &wanted);
+        let Ok(mut pending) = connection.send(&request).await else { return };
+        loop {
+            let message = tokio::select! {
+                message = pending.next() => message,
+                () = upstream.followed_more.notified() => break,
+            };
+            match message {
+                Ok(message) if matches!(message.kind(), Kind::Response(_)) => {
+                    // It does not know how, or it ended: a refusal is final.
+                    if message.result().is_err() {
+                        return;
+                    }
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                    // What changed in between was not heard.
+                    connection.news().lists_changed();
+                    break;
+                }
+                Ok(message) => drop(connection.link().deliver(message)),
+                Err(error) if error.is_transport() => {
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                    connection.news().lists_changed();
+                    break;
+                }
+                Err(_) => return,
+            }
+        }
     }
 }
