@@ -1,6 +1,7 @@
 //! The binary `toolcrib`, one file per verb. Without a verb it serves.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
+mod check;
 mod compat;
 mod config;
 mod demonstration;
@@ -8,7 +9,10 @@ mod diff;
 mod exit;
 mod explain;
 mod gateway;
+mod judge;
 mod lint;
+mod lock;
+mod origin;
 mod search;
 mod serve;
 mod show;
@@ -43,6 +47,10 @@ enum Verb {
     Show(show::Args),
     /// Say what broke between two lists of tools, each break with the call that used to work.
     Diff(diff::Args),
+    /// Pin what servers offer, or approve a changed tool by its digest.
+    Lock(lock::Args),
+    /// Say what broke between the lock and what servers offer now.
+    Check(check::Args),
     /// Find tools by what they do, or measure how well that works.
     Search(search::Args),
     /// Say why a client sees a tool and can call it, or why not.
@@ -68,6 +76,8 @@ fn main() -> ExitCode {
         Some(Verb::Lint(args)) => lint::run(&args),
         Some(Verb::Show(args)) => show::run(&args),
         Some(Verb::Diff(args)) => diff::run(&args),
+        Some(Verb::Lock(args)) => lock::run(&args),
+        Some(Verb::Check(args)) => check::run(&args),
         Some(Verb::Search(args)) => search::run(&args),
         Some(Verb::Explain(args)) => explain::run(&args),
         Some(Verb::Compat(args)) => compat::run(&args),
