@@ -42,12 +42,11 @@ pub(crate) fn echo_schema() -> Value {
     }, "required": ["text", "count"], "additionalProperties": false})
 }
 
-/// One of the listed tools, of a typical size.
+/// One of the listed tools. With its name it is about as long as the median definition of a large public server.
 pub(crate) fn listed(number: usize) -> (String, String, Value) {
     let description = format!(
         "Tool number {number}: reads the records of one department and returns those that match, newest first, with their \
-         authors, their state and the links between them. Use it before any other tool of this group; it changes nothing, it \
-         may be called as often as you like, and what it returns is at most a minute old."
+         authors, their state and the links between them. Use it before any other tool of this group."
     );
     let property = |text: &str| json!({"type": "string", "description": text});
     let schema = json!({"type": "object", "properties": {

@@ -7,12 +7,15 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
 use anyhow::{Context as _, Result, bail, ensure};
+use rustix::net::{RecvFlags, recv};
 use serde_json::{Value, json};
 
 /// Requests on each connection in one turn.
 const CALLS_EACH: usize = 16;
 /// Takes a list of 200 tools in one piece.
 const BUFFER_BYTES: usize = 1 << 18;
+/// Takes the head of an answer, and the whole of a short one.
+const HEAD_BYTES: usize = 1 << 10;
 
 /// The protocol a request is sent in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,16 +70,16 @@ impl Load {
 
     #[allow(clippy::panic, reason = "a server that fails under load has lost; there is nothing to measure")]
     pub(crate) fn turn(&mut self) {
-        if let Err(error) = self.try_turn(CALLS_EACH) {
+        if let Err(error) = self.try_turn(CALLS_EACH, false) {
             panic!("the server failed under load: {error:#}");
         }
     }
 
-    fn try_turn(&mut self, calls_each: usize) -> Result<()> {
+    fn try_turn(&mut self, calls_each: usize, keep: bool) -> Result<()> {
         for call in 0..=calls_each {
             for connection in &mut self.connections {
                 if call > 0 {
-                    connection.skip_answer()?;
+                    connection.take_answer(keep)?;
                 }
                 if call < calls_each {
                     self.last_id += 1;
@@ -95,7 +98,7 @@ impl Load {
 
     /// One call on every connection, whose answer is looked at.
     pub(crate) fn check(&mut self, right: impl Fn(&Value) -> bool) -> Result<()> {
-        self.try_turn(1)?;
+        self.try_turn(1, true)?;
         for (connection, id) in self.connections.iter().rev().zip((0..=self.last_id).rev()) {
             let answer: Value = serde_json::from_slice(connection.body()).context("the answer is no JSON")?;
             ensure!(answer.get("id").and_then(Value::as_u64) == Some(id), "not the answer to {id}: {answer}");
@@ -156,30 +159,35 @@ impl Connection {
         Ok(self.tcp.write_all(&self.request)?)
     }
 
-    /// Reads one answer that says its length, and must be a success; only the head is looked at.
-    fn skip_answer(&mut self) -> Result<()> {
+    /// Reads one answer that says its length and must be a success. Only the head is looked at; the rest of a long body
+    /// is dropped inside the kernel unless it is kept, so that the client takes little from the servers.
+    fn take_answer(&mut self, keep: bool) -> Result<()> {
         let mut have = 0;
-        let mut need = None;
-        loop {
-            let free = self.buffer.get_mut(have..).context("an answer over the size of the buffer")?;
+        while !self.head_is_whole(have)? {
+            let free = self.buffer.get_mut(have..HEAD_BYTES).context("a head over the size of the buffer")?;
             let read = self.tcp.read(free)?;
             ensure!(read > 0, "the connection ended");
             have += read;
-            if need.is_none() {
-                let so_far = self.buffer.get(..have).unwrap_or_default();
-                let Some(end) = find(so_far, b"\r\n\r\n") else { continue };
-                let head = std::str::from_utf8(so_far.get(..end).unwrap_or_default())?;
-                ensure!(head.starts_with("HTTP/1.1 200"), "answered: {head}");
-                let Some(length) = header(head, "content-length") else { bail!("no length: {head}") };
-                self.body = end + 4..end + 4 + length.parse::<usize>()?;
-                need = Some(self.body.end);
-            }
-            match need {
-                Some(need) if have == need => return Ok(()),
-                Some(need) => ensure!(have < need, "more came than one answer"),
-                None => {}
-            }
         }
+        ensure!(have <= self.body.end, "more came than one answer");
+        while have < self.body.end {
+            let free = self.buffer.get_mut(have..self.body.end).context("a body over the buffer")?;
+            let read = if keep { self.tcp.read(free)? } else { recv(&self.tcp, free, RecvFlags::TRUNC)?.1 };
+            ensure!(read > 0, "the connection ended");
+            have += read;
+        }
+        Ok(())
+    }
+
+    /// Looks for the end of the head in the first bytes of the buffer and notes where the body stands.
+    fn head_is_whole(&mut self, have: usize) -> Result<bool> {
+        let so_far = self.buffer.get(..have).unwrap_or_default();
+        let Some(end) = find(so_far, b"\r\n\r\n") else { return Ok(false) };
+        let head = std::str::from_utf8(so_far.get(..end).unwrap_or_default())?;
+        ensure!(head.starts_with("HTTP/1.1 200"), "answered: {head}");
+        let Some(length) = header(head, "content-length") else { bail!("no length: {head}") };
+        self.body = end + 4..end + 4 + length.parse::<usize>()?;
+        Ok(true)
     }
 
     fn body(&self) -> &[u8] {
