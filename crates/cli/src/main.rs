@@ -2,10 +2,12 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
 mod compat;
+mod config;
 mod demonstration;
 mod diff;
 mod exit;
 mod explain;
+mod gateway;
 mod lint;
 mod search;
 mod serve;
@@ -31,8 +33,10 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Serve the demonstration tools over HTTP or stdio.
+    /// Serve other MCP servers, or the demonstration tools, at one endpoint.
     Serve(serve::Args),
+    /// Judge or describe configuration files, without starting anything.
+    Config(config::Args),
     /// Say what is wrong or unwise in tool definitions.
     Lint(lint::Args),
     /// Show tools with signatures a person can read.
@@ -60,6 +64,7 @@ fn main() -> ExitCode {
     let outcome = std::panic::catch_unwind(|| match cli.verb {
         None => serve::run(&serve::Args::default()),
         Some(Verb::Serve(args)) => serve::run(&args),
+        Some(Verb::Config(args)) => config::run(&args),
         Some(Verb::Lint(args)) => lint::run(&args),
         Some(Verb::Show(args)) => show::run(&args),
         Some(Verb::Diff(args)) => diff::run(&args),
