@@ -1,8 +1,13 @@
 //! The demonstration tools: one that only reads and answers by a schema, one that cannot be taken back.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolcrib::engine::safety::Safety;
+use toolcrib::engine::seal::Sealer;
 use toolcrib::{Context, Server, ToolError, ToolSpec};
+use toolcrib_store::SqliteProfiles;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -46,10 +51,19 @@ fn character(theme: &str) -> Character {
     }
 }
 
-pub(crate) fn server() -> anyhow::Result<Server> {
+pub(crate) fn server(
+    safety: Arc<Safety>,
+    sealer: Sealer,
+    profiles: Arc<SqliteProfiles>,
+) -> anyhow::Result<Server> {
     let server = Server::builder("toolcrib", env!("CARGO_PKG_VERSION"))
         .title("Toolcrib demonstration")
         .instructions("Two tools to try: one only reads, one cannot be taken back.")
+        .safety(safety)
+        .options(|options| {
+            options.sealer = Some(sealer);
+            options.toolsets.profiles = profiles;
+        })
         .build()?;
     server.add_typed(
         ToolSpec::new("generate_fantasy_character", "Makes up a character for a fantasy story")

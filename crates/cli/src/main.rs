@@ -1,7 +1,11 @@
 //! The binary `toolcrib`, one file per verb. Without a verb it serves.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
+mod approve;
+mod audit;
 mod compat;
+mod credential;
+mod data;
 mod demonstration;
 mod diff;
 mod exit;
@@ -10,6 +14,7 @@ mod search;
 mod serve;
 mod show;
 mod source;
+mod stop;
 
 use std::process::ExitCode;
 
@@ -39,6 +44,16 @@ enum Verb {
     Diff(diff::Args),
     /// Find tools by what they do, or measure how well that works.
     Search(search::Args),
+    /// Show, allow or deny the calls that wait for a person.
+    Approve(approve::Args),
+    /// Stop every tool at once, everywhere, until an operator unlocks.
+    Stop(stop::StopArgs),
+    /// Lift an emergency stop.
+    Unlock(stop::UnlockArgs),
+    /// Show what was decided, and check that nobody changed it since.
+    Audit(audit::Args),
+    /// Make and take back bearer credentials.
+    Credential(credential::Args),
     /// Judge pairs of schemas, one per line.
     Compat(compat::Args),
 }
@@ -56,6 +71,11 @@ fn main() -> ExitCode {
     let outcome = std::panic::catch_unwind(|| match cli.verb {
         None => serve::run(&serve::Args::default()),
         Some(Verb::Serve(args)) => serve::run(&args),
+        Some(Verb::Approve(args)) => approve::run(&args),
+        Some(Verb::Stop(args)) => stop::stop(&args),
+        Some(Verb::Unlock(args)) => stop::unlock(&args),
+        Some(Verb::Audit(args)) => audit::run(&args),
+        Some(Verb::Credential(args)) => credential::run(&args),
         Some(Verb::Lint(args)) => lint::run(&args),
         Some(Verb::Show(args)) => show::run(&args),
         Some(Verb::Diff(args)) => diff::run(&args),

@@ -17,6 +17,7 @@ use crate::listing::Render;
 use crate::mode::Listeners;
 use crate::refusal::BadArguments;
 use crate::registry::{RegisterError, Registry};
+use crate::safety::Safety;
 use crate::seal::{NoRandomness, Sealer};
 use crate::toolset::{BadToolsetName, ToolsetOptions, check_name};
 
@@ -61,6 +62,8 @@ pub struct Options {
     pub offers_prompts: bool,
     pub offers_resources: bool,
     pub toolsets: ToolsetOptions,
+    /// Gate, stop, journal and audit; absent: none of them.
+    pub safety: Option<Arc<Safety>>,
 }
 
 impl Default for Options {
@@ -76,6 +79,7 @@ impl Default for Options {
             offers_prompts: false,
             offers_resources: false,
             toolsets: ToolsetOptions::default(),
+            safety: None,
         }
     }
 }
@@ -151,9 +155,13 @@ impl Engine {
         };
         let declared = &options.toolsets.declared;
         declared.iter().try_for_each(|toolset| check_name(&toolset.name))?;
-        let registry = Registry::new(hub.clone(), options.schema, declared.as_slice().into());
+        let policy = options.safety.as_ref().map(|safety| safety.policy().clone()).unwrap_or_default();
+        let registry = Registry::new(hub.clone(), options.schema, declared.as_slice().into(), policy);
         if options.toolsets.has_discovery() {
             registry.register_discovery()?;
+        }
+        if options.safety.is_some() {
+            registry.register_safety()?;
         }
         let hint = CacheHint { ttl_ms: options.list_ttl_ms, scope: CacheScope::Private };
         Ok(Self {
@@ -200,7 +208,23 @@ impl Engine {
 
     /// How lists are written that depend on who asks, where anything does.
     pub(crate) fn list_render(&self) -> &Render {
-        if self.options.toolsets.is_on() { &self.private } else { &self.render }
+        let depends = self.options.toolsets.is_on() || self.options.safety.is_some();
+        if depends { &self.private } else { &self.render }
+    }
+
+    /// Gate, stop, journal and audit, where they are switched on.
+    #[must_use]
+    pub fn safety(&self) -> Option<&Arc<Safety>> {
+        self.options.safety.as_ref()
+    }
+
+    /// Writes what waits to be written; for the end of a process.
+    pub async fn flush(&self) {
+        if let Some(safety) = self.safety()
+            && let Err(error) = safety.flush().await
+        {
+            tracing::error!(target: "toolcrib", "{error}");
+        }
     }
 
     pub(crate) fn listeners(&self) -> &Arc<Listeners> {

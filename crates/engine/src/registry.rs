@@ -19,6 +19,8 @@ use crate::hub::{Change, Hub};
 use crate::listing::{Item, Listing};
 use crate::prompt::Prompt;
 use crate::resource::{Resource, ResourceTemplate};
+use crate::safety::policy::Policy;
+use crate::safety::tools::SafetyTool;
 use crate::tool::Tool;
 use crate::toolset::catalogue::Catalogue;
 use crate::toolset::{BadToolsetName, DISCOVERY, Toolset, check_name};
@@ -141,12 +143,13 @@ pub struct Registry {
     hub: Arc<Hub>,
     options: SchemaOptions,
     declared: Arc<[Toolset]>,
+    policy: Arc<Policy>,
     cache: SchemaCache,
 }
 
 impl Registry {
     #[must_use]
-    pub fn new(hub: Arc<Hub>, options: SchemaOptions, declared: Arc<[Toolset]>) -> Self {
+    pub fn new(hub: Arc<Hub>, options: SchemaOptions, declared: Arc<[Toolset]>, policy: Arc<Policy>) -> Self {
         let tools = Arc::new(View::new(Vec::new()));
         let snapshot = Snapshot {
             catalogue: Arc::new(Catalogue::new(tools.clone(), declared.clone())),
@@ -162,6 +165,7 @@ impl Registry {
             hub,
             options,
             declared,
+            policy,
             cache: SchemaCache::new(),
         }
     }
@@ -194,7 +198,13 @@ impl Registry {
             toolset.as_deref().map_or(Ok(()), check_name)?;
             let contract = Contract::compile(definition, &self.options, &self.cache)?;
             let behind = Behind::Tool(tool);
-            added.push(Arc::new(Entry::new(contract, behind, toolset.as_deref(), server.as_deref())?));
+            added.push(Arc::new(Entry::new(
+                contract,
+                behind,
+                toolset.as_deref(),
+                server.as_deref(),
+                &self.policy,
+            )?));
         }
         self.add(added)
     }
@@ -204,7 +214,24 @@ impl Registry {
         let mut added = Vec::with_capacity(Meta::ALL.len());
         for meta in Meta::ALL {
             let contract = Contract::compile(meta.definition()?, &self.options, &self.cache)?;
-            added.push(Arc::new(Entry::new(contract, Behind::Discovery(meta), Some(DISCOVERY), None)?));
+            added.push(Arc::new(Entry::new(
+                contract,
+                Behind::Discovery(meta),
+                Some(DISCOVERY),
+                None,
+                &self.policy,
+            )?));
+        }
+        self.add(added)
+    }
+
+    /// The tools of safety.
+    pub(crate) fn register_safety(&self) -> Result<(), RegisterError> {
+        let mut added = Vec::with_capacity(SafetyTool::ALL.len());
+        for tool in SafetyTool::ALL {
+            let contract = Contract::compile(tool.definition()?, &self.options, &self.cache)?;
+            let behind = Behind::Safety(tool);
+            added.push(Arc::new(Entry::new(contract, behind, Some(DISCOVERY), None, &self.policy)?));
         }
         self.add(added)
     }

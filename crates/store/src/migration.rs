@@ -23,7 +23,7 @@ pub struct Module {
 }
 
 /// Every module, in the order they are applied.
-pub const ALL: &[Module] = &[];
+pub const ALL: &[Module] = &[crate::safety::MODULE];
 
 /// Brings the database to where this program wants it.
 pub(crate) fn migrate(connection: &mut Connection, modules: &[Module]) -> Result<(), StoreError> {

@@ -20,7 +20,7 @@ use toolcrib_engine::resource::{About, Resource, ResourceTemplate};
 use toolcrib_engine::stage::caller;
 use toolcrib_engine::{
     BadArguments, Context, Engine, Exchange, Fault, Filter, OnFault, Options, Principal, RegisterError,
-    ResourceContents, ServerInfo, StartError, Tool, ToolError, Toolset, ToolsetOptions,
+    ResourceContents, Safety, ServerInfo, StartError, Tool, ToolError, Toolset, ToolsetOptions,
 };
 use toolcrib_protocol::{Frame, Revision, meta};
 use toolcrib_server::{Endpoint, HttpOptions, Listener, stdio};
@@ -107,6 +107,13 @@ impl ServerBuilder {
 
     pub(crate) fn toolsets_mut(&mut self) -> &mut ToolsetOptions {
         &mut self.options.toolsets
+    }
+
+    /// Switches on the gate, the emergency stop and the audit. Without it nothing is gated.
+    #[must_use]
+    pub fn safety(mut self, safety: Arc<Safety>) -> Self {
+        self.options.safety = Some(safety);
+        self
     }
 
     pub fn build(self) -> Result<Server, StartError> {

@@ -217,6 +217,9 @@ impl Catalogue {
                     }
                 }
             }
+            if standing.tokens.is_some_and(|least| entry.judged().demand >= least) {
+                item = entry.with_token(&item);
+            }
             shown.push((entry.clone(), item));
         }
         View::of(shown)
@@ -286,7 +289,7 @@ mod tests {
     fn standing(toolsets: usize, loaded: usize) -> Standing {
         let mut bits = Bits::none(toolsets);
         (0..toolsets).filter(|at| loaded & (1 << at) != 0).for_each(|at| bits.set(at));
-        Standing { reach: Bits::all(toolsets), loaded: bits, read_only: false, vendor: None }
+        Standing { reach: Bits::all(toolsets), loaded: bits, read_only: false, vendor: None, tokens: None }
     }
 
     /// R3.5: the same standing gets the same prepared view.

@@ -19,6 +19,7 @@ use crate::engine::Engine;
 use crate::entry::Entry;
 use crate::peer::Peer;
 use crate::principal::Principal;
+use crate::safety::policy::Demand;
 use crate::view::View;
 
 /// Everything a view depends on, within one catalogue.
@@ -28,6 +29,8 @@ pub struct Standing {
     pub loaded: Bits,
     pub read_only: bool,
     pub vendor: Option<Vendor>,
+    /// Gated tools are shown with the argument that takes a token (R4.2).
+    pub tokens: Option<Demand>,
 }
 
 impl Engine {
@@ -63,6 +66,7 @@ impl Engine {
             reach,
             read_only: options.read_only || selection.read_only,
             vendor: self.vendor(caller),
+            tokens: None,
         }
     }
 
@@ -77,8 +81,21 @@ impl Engine {
         catalogue.view(&self.standing(caller, catalogue), &self.options().toolsets.callers)
     }
 
+    /// The tools this caller sees, in the form they are listed in.
+    #[must_use]
+    pub fn listed(&self, caller: &Caller<'_>) -> Arc<View> {
+        let Some(tokens) = self.safety().and_then(|safety| safety.tokens_from(caller)) else {
+            return self.view_of(caller);
+        };
+        let snapshot = self.registry().load();
+        let catalogue = &snapshot.catalogue;
+        let standing = Standing { tokens: Some(tokens), ..self.standing(caller, catalogue) };
+        catalogue.view(&standing, &self.options().toolsets.callers)
+    }
+
     /// A tool that the caller can reach, listed or not.
-    pub(crate) fn reachable(&self, caller: &Caller<'_>, name: &str) -> Option<Arc<Entry>> {
+    #[must_use]
+    pub fn reachable(&self, caller: &Caller<'_>, name: &str) -> Option<Arc<Entry>> {
         let snapshot = self.registry().load();
         let catalogue = &snapshot.catalogue;
         let standing = self.standing(caller, catalogue);
