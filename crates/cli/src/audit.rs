@@ -8,8 +8,9 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
-use serde_json::{Value, json};
-use toolcrib::engine::safety::audit::{Broken, Checkpoint, Kept, PublicKey, Walk, from_hex, to_hex};
+use serde_json::Value;
+use toolcrib::engine::safety::audit::{Broken, Kept, PublicKey};
+use toolcrib::engine::safety::export;
 use toolcrib_contract::text::one_line;
 
 use crate::Outcome;
@@ -74,7 +75,7 @@ fn list(data: &Data, last: u64, format: Format) -> Outcome {
     let mut out = String::new();
     for record in &page.records {
         match format {
-            Format::Json => out.push_str(&line(record)),
+            Format::Json => out.push_str(&export::line(record)),
             Format::Text => out.push_str(&text(record)),
         }
         out.push('\n');
@@ -102,15 +103,6 @@ fn text(record: &Kept) -> String {
     out
 }
 
-/// The record's own text is kept as it was hashed.
-fn line(record: &Kept) -> String {
-    format!(r#"{{"seq":{},"hash":"{}","record":{}}}"#, record.seq, to_hex(&record.link), record.body)
-}
-
-fn signed(name: &str, checkpoint: &Checkpoint) -> Value {
-    json!({name: {"seq": checkpoint.seq, "hash": to_hex(&checkpoint.link), "signature": to_hex(&checkpoint.signature)}})
-}
-
 fn export(data: &Data, out: Option<&Path>) -> Outcome {
     let folder = data.open()?;
     let log = folder.audit();
@@ -132,15 +124,15 @@ fn export(data: &Data, out: Option<&Path>) -> Outcome {
         let Some(last) = page.records.last() else { break };
         at = last.seq;
         for record in page.records.iter().filter(|record| record.seq <= end) {
-            writeln!(sink, "{}", line(record)).map_err(failed)?;
+            writeln!(sink, "{}", export::line(record)).map_err(failed)?;
             if let Some(checkpoint) = page.checkpoints.iter().find(|checkpoint| checkpoint.seq == record.seq)
             {
-                writeln!(sink, "{}", signed("checkpoint", checkpoint)).map_err(failed)?;
+                writeln!(sink, "{}", export::signed("checkpoint", checkpoint)).map_err(failed)?;
             }
         }
     }
     if let Some(head) = &head {
-        writeln!(sink, "{}", signed("head", head)).map_err(failed)?;
+        writeln!(sink, "{}", export::signed("head", head)).map_err(failed)?;
     }
     sink.flush().map_err(failed)?;
     Ok(Exit::Nothing)
@@ -175,97 +167,17 @@ fn verify(file: Option<&Path>, key: Option<&str>, data: &Data) -> Outcome {
     }
 }
 
-/// One line of an export.
-enum Line {
-    Record(Kept),
-    Checkpoint(Checkpoint),
-    Head(Checkpoint),
-}
-
-fn read(text: &str) -> Option<Line> {
-    if let Some(rest) = text.strip_prefix("{\"seq\":") {
-        let (seq, rest) = rest.split_once(",\"hash\":\"")?;
-        let (hash, body) = rest.split_once("\",\"record\":")?;
-        let body = body.strip_suffix('}')?.to_owned();
-        return Some(Line::Record(Kept { seq: canonical(seq)?, link: lower(hash)?, body }));
-    }
-    let value: Value = serde_json::from_str(text).ok()?;
-    let read = |value: &Value| {
-        Some(Checkpoint {
-            seq: value.get("seq")?.as_u64()?,
-            link: lower(value.get("hash")?.as_str()?)?,
-            signature: lower(value.get("signature")?.as_str()?)?,
-        })
-    };
-    let line = match (value.get("checkpoint"), value.get("head")) {
-        (Some(checkpoint), None) => Line::Checkpoint(read(checkpoint)?),
-        (None, Some(head)) => Line::Head(read(head)?),
-        _ => return None,
-    };
-    // As it was written, or it was changed.
-    let again = match &line {
-        Line::Checkpoint(checkpoint) => signed("checkpoint", checkpoint),
-        Line::Head(head) => signed("head", head),
-        Line::Record(_) => return None,
-    };
-    (again.to_string() == text).then_some(line)
-}
-
-/// A number as it is written, and no other spelling of it.
-fn canonical(text: &str) -> Option<u64> {
-    text.parse::<u64>().ok().filter(|number| number.to_string() == text)
-}
-
-fn lower<const N: usize>(text: &str) -> Option<[u8; N]> {
-    from_hex(text).filter(|bytes: &[u8; N]| to_hex(bytes) == text)
-}
-
 fn verify_file(file: &Path, key: PublicKey) -> Result<Result<u64, Broken>, Failure> {
     let opened = std::fs::File::open(file).with_context(|| format!("cannot read {}", file.display()));
     let opened = opened.map_err(|error| Failure::new(Exit::Unreachable, error))?;
-    let mut walk = Walk::new(key);
-    let mut held: Option<Kept> = None;
-    let mut head = None;
-    let mut last = 0;
+    let mut reading = export::Reading::new(key);
     for text in BufReader::new(opened).split(b'\n') {
         let text = text.map_err(|error| Failure::new(Exit::Unreachable, error))?;
-        let line = std::str::from_utf8(&text).ok().and_then(read);
-        // Nothing follows the end, and nothing stands between that was not written.
-        let Some(line) = line.filter(|_| head.is_none()) else {
-            return Ok(Err(Broken::Changed { seq: last + 1 }));
-        };
-        let checkpoint = match line {
-            Line::Checkpoint(checkpoint) => Some(checkpoint),
-            Line::Record(record) => {
-                if let Some(before) = held.replace(record)
-                    && let Err(broken) = walk.step(&before, None)
-                {
-                    return Ok(Err(broken));
-                }
-                last = held.as_ref().map_or(last, |record| record.seq);
-                continue;
-            }
-            Line::Head(end) => {
-                head = Some(end);
-                None
-            }
-        };
-        match held.take() {
-            Some(record) => {
-                if let Err(broken) = walk.step(&record, checkpoint.as_ref()) {
-                    return Ok(Err(broken));
-                }
-            }
-            None if checkpoint.is_some() => return Ok(Err(Broken::Checkpoint { seq: last })),
-            None => {}
+        if let Err(broken) = reading.line(&text) {
+            return Ok(Err(broken));
         }
     }
-    if let Some(record) = held
-        && let Err(broken) = walk.step(&record, None)
-    {
-        return Ok(Err(broken));
-    }
-    Ok(walk.end(head.as_ref()))
+    Ok(reading.end())
 }
 
 fn unknown(data: &Data) -> Outcome {

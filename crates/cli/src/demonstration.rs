@@ -1,6 +1,7 @@
-//! The demonstration tools: one that only reads and answers by a schema, one that cannot be taken back.
+//! The demonstration tools: one that only reads and answers by a schema, two that cannot be taken back.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,6 +34,38 @@ struct Launch {
     count: u32,
 }
 
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Transfer {
+    /// The vault that pays.
+    from: String,
+    /// The vault that is paid.
+    to: String,
+    /// Coins.
+    amount: u64,
+    /// What the ledger says of it.
+    memo: Option<String>,
+    /// Who else gets a share of it.
+    #[serde(default)]
+    shares: Vec<Share>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Share {
+    to: String,
+    part: f64,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Transferred {
+    transferred: u64,
+    entry: String,
+}
+
+/// Coins are counted before they move.
+const COUNTING: Duration = Duration::from_millis(20);
+
 /// Deterministic, so that a newcomer sees what the documentation shows.
 fn character(theme: &str) -> Character {
     const PEOPLE: [(&str, &str, &str); 4] = [
@@ -58,7 +91,9 @@ pub(crate) fn server(
 ) -> anyhow::Result<Server> {
     let server = Server::builder("toolcrib", env!("CARGO_PKG_VERSION"))
         .title("Toolcrib demonstration")
-        .instructions("Two tools to try: one only reads, one cannot be taken back.")
+        .instructions(
+            "Three tools to try: one only reads, two cannot be taken back and have to be confirmed.",
+        )
         .safety(safety)
         .options(|options| {
             options.sealer = Some(sealer);
@@ -85,6 +120,23 @@ pub(crate) fn server(
                 launched: u32,
             }
             Ok::<_, ToolError>(Launched { launched: launch.count })
+        },
+    )?;
+    server.add_typed(
+        ToolSpec::new("transfer_gold", "Moves gold from one vault to another; it cannot be taken back")
+            .title("Transfer gold")
+            .destructive(true)
+            .open_world(false),
+        |transfer: Transfer, _: Context| async move {
+            tokio::time::sleep(COUNTING).await;
+            let shares: String = transfer
+                .shares
+                .iter()
+                .map(|share| format!(", {} of it to {}", share.part, share.to))
+                .collect();
+            let memo = transfer.memo.map(|memo| format!(" ({memo})")).unwrap_or_default();
+            let entry = format!("{} to {}{shares}{memo}", transfer.from, transfer.to);
+            Ok::<_, ToolError>(Transferred { transferred: transfer.amount, entry })
         },
     )?;
     Ok(server)

@@ -18,6 +18,7 @@ use crate::mode::Listeners;
 use crate::refusal::BadArguments;
 use crate::registry::{RegisterError, Registry};
 use crate::safety::Safety;
+use crate::safety::policy::Policy;
 use crate::seal::{NoRandomness, Sealer};
 use crate::toolset::{BadToolsetName, ToolsetOptions, check_name};
 
@@ -155,7 +156,8 @@ impl Engine {
         };
         let declared = &options.toolsets.declared;
         declared.iter().try_for_each(|toolset| check_name(&toolset.name))?;
-        let policy = options.safety.as_ref().map(|safety| safety.policy().clone()).unwrap_or_default();
+        let policy =
+            options.safety.as_ref().map_or_else(|| Arc::new(Policy::off()), |safety| safety.policy().clone());
         let registry = Registry::new(hub.clone(), options.schema, declared.as_slice().into(), policy);
         if options.toolsets.has_discovery() {
             registry.register_discovery()?;

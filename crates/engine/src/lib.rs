@@ -30,6 +30,7 @@ pub mod reply;
 pub mod resource;
 pub mod round;
 pub mod safety;
+pub mod screen;
 pub mod seal;
 pub mod search;
 pub mod session;

@@ -51,6 +51,9 @@ pub const SEARCH_RESULTS_MAX: usize = 50;
 /// How long a public list may be cached by a modern client, in milliseconds, unless the server says otherwise.
 pub const LIST_TTL_MS: u64 = 60_000;
 
+/// Tools that are remembered as kept aside for their text.
+pub const QUARANTINED_MAX: usize = 10_000;
+
 /// How long a confirmation token lives, in milliseconds, unless the policy says otherwise.
 pub const TOKEN_MS: u64 = 60_000;
 

@@ -16,11 +16,13 @@ use crate::completion::{Completer, Reference};
 use crate::discovery::Meta;
 use crate::entry::{Behind, Entry};
 use crate::hub::{Change, Hub};
+use crate::limits::QUARANTINED_MAX;
 use crate::listing::{Item, Listing};
 use crate::prompt::Prompt;
 use crate::resource::{Resource, ResourceTemplate};
 use crate::safety::policy::Policy;
 use crate::safety::tools::SafetyTool;
+use crate::screen::{Quarantined, Screen};
 use crate::tool::Tool;
 use crate::toolset::catalogue::Catalogue;
 use crate::toolset::{BadToolsetName, DISCOVERY, Toolset, check_name};
@@ -144,6 +146,7 @@ pub struct Registry {
     options: SchemaOptions,
     declared: Arc<[Toolset]>,
     policy: Arc<Policy>,
+    aside: Mutex<Vec<Quarantined>>,
     cache: SchemaCache,
 }
 
@@ -166,6 +169,7 @@ impl Registry {
             options,
             declared,
             policy,
+            aside: Mutex::default(),
             cache: SchemaCache::new(),
         }
     }
@@ -194,8 +198,15 @@ impl Registry {
     /// Several tools in one change: all of them or none.
     pub fn register_all(&self, offers: Vec<Offer>) -> Result<(), RegisterError> {
         let mut added: Vec<Arc<Entry>> = Vec::with_capacity(offers.len());
+        let mut aside = Vec::new();
+        let present = self.snapshot.load_full();
+        let mut screen = Screen::new(self.policy.upstream_text, present.tools.entries());
         for Offer { definition, toolset, server, tool } in offers {
             toolset.as_deref().map_or(Ok(()), check_name)?;
+            if let Some(quarantined) = screen.aside(&definition, server.as_deref()) {
+                aside.push(quarantined);
+                continue;
+            }
             let contract = Contract::compile(definition, &self.options, &self.cache)?;
             let behind = Behind::Tool(tool);
             added.push(Arc::new(Entry::new(
@@ -206,7 +217,29 @@ impl Registry {
                 &self.policy,
             )?));
         }
-        self.add(added)
+        if added.is_empty() && !aside.is_empty() {
+            self.keep_aside(aside);
+            return Ok(());
+        }
+        self.add(added)?;
+        self.keep_aside(aside);
+        Ok(())
+    }
+
+    fn keep_aside(&self, more: Vec<Quarantined>) {
+        let mut aside = self.aside.lock().unwrap_or_else(PoisonError::into_inner);
+        for one in more {
+            aside.retain(|kept| kept.name != one.name || kept.server != one.server);
+            if aside.len() < QUARANTINED_MAX {
+                aside.push(one);
+            }
+        }
+    }
+
+    /// Tools that were kept out of every list and call, with the reasons (R4.9).
+    #[must_use]
+    pub fn quarantined(&self) -> Vec<Quarantined> {
+        self.aside.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The tools that find other tools.

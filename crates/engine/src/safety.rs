@@ -6,6 +6,7 @@
 
 pub mod audit;
 pub mod credential;
+pub mod export;
 pub(crate) mod housekeeping;
 pub mod keep;
 pub mod mint;

@@ -134,7 +134,7 @@ impl Endpoint {
     {
         match self.read(body).await {
             Ok(body) => rest::answer(&self.engine, parts, body).await,
-            Err(refusal) => *refusal,
+            Err(refusal) => rest::unread(refusal.status()),
         }
     }
 

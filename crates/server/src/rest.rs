@@ -102,6 +102,16 @@ pub(crate) async fn answer(engine: &Engine, parts: &Parts, body: Bytes) -> Respo
     }
 }
 
+/// A body that could not be taken in.
+pub(crate) fn unread(status: StatusCode) -> Response<ReplyBody> {
+    let (code, message) = match status {
+        StatusCode::PAYLOAD_TOO_LARGE => ("body_too_large", "the body is too large"),
+        StatusCode::REQUEST_TIMEOUT => ("body_too_slow", "the body took too long to arrive"),
+        _ => ("body_unreadable", "the body could not be read"),
+    };
+    refusal(&Refused(status, code, message.into()))
+}
+
 impl Asked<'_> {
     fn operator(&self) -> Result<(), Refused> {
         if self.credential.operator {

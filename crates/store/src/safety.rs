@@ -20,7 +20,7 @@ use rusqlite::Connection;
 use toolcrib_engine::safety::audit::{Event, Signer};
 use toolcrib_engine::safety::credential::Credential;
 use toolcrib_engine::safety::keep::{
-    Admission, Decided, Intent, Keeping, Outcome, SafetyStore, Scope, Stop, Unkept,
+    Admission, Decided, Intent, Keeping, Outcome, Queued, SafetyStore, Scope, Stop, Unkept,
 };
 use toolcrib_engine::safety::ticket::{Approval, Keyed, Spent, Token};
 
@@ -107,8 +107,9 @@ impl SafetyStore for SqliteSafety {
         self.change_if(event, move |db| tokens::revoke(db, &id), |revoked| *revoked)
     }
 
-    fn put_approval(&self, approval: Approval, pending_max: u32, event: Event) -> Keeping<'_, bool> {
-        self.change_if(event, move |db| approvals::put(db, &approval, pending_max), |put| *put)
+    fn put_approval(&self, approval: Approval, pending_max: u32, event: Event) -> Keeping<'_, Queued> {
+        let put = move |db: &Connection| approvals::put(db, &approval, pending_max);
+        self.change_if(event, put, |queued| *queued == Queued::New)
     }
 
     fn approvals(&self, now_ms: u64) -> Keeping<'_, Vec<Approval>> {

@@ -95,6 +95,16 @@ pub struct Stop {
     pub since_ms: u64,
 }
 
+/// What became of a call that was to wait.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Queued {
+    New,
+    /// It waits already, under this name.
+    Already(String),
+    /// The caller has as many waiting as it may.
+    Full,
+}
+
 /// What a decision came to.
 #[derive(Debug, Clone)]
 pub enum Decided {
@@ -111,8 +121,8 @@ pub trait SafetyStore: Send + Sync + fmt::Debug {
     /// False if there is no such token to take back.
     fn revoke_token(&self, id: String, event: Event) -> Keeping<'_, bool>;
 
-    /// False if the caller has as many waiting as it may.
-    fn put_approval(&self, approval: Approval, pending_max: u32, event: Event) -> Keeping<'_, bool>;
+    /// The very same call of the same caller waits only once.
+    fn put_approval(&self, approval: Approval, pending_max: u32, event: Event) -> Keeping<'_, Queued>;
     /// Those that wait for a decision.
     fn approvals(&self, now_ms: u64) -> Keeping<'_, Vec<Approval>>;
     fn decide(&self, id: String, allow: bool, by: String, now_ms: u64, event: Event) -> Keeping<'_, Decided>;

@@ -40,6 +40,18 @@ impl Demand {
     }
 }
 
+/// What is done about suspicious text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Screening {
+    /// Nothing.
+    Pass,
+    /// It is reported.
+    Warn,
+    /// It is reported, and the tool is kept out of every list and call.
+    Quarantine,
+}
+
 /// One line of the policy.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -78,6 +90,8 @@ pub struct Policy {
     pub repeats_max: u32,
     pub repeats_read_only_max: u32,
     pub repeat_window_ms: u64,
+    /// What becomes of tools of other servers whose text is suspicious (R4.9).
+    pub upstream_text: Screening,
 }
 
 impl Default for Policy {
@@ -98,6 +112,7 @@ impl Default for Policy {
             repeats_max: REPEATS_MAX,
             repeats_read_only_max: REPEATS_READ_ONLY_MAX,
             repeat_window_ms: REPEAT_WINDOW_MS,
+            upstream_text: Screening::Quarantine,
         }
     }
 }
@@ -125,6 +140,12 @@ impl Judged {
 pub struct PolicyError(Box<str>);
 
 impl Policy {
+    /// What holds where safety is not switched on: nothing is gated, nothing is screened.
+    #[must_use]
+    pub(crate) fn off() -> Self {
+        Self { upstream_text: Screening::Pass, ..Self::default() }
+    }
+
     /// Reads the section `[safety]` of a configuration; the rest of the text is others' to read.
     pub fn parse(text: &str) -> Result<Self, PolicyError> {
         #[derive(Deserialize)]

@@ -1,7 +1,7 @@
 //! Calls that wait, or waited, for a person.
 
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
-use toolcrib_engine::safety::keep::Decided;
+use toolcrib_engine::safety::keep::{Decided, Queued};
 use toolcrib_engine::safety::ticket::{Approval, ApprovalState, Binding};
 
 use super::rows::{digest, number, positive};
@@ -15,14 +15,36 @@ const STATES: [(ApprovalState, &str); 4] = [
     (ApprovalState::Used, "used"),
 ];
 
-pub(super) fn put(db: &Connection, approval: &Approval, pending_max: u32) -> Result<bool, StoreError> {
+pub(super) fn put(db: &Connection, approval: &Approval, pending_max: u32) -> Result<Queued, StoreError> {
+    let binding = &approval.binding;
+    let same: Option<String> = db
+        .prepare_cached(
+            "SELECT id FROM approvals WHERE state = 'pending' AND expires_ms > ?1 AND caller = ?2 AND session IS ?3
+                AND tool = ?4 AND contract = ?5 AND arguments_digest = ?6 AND policy = ?7",
+        )?
+        .query_row(
+            params![
+                number(approval.created_ms),
+                binding.caller,
+                binding.session,
+                binding.tool,
+                binding.contract.to_string(),
+                binding.arguments.to_string(),
+                binding.policy.to_string()
+            ],
+            |row| row.get(0),
+        )
+        .optional()?;
+    if let Some(id) = same {
+        return Ok(Queued::Already(id));
+    }
     let waiting: u32 = db
         .prepare_cached(
             "SELECT count(*) FROM approvals WHERE state = 'pending' AND expires_ms > ?1 AND caller = ?2",
         )?
         .query_row(params![number(approval.created_ms), approval.binding.caller], |row| row.get(0))?;
     if waiting >= pending_max {
-        return Ok(false);
+        return Ok(Queued::Full);
     }
     db.prepare_cached(
         "INSERT INTO approvals (id, caller, session, client, tool, contract, arguments_digest, policy, arguments,
@@ -45,7 +67,7 @@ pub(super) fn put(db: &Connection, approval: &Approval, pending_max: u32) -> Res
     })?;
     let long_ago = number(approval.created_ms.saturating_sub(TOKENS_SPENT_KEPT_MS));
     db.prepare_cached("DELETE FROM approvals WHERE expires_ms < ?1")?.execute([long_ago])?;
-    Ok(true)
+    Ok(Queued::New)
 }
 
 fn read(row: &Row<'_>) -> Result<Approval, StoreError> {

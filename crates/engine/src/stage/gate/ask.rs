@@ -16,6 +16,7 @@ use crate::peer::Peer;
 use crate::refusal::Refusal;
 use crate::round::Round;
 use crate::safety::audit::{Event, Kind};
+use crate::safety::keep::Queued;
 use crate::safety::policy::Demand;
 use crate::safety::shown;
 use crate::safety::ticket::{
@@ -213,8 +214,9 @@ async fn enqueue(call: &Gated<'_>, safety: &Safety, who: &Who) -> Result<String,
     };
     let event = Event { ticket: Some(id.clone()), ..about(call, safety, who, Kind::Asked, "approval queue") };
     match safety.store().put_approval(approval, safety.policy().approvals_pending_max, event).await {
-        Ok(true) => Ok(id),
-        Ok(false) => Err(format!(
+        Ok(Queued::New) => Ok(id),
+        Ok(Queued::Already(id)) => Ok(id),
+        Ok(Queued::Full) => Err(format!(
             "Not run: {} of your calls wait for a person already. Wait until they are decided.",
             safety.policy().approvals_pending_max
         )),

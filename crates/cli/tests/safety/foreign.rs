@@ -1,0 +1,1 @@
+//! Clients written with other people's SDKs confirm a destructive call, in both eras (R4.5).
