@@ -174,3 +174,30 @@ fn a_name_counts_only_with_a_marked_credential_over_http() {
     assert!(!passes(&client.clone().named("somebody").with_secret(&marked)));
     assert!(passes(&client.named("claude-code").with_secret(&marked)));
 }
+
+/// R4.4: over stdio the name is enough; a client that is not in the table is asked for a confirmation.
+#[test]
+fn over_stdio_a_name_is_enough() {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    let folder = Folder::new();
+    for (name, passes) in [("claude-code", true), ("Roo Code", true), ("somebody", false)] {
+        let mut command = std::process::Command::new(crate::running::PROGRAM);
+        command.args(["serve", "--stdio", "--data"]).arg(folder.path());
+        let (_process, mut input, output) =
+            toolcrib_testkit::process::Process::start_piped(&mut command).unwrap();
+        let mut output = BufReader::new(output);
+        let mut answer = |message: Value| -> Value {
+            writeln!(input, "{message}").unwrap();
+            let mut line = String::new();
+            output.read_line(&mut line).unwrap();
+            serde_json::from_str(&line).unwrap()
+        };
+        answer(
+            json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25",
+            "capabilities": {}, "clientInfo": {"name": name, "version": "1"}}}),
+        );
+        let result = answer(json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
+            "params": {"name": TOOL, "arguments": {"count": 1}}}));
+        assert_eq!(result["result"]["isError"].is_null(), passes, "{name}: {result}");
+    }
+}
