@@ -10,6 +10,9 @@ use toolcrib::engine::seal::Sealer;
 use toolcrib::{Context, Server, ToolError, ToolSpec};
 use toolcrib_store::SqliteProfiles;
 
+use crate::exit::{Exit, Failure};
+use crate::toolsets::Toolsets;
+
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Wish {
@@ -84,25 +87,36 @@ fn character(theme: &str) -> Character {
     }
 }
 
-pub(crate) fn server(
-    safety: Arc<Safety>,
-    sealer: Sealer,
-    profiles: Arc<SqliteProfiles>,
-) -> anyhow::Result<Server> {
-    let server = Server::builder("toolcrib", env!("CARGO_PKG_VERSION"))
-        .title("Toolcrib demonstration")
-        .instructions(
+/// What switches safety on.
+pub(crate) struct Safe {
+    pub(crate) safety: Arc<Safety>,
+    pub(crate) sealer: Sealer,
+    pub(crate) profiles: Arc<SqliteProfiles>,
+}
+
+pub(crate) fn server(toolsets: &Toolsets, safe: Option<Safe>) -> Result<Server, Failure> {
+    let mut builder =
+        Server::builder("toolcrib", env!("CARGO_PKG_VERSION")).title("Toolcrib demonstration").instructions(
             "Three tools to try: one only reads, two cannot be taken back and have to be confirmed.",
-        )
-        .safety(safety)
-        .options(|options| {
+        );
+    if let Some(Safe { safety, sealer, profiles }) = safe {
+        builder = builder.safety(safety).options(|options| {
             options.sealer = Some(sealer);
             options.toolsets.profiles = profiles;
-        })
-        .build()?;
+        });
+    }
+    let internal = |error| Failure::new(Exit::Internal, error);
+    let server = toolsets.apply(builder)?.build().map_err(|error| internal(error.into()))?;
+    fill(&server).map_err(internal)?;
+    crate::toolsets::check(&server)?;
+    Ok(server)
+}
+
+fn fill(server: &Server) -> anyhow::Result<()> {
     server.add_typed(
         ToolSpec::new("generate_fantasy_character", "Makes up a character for a fantasy story")
             .title("Fantasy character")
+            .toolset("stories")
             .read_only(true)
             .open_world(false),
         |wish: Wish, _: Context| async move {
@@ -112,6 +126,7 @@ pub(crate) fn server(
     server.add_typed(
         ToolSpec::new("launch_confetti", "Launches confetti over the whole office; it cannot be taken back")
             .title("Launch confetti")
+            .toolset("office")
             .destructive(true)
             .open_world(true),
         |launch: Launch, _: Context| async move {
@@ -139,5 +154,5 @@ pub(crate) fn server(
             Ok::<_, ToolError>(Transferred { transferred: transfer.amount, entry })
         },
     )?;
-    Ok(server)
+    Ok(())
 }

@@ -9,12 +9,14 @@ mod data;
 mod demonstration;
 mod diff;
 mod exit;
+mod explain;
 mod lint;
 mod search;
 mod serve;
 mod show;
 mod source;
 mod stop;
+mod toolsets;
 
 use std::process::ExitCode;
 
@@ -54,6 +56,8 @@ enum Verb {
     Audit(audit::Args),
     /// Make and take back bearer credentials.
     Credential(credential::Args),
+    /// Say why a client sees a tool and can call it, or why not.
+    Explain(explain::Args),
     /// Judge pairs of schemas, one per line.
     Compat(compat::Args),
 }
@@ -80,6 +84,7 @@ fn main() -> ExitCode {
         Some(Verb::Show(args)) => show::run(&args),
         Some(Verb::Diff(args)) => diff::run(&args),
         Some(Verb::Search(args)) => search::run(&args),
+        Some(Verb::Explain(args)) => explain::run(&args),
         Some(Verb::Compat(args)) => compat::run(&args),
     });
     match outcome {

@@ -14,6 +14,7 @@ use toolcrib_store::{DataFolder, SqliteProfiles};
 
 use crate::data::{Data, unkept};
 use crate::exit::{Exit, Failure, print};
+use crate::toolsets::Toolsets;
 use crate::{Outcome, demonstration};
 
 const ADDRESS: &str = "127.0.0.1:7420";
@@ -33,11 +34,19 @@ pub(crate) struct Args {
     policy: Option<PathBuf>,
     #[command(flatten)]
     data: Data,
+    #[command(flatten)]
+    toolsets: Toolsets,
 }
 
 impl Default for Args {
     fn default() -> Self {
-        Self { listen: ADDRESS.to_owned(), stdio: false, policy: None, data: Data::default() }
+        Self {
+            listen: ADDRESS.to_owned(),
+            stdio: false,
+            policy: None,
+            data: Data::default(),
+            toolsets: Toolsets::default(),
+        }
     }
 }
 
@@ -50,8 +59,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     runtime.block_on(async {
         let safety = folder.safety(policy).await.map_err(unkept)?;
         warn_of_unknown(&safety);
-        let server = demonstration::server(safety.clone(), folder.keys.sealer.clone(), profiles)
-            .map_err(|error| Failure::new(Exit::Internal, error))?;
+        let sealer = folder.keys.sealer.clone();
+        let safe = demonstration::Safe { safety: safety.clone(), sealer, profiles };
+        let server = demonstration::server(&args.toolsets, Some(safe))?;
         if args.stdio {
             server.serve_stdio().await.map_err(internal)?;
             return Ok(Exit::Nothing);

@@ -2,20 +2,24 @@
 //!
 //! They are ordinary contracts of toolset `discovery`: their arguments and answers are checked like any other's.
 //! `call_tool` has no answer of its own: the view stage puts the inner tool in its place, and everything after that
-//! stage judges the inner tool. Its own hints are therefore the worst case.
+//! stage judges the inner tool. Its own hints are therefore the worst case, in a read-only view that of a reader.
 
-mod enable;
+pub(crate) mod enable;
 mod report;
 
 use serde_json::{Value, json};
 use toolcrib_contract::json::Node;
-use toolcrib_contract::{Definition, DefinitionError};
+use toolcrib_contract::{Definition, DefinitionError, Effect};
 
 use crate::answer::{Answer, ToolResult};
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::limits::SEARCH_RESULTS_MAX;
 use crate::tool::ToolError;
+
+/// The hints of `call_tool` where it reaches readers alone.
+pub(crate) const CALL_READERS: &str =
+    r#"{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":false,"openWorldHint":true}"#;
 
 /// Which of the six.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -170,6 +174,15 @@ fn unknown(name: &str) -> ToolResult {
     ToolResult::error(format!(
         "There is no toolset {shown:?}. Call list_available_toolsets to see which there are."
     ))
+}
+
+/// What a call can do to the world, in one word.
+pub(crate) fn effect_class(effect: Effect) -> &'static str {
+    match effect {
+        Effect { read_only: true, .. } => "read_only",
+        Effect { destructive: true, .. } => "destructive",
+        _ => "write",
+    }
 }
 
 /// `1 tool`, `2 tools`.

@@ -10,6 +10,7 @@ use toolcrib_contract::json::{Limits, Node, ObjectWriter, OwnedDocument};
 use toolcrib_contract::{SchemaOptions, Violations};
 use toolcrib_protocol::{CacheHint, CacheScope, meta};
 
+use crate::caller::Caller;
 use crate::clock::{Clock, SystemClock};
 use crate::hub::Hub;
 use crate::limits::{CALL_MS_MAX, LIST_TTL_MS, PAGE_ITEMS_MAX};
@@ -20,7 +21,7 @@ use crate::registry::{RegisterError, Registry};
 use crate::safety::Safety;
 use crate::safety::policy::Policy;
 use crate::seal::{NoRandomness, Sealer};
-use crate::toolset::{BadToolsetName, ToolsetOptions, check_name};
+use crate::toolset::ToolsetOptions;
 
 /// What a server says about itself.
 #[derive(Debug, Clone)]
@@ -62,6 +63,7 @@ pub struct Options {
     /// Offered even while nothing is registered, so that it can appear later.
     pub offers_prompts: bool,
     pub offers_resources: bool,
+    /// As at the start; [`Engine::toolsets`] says what counts now.
     pub toolsets: ToolsetOptions,
     /// Gate, stop, journal and audit; absent: none of them.
     pub safety: Option<Arc<Safety>>,
@@ -122,6 +124,8 @@ pub struct Engine {
     render: Render,
     /// Of lists that depend on who asks.
     private: Render,
+    /// Of lists that whoever asks may change at any time.
+    passing: Render,
     listeners: Arc<Listeners>,
     empty: OwnedDocument,
 }
@@ -133,10 +137,9 @@ pub enum StartError {
     NoRandomness(#[from] NoRandomness),
     #[error(transparent)]
     Json(#[from] toolcrib_contract::json::ReadError),
+    /// A toolset's name, or the discovery tools.
     #[error(transparent)]
-    ToolsetName(#[from] BadToolsetName),
-    #[error("the discovery tools could not be registered: {0}")]
-    Discovery(#[from] RegisterError),
+    Toolsets(#[from] RegisterError),
 }
 
 impl Engine {
@@ -154,21 +157,18 @@ impl Engine {
             meta: own.finish().into(),
             sealer,
         };
-        let declared = &options.toolsets.declared;
-        declared.iter().try_for_each(|toolset| check_name(&toolset.name))?;
         let policy =
             options.safety.as_ref().map_or_else(|| Arc::new(Policy::off()), |safety| safety.policy().clone());
-        let registry = Registry::new(hub.clone(), options.schema, declared.as_slice().into(), policy);
-        if options.toolsets.has_discovery() {
-            registry.register_discovery()?;
-        }
+        let registry = Registry::new(hub.clone(), options.schema, options.toolsets.clone(), policy)?;
         if options.safety.is_some() {
             registry.register_safety()?;
         }
-        let hint = CacheHint { ttl_ms: options.list_ttl_ms, scope: CacheScope::Private };
+        let private = CacheHint { ttl_ms: options.list_ttl_ms, scope: CacheScope::Private };
+        let passing = CacheHint { ttl_ms: 0, scope: CacheScope::Private };
         Ok(Self {
             registry,
-            private: Render { hint, ..render.clone() },
+            private: Render { hint: private, ..render.clone() },
+            passing: Render { hint: passing, ..render.clone() },
             listeners: Arc::default(),
             empty: OwnedDocument::parse("{}", &Limits::message())?,
             info,
@@ -208,12 +208,6 @@ impl Engine {
         &self.render
     }
 
-    /// How lists are written that depend on who asks, where anything does.
-    pub(crate) fn list_render(&self) -> &Render {
-        let depends = self.options.toolsets.is_on() || self.options.safety.is_some();
-        if depends { &self.private } else { &self.render }
-    }
-
     /// Gate, stop, journal and audit, where they are switched on.
     #[must_use]
     pub fn safety(&self) -> Option<&Arc<Safety>> {
@@ -227,6 +221,27 @@ impl Engine {
         {
             tracing::error!(target: "toolcrib", "{error}");
         }
+    }
+
+    /// How the lists of tools are written that this caller gets: what they depend on decides who may keep them, and
+    /// how long (R3.5).
+    pub(crate) fn list_render(&self, caller: &Caller<'_>) -> &Render {
+        let snapshot = self.registry.load();
+        let toolsets = snapshot.catalogue.options();
+        let is_plain = toolsets.is_plain_for(&caller.approach.selection);
+        if is_plain && self.options.safety.is_none() {
+            &self.render
+        } else if !is_plain && toolsets.profiles_change {
+            &self.passing
+        } else {
+            &self.private
+        }
+    }
+
+    /// What is declared and selected now; [`Registry::set_toolsets`] replaces it.
+    #[must_use]
+    pub fn toolsets(&self) -> Arc<ToolsetOptions> {
+        self.registry.load().catalogue.options().clone()
     }
 
     pub(crate) fn listeners(&self) -> &Arc<Listeners> {

@@ -58,6 +58,7 @@ pub use safety::Safety;
 pub use safety::policy::{Demand, Policy};
 pub use session::{Session, SessionId};
 pub use tool::{BoxFuture, Invocation, Tool, ToolError};
+pub use toolset::explain::{Callable, Explanation};
 pub use toolset::selection::{Approach, Names, Selection, UnknownToolset};
 pub use toolset::{Toolset, ToolsetOptions};
 pub use view::{Filter, View};

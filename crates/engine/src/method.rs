@@ -69,7 +69,7 @@ impl Engine {
                     session.lists();
                 }
                 let view = self.listed(caller);
-                let page = view.listing().page(era, cursor.as_deref(), self.list_render())?;
+                let page = view.listing().page(era, cursor.as_deref(), self.list_render(caller))?;
                 Ok(Reply::prepared(request.id, page))
             }
             ("resources/list", _) if self.offers_resources() => self.list_resources(era, request),

@@ -13,6 +13,7 @@ use toolcrib_contract::json::{Document, Limits, Node};
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::peer::Peer;
+use crate::toolset::ToolsetOptions;
 use crate::toolset::callers::Vendor;
 use crate::toolset::glob::Glob;
 
@@ -74,24 +75,25 @@ pub struct Judged {
     pub evidence: Evidence,
 }
 
-impl fmt::Display for Judged {
+impl fmt::Display for Evidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", self.mode.name())?;
-        match &self.evidence {
-            Evidence::Configured => f.write_str("the operator configured it (TOOLCRIB_CLIENT_MODE)"),
-            Evidence::Listening => {
+        match self {
+            Self::Configured => f.write_str("the operator configured it (TOOLCRIB_CLIENT_MODE)"),
+            Self::Listening => {
                 f.write_str("the client has a subscriptions/listen open with toolsListChanged")
             }
-            Evidence::Relisted => f.write_str("the client listed again after a list_changed"),
-            Evidence::Capability => f.write_str("the client declares that it follows list changes"),
-            Evidence::Name { name, pattern } => {
-                write!(f, "the client calls itself {name:?} (table: {pattern})")
-            }
-            Evidence::UserAgent { text, pattern } => {
-                write!(f, "its user agent is {text:?} (table: {pattern})")
-            }
-            Evidence::Nothing => f.write_str("nothing shows that the client lists again"),
+            Self::Relisted => f.write_str("the client listed again after a list_changed"),
+            Self::Capability => f.write_str("the client declares that it follows list changes"),
+            Self::Name { name, pattern } => write!(f, "the client calls itself {name:?} (table: {pattern})"),
+            Self::UserAgent { text, pattern } => write!(f, "its user agent is {text:?} (table: {pattern})"),
+            Self::Nothing => f.write_str("nothing shows that the client lists again"),
         }
+    }
+}
+
+impl fmt::Display for Judged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.mode.name(), self.evidence)
     }
 }
 
@@ -189,12 +191,13 @@ impl Engine {
     /// The client's mode and why: the order of R3.3.
     #[must_use]
     pub fn client_mode(&self, caller: &Caller<'_>) -> Judged {
-        let options = &self.options().toolsets;
+        let snapshot = self.registry().load();
+        let options = snapshot.catalogue.options();
         if let Some(mode) = options.mode {
             return Judged { mode, evidence: Evidence::Configured };
         }
         // A client that is seen to follow changes may still be one that calls from code.
-        let named = self.named_mode(caller);
+        let named = named_mode(options, caller);
         let seen = if self.listeners().has(caller) {
             Some(Evidence::Listening)
         } else if caller.peer.session().is_some_and(|session| session.has_relisted()) {
@@ -213,29 +216,29 @@ impl Engine {
             (None, None) => Judged { mode: Mode::Static, evidence: Evidence::Nothing },
         }
     }
+}
 
-    /// Whose callers the client's list carries. Read from the request alone.
-    pub(crate) fn vendor(&self, caller: &Caller<'_>) -> Option<Vendor> {
-        let mode = match self.options().toolsets.mode {
-            Some(mode) => mode,
-            None => self.named_mode(caller)?.mode,
-        };
-        (mode == Mode::Anthropic).then_some(Vendor::Anthropic)
-    }
+/// Whose callers the client's list carries. Read from the request alone.
+pub(crate) fn vendor(options: &ToolsetOptions, caller: &Caller<'_>) -> Option<Vendor> {
+    let mode = match options.mode {
+        Some(mode) => mode,
+        None => named_mode(options, caller)?.mode,
+    };
+    (mode == Mode::Anthropic).then_some(Vendor::Anthropic)
+}
 
-    fn named_mode(&self, caller: &Caller<'_>) -> Option<Judged> {
-        let table = &self.options().toolsets.modes;
-        if let Some(info) = caller.peer.client_info()
-            && let Some((pattern, mode)) = table.find(&info.name)
-        {
-            let evidence = Evidence::Name { name: info.name.clone(), pattern: pattern.clone() };
-            return Some(Judged { mode: *mode, evidence });
-        }
-        let text = caller.approach.user_agent.as_ref()?;
-        let (pattern, mode) = table.find(text)?;
-        let evidence = Evidence::UserAgent { text: text.clone(), pattern: pattern.clone() };
-        Some(Judged { mode: *mode, evidence })
+fn named_mode(options: &ToolsetOptions, caller: &Caller<'_>) -> Option<Judged> {
+    let table = &options.modes;
+    if let Some(info) = caller.peer.client_info()
+        && let Some((pattern, mode)) = table.find(&info.name)
+    {
+        let evidence = Evidence::Name { name: info.name.clone(), pattern: pattern.clone() };
+        return Some(Judged { mode: *mode, evidence });
     }
+    let text = caller.approach.user_agent.as_ref()?;
+    let (pattern, mode) = table.find(text)?;
+    let evidence = Evidence::UserAgent { text: text.clone(), pattern: pattern.clone() };
+    Some(Judged { mode: *mode, evidence })
 }
 
 /// No revision has such a capability; some clients declare it all the same.

@@ -3,7 +3,7 @@
 //! Guarantees: readers never wait and never see half a change; a refused registration leaves the registry exactly
 //! as it was; every change is told to the hub once.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
@@ -25,7 +25,7 @@ use crate::safety::tools::SafetyTool;
 use crate::screen::{Quarantined, Screen};
 use crate::tool::Tool;
 use crate::toolset::catalogue::Catalogue;
-use crate::toolset::{BadToolsetName, DISCOVERY, Toolset, check_name};
+use crate::toolset::{BadToolsetName, DISCOVERY, ToolsetOptions, check_name};
 use crate::view::View;
 
 /// Why something was not registered (R2.2).
@@ -144,34 +144,39 @@ pub struct Registry {
     writer: Mutex<()>,
     hub: Arc<Hub>,
     options: SchemaOptions,
-    declared: Arc<[Toolset]>,
     policy: Arc<Policy>,
     aside: Mutex<Vec<Quarantined>>,
     cache: SchemaCache,
 }
 
 impl Registry {
-    #[must_use]
-    pub fn new(hub: Arc<Hub>, options: SchemaOptions, declared: Arc<[Toolset]>, policy: Arc<Policy>) -> Self {
+    /// An empty registry, or one with the discovery tools where the options want them.
+    pub fn new(
+        hub: Arc<Hub>,
+        options: SchemaOptions,
+        toolsets: ToolsetOptions,
+        policy: Arc<Policy>,
+    ) -> Result<Self, RegisterError> {
         let tools = Arc::new(View::new(Vec::new()));
         let snapshot = Snapshot {
-            catalogue: Arc::new(Catalogue::new(tools.clone(), declared.clone())),
+            catalogue: Arc::new(Catalogue::new(tools.clone(), Arc::default())),
             tools,
             resources: Arc::new(Shelf::new("resources", BTreeMap::new(), |resource| &resource.definition)),
             templates: Arc::new(Shelf::new("resourceTemplates", BTreeMap::new(), |it| &it.definition)),
             prompts: Arc::new(Shelf::new("prompts", BTreeMap::new(), |prompt| &prompt.definition)),
             completers: Arc::default(),
         };
-        Self {
+        let registry = Self {
             snapshot: ArcSwap::from_pointee(snapshot),
             writer: Mutex::default(),
             hub,
             options,
-            declared,
             policy,
             aside: Mutex::default(),
             cache: SchemaCache::new(),
-        }
+        };
+        registry.set_toolsets(toolsets)?;
+        Ok(registry)
     }
 
     #[must_use]
@@ -242,22 +247,6 @@ impl Registry {
         self.aside.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The tools that find other tools.
-    pub(crate) fn register_discovery(&self) -> Result<(), RegisterError> {
-        let mut added = Vec::with_capacity(Meta::ALL.len());
-        for meta in Meta::ALL {
-            let contract = Contract::compile(meta.definition()?, &self.options, &self.cache)?;
-            added.push(Arc::new(Entry::new(
-                contract,
-                Behind::Discovery(meta),
-                Some(DISCOVERY),
-                None,
-                &self.policy,
-            )?));
-        }
-        self.add(added)
-    }
-
     /// The tools of safety.
     pub(crate) fn register_safety(&self) -> Result<(), RegisterError> {
         let mut added = Vec::with_capacity(SafetyTool::ALL.len());
@@ -269,17 +258,35 @@ impl Registry {
         self.add(added)
     }
 
-    fn add(&self, mut added: Vec<Arc<Entry>>) -> Result<(), RegisterError> {
-        self.change(&Change::Tools, |snapshot| {
-            let mut entries = snapshot.tools.entries().to_vec();
-            let mut names: std::collections::HashSet<&str> =
-                entries.iter().map(|entry| entry.name()).collect();
-            if let Some(twice) = added.iter().find(|entry| !names.insert(entry.name())) {
-                return Err(RegisterError::Duplicate(twice.name().into()));
+    /// Replaces what is declared and selected, as one change; the discovery tools come or go with it.
+    pub fn set_toolsets(&self, toolsets: ToolsetOptions) -> Result<(), RegisterError> {
+        toolsets.declared.iter().try_for_each(|toolset| check_name(&toolset.name))?;
+        let mut discovery = Vec::new();
+        if toolsets.has_discovery() {
+            for meta in Meta::ALL {
+                let contract = Contract::compile(meta.definition()?, &self.options, &self.cache)?;
+                discovery.push(Arc::new(Entry::new(
+                    contract,
+                    Behind::Discovery(meta),
+                    Some(DISCOVERY),
+                    None,
+                    &self.policy,
+                )?));
             }
-            drop(names);
-            entries.append(&mut added);
-            self.set_tools(snapshot, entries);
+        }
+        self.change(&Change::Tools, |snapshot| {
+            let others = snapshot.tools.entries().iter().filter(|entry| entry.meta().is_none());
+            let entries = joined(others.cloned().collect(), discovery)?;
+            set_tools(snapshot, entries, Arc::new(toolsets));
+            Ok(())
+        })
+    }
+
+    fn add(&self, added: Vec<Arc<Entry>>) -> Result<(), RegisterError> {
+        self.change(&Change::Tools, |snapshot| {
+            let entries = joined(snapshot.tools.entries().to_vec(), added)?;
+            let toolsets = snapshot.catalogue.options().clone();
+            set_tools(snapshot, entries, toolsets);
             Ok(())
         })
     }
@@ -292,7 +299,8 @@ impl Registry {
             }
             let rest =
                 snapshot.tools.entries().iter().filter(|entry| entry.name() != name).cloned().collect();
-            self.set_tools(snapshot, rest);
+            let toolsets = snapshot.catalogue.options().clone();
+            set_tools(snapshot, rest, toolsets);
             Ok(())
         });
         removed.is_ok()
@@ -350,11 +358,6 @@ impl Registry {
         self.snapshot.store(Arc::new(snapshot));
     }
 
-    fn set_tools(&self, snapshot: &mut Snapshot, entries: Vec<Arc<Entry>>) {
-        snapshot.tools = Arc::new(View::new(entries));
-        snapshot.catalogue = Arc::new(Catalogue::new(snapshot.tools.clone(), self.declared.clone()));
-    }
-
     /// One writer at a time; the new state appears only if the change succeeded.
     fn change<E>(
         &self,
@@ -368,6 +371,25 @@ impl Registry {
         self.hub.publish(change);
         Ok(())
     }
+}
+
+/// Both together, unless a name would be there twice.
+fn joined(
+    mut entries: Vec<Arc<Entry>>,
+    mut added: Vec<Arc<Entry>>,
+) -> Result<Vec<Arc<Entry>>, RegisterError> {
+    let mut names: HashSet<&str> = entries.iter().map(|entry| entry.name()).collect();
+    if let Some(twice) = added.iter().find(|entry| !names.insert(entry.name())) {
+        return Err(RegisterError::Duplicate(twice.name().into()));
+    }
+    drop(names);
+    entries.append(&mut added);
+    Ok(entries)
+}
+
+fn set_tools(snapshot: &mut Snapshot, entries: Vec<Arc<Entry>>, toolsets: Arc<ToolsetOptions>) {
+    snapshot.tools = Arc::new(View::new(entries));
+    snapshot.catalogue = Arc::new(Catalogue::new(snapshot.tools.clone(), toolsets));
 }
 
 type Keyed<T> = BTreeMap<Arc<str>, Arc<T>>;

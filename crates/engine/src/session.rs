@@ -16,7 +16,7 @@ use crate::hub::{Subscriber, Wanted};
 use crate::limits::IN_FLIGHT_MAX;
 use crate::principal::Principal;
 use crate::seal::{NoRandomness, random_bytes};
-use crate::toolset::profile::Enabled;
+use crate::toolset::profile::{Enabled, Step};
 use crate::toolset::selection::Approach;
 
 /// 128 random bits in hexadecimal: a name, not a credential.
@@ -70,6 +70,7 @@ pub struct Session {
     seen: AtomicU64,
     told: AtomicBool,
     relisted: AtomicBool,
+    hearing: AtomicBool,
 }
 
 impl Session {
@@ -117,6 +118,7 @@ impl Session {
             seen: AtomicU64::new(0),
             told: AtomicBool::new(false),
             relisted: AtomicBool::new(false),
+            hearing: AtomicBool::new(false),
         }
     }
 
@@ -187,8 +189,22 @@ impl Session {
         lock(&self.enabled).clone()
     }
 
-    pub(crate) fn set_enabled(&self, enabled: Enabled) {
-        *lock(&self.enabled) = Some(Arc::new(enabled));
+    /// Loads or unloads a toolset, in one step with reading what is loaded; the first one begins with `start`.
+    pub(crate) fn change_enabled(&self, start: Enabled, step: &Step) {
+        let mut held = lock(&self.enabled);
+        let mut enabled = held.as_deref().cloned().unwrap_or(start);
+        step.apply(&mut enabled);
+        *held = Some(Arc::new(enabled));
+    }
+
+    /// Somebody sends the session's news to the client.
+    pub(crate) fn hears(&self) {
+        self.hearing.store(true, Ordering::Release);
+    }
+
+    #[must_use]
+    pub(crate) fn is_hearing(&self) -> bool {
+        self.hearing.load(Ordering::Acquire)
     }
 
     /// Remembers which list the client knows of; true if it is another one than before.

@@ -7,7 +7,9 @@ pub mod bits;
 pub mod callers;
 pub mod catalogue;
 pub mod config;
+pub mod explain;
 pub mod glob;
+mod prepared;
 pub mod profile;
 pub mod selection;
 pub mod standing;
@@ -18,10 +20,11 @@ use serde::Deserialize;
 
 use crate::entry::{DEFAULT_TOOLSET, Entry};
 use crate::mode::{Mode, ModeTable};
+use crate::principal::Principal;
 use callers::CallerTable;
 use glob::Glob;
 use profile::{MemoryProfiles, Profiles};
-use selection::Names;
+use selection::{Names, Selection};
 
 /// The toolset of the tools that find other tools.
 pub const DISCOVERY: &str = "discovery";
@@ -169,7 +172,13 @@ impl Default for ToolsetOptions {
 }
 
 impl ToolsetOptions {
-    /// Whether callers may see different tools at all.
+    /// Whether a caller that chose this gets every tool, like everybody else.
+    #[must_use]
+    pub fn is_plain_for(&self, selection: &Selection) -> bool {
+        *selection == Selection::default() && !self.is_on()
+    }
+
+    /// Whether callers that choose nothing may see different tools.
     #[must_use]
     pub fn is_on(&self) -> bool {
         self.discovery == Some(true)
@@ -184,6 +193,28 @@ impl ToolsetOptions {
     #[must_use]
     pub fn has_discovery(&self) -> bool {
         self.discovery.unwrap_or_else(|| self.is_on())
+    }
+
+    /// What a credential is limited to, besides what everybody is.
+    pub(crate) fn limit_of(&self, principal: &Principal) -> Option<&Names> {
+        let Principal::Subject(subject) = principal else { return None };
+        self.principals.iter().find(|(glob, _)| glob.matches(subject)).map(|(_, names)| names)
+    }
+
+    /// Whether the operator lets this principal reach a toolset.
+    pub(crate) fn allows(&self, principal: &Principal, toolset: &str) -> bool {
+        [self.allowed.as_ref(), self.limit_of(principal)]
+            .into_iter()
+            .flatten()
+            .all(|names| names.has(toolset))
+    }
+
+    /// What is loaded for a client that chose nothing; absent: everything.
+    pub(crate) fn start_of(&self, client: Option<&str>) -> Option<&Names> {
+        let by_client = client.and_then(|client| {
+            self.clients.iter().find(|(glob, _)| glob.matches(client)).map(|(_, names)| names)
+        });
+        by_client.or(self.start.as_ref())
     }
 
     /// Every name that selects something, and where it stands, for checking against what is known.

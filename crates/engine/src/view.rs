@@ -36,6 +36,19 @@ impl View {
         Self { listing: Listing::new("tools", items), by_name, entries, fingerprint: OnceLock::new() }
     }
 
+    #[cfg(test)]
+    pub(crate) fn of_items(items: Vec<Item>) -> Self {
+        let listing = Listing::new("tools", items);
+        Self { listing, by_name: HashMap::new(), entries: Vec::new(), fingerprint: OnceLock::new() }
+    }
+
+    /// About how much memory the view takes once both eras have asked for its list; shared definitions aside.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        const PER_TOOL: usize = 160;
+        self.listing.items().iter().map(|item| item.legacy.len() + item.modern.len() + PER_TOOL).sum()
+    }
+
     /// Equal for views that list the same, whichever state of the registry they are of.
     #[must_use]
     pub fn fingerprint(&self) -> u64 {

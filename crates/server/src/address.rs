@@ -32,7 +32,7 @@ pub(crate) fn selection(path: &str, uri: &Uri) -> Option<Selection> {
             "readonly" if !selection.read_only => selection.read_only = true,
             "x" if selection.toolsets.is_none() && !selection.read_only => {
                 let name = parts.next().filter(|name| !name.is_empty())?;
-                selection.narrow(Names::parse(name));
+                selection.narrow(Names::parse(&decoded(name)));
             }
             _ => return None,
         }
@@ -40,7 +40,7 @@ pub(crate) fn selection(path: &str, uri: &Uri) -> Option<Selection> {
     for pair in uri.query().unwrap_or_default().split('&') {
         match pair.split_once('=').unwrap_or((pair, "")) {
             ("toolsets", value) => selection.narrow(Names::parse(&decoded(value))),
-            ("readonly", value) => selection.read_only |= is_true(value),
+            ("readonly", value) => selection.read_only |= is_true(&decoded(value)),
             _ => {}
         }
     }
@@ -65,9 +65,32 @@ fn is_true(text: &str) -> bool {
     !matches!(text.to_ascii_lowercase().as_str(), "false" | "0" | "no" | "off")
 }
 
-/// Names of toolsets need no escapes, but clients escape the comma.
+/// Undoes percent-encoding. What is not well encoded stays as it is, and names no toolset then.
 fn decoded(value: &str) -> String {
-    value.replace("%2C", ",").replace("%2c", ",").replace("%20", " ").replace('+', " ")
+    let mut bytes = Vec::with_capacity(value.len());
+    let mut rest = value.as_bytes();
+    while let [first, after @ ..] = rest {
+        rest = after;
+        let escaped = match (first, after) {
+            (b'%', [high, low, after @ ..]) => {
+                hex(*high).zip(hex(*low)).map(|(high, low)| (high << 4 | low, after))
+            }
+            _ => None,
+        };
+        match escaped {
+            Some((byte, after)) => {
+                bytes.push(byte);
+                rest = after;
+            }
+            None if *first == b'+' => bytes.push(b' '),
+            None => bytes.push(*first),
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
 }
 
 #[cfg(test)]
@@ -86,6 +109,8 @@ mod tests {
         assert_eq!(chosen("/mcp"), Some((None, false)));
         assert_eq!(chosen("/mcp?toolsets=a,b"), Some((names("a,b"), false)));
         assert_eq!(chosen("/mcp?toolsets=a%2Cb&x=1"), Some((names("a,b"), false)));
+        assert_eq!(chosen("/mcp?toolsets=a,+b%2dc"), Some((names("a,b-c"), false)));
+        assert_eq!(chosen("/mcp/x/a%2C%zz%"), Some((names("a,%zz%"), false)));
         assert_eq!(chosen("/mcp/x/a"), Some((names("a"), false)));
         assert_eq!(chosen("/mcp/readonly"), Some((None, true)));
         assert_eq!(chosen("/mcp/x/a/readonly?toolsets=a,b"), Some((names("a"), true)));

@@ -91,7 +91,7 @@ impl Endpoint {
             return Ok(refuse(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, &message));
         }
         let is_rest = self.engine.safety().is_some() && parts.uri.path().starts_with(rest::PREFIX);
-        let address = self.address(&parts.uri);
+        let address = address::selection(&self.options.path, &parts.uri);
         if address.is_none() && !is_rest {
             return Ok(refuse(StatusCode::NOT_FOUND, "there is nothing at this path"));
         }
@@ -117,7 +117,7 @@ impl Endpoint {
             }
         };
         Ok(match parts.method {
-            Method::POST => match self.approach(address, &parts.headers) {
+            Method::POST => match self.approach(address, &parts.headers, &principal) {
                 Ok(approach) => self.post(parts.headers, body, principal, approach).await,
                 Err(bad) => refuse(StatusCode::BAD_REQUEST, &bad.to_string()),
             },
@@ -151,20 +151,15 @@ impl Endpoint {
         }
     }
 
-    /// What the address chooses; `None` where nothing is. Without toolsets there is only the endpoint itself.
-    fn address(&self, uri: &http::Uri) -> Option<Selection> {
-        if self.engine.options().toolsets.is_on() {
-            return address::selection(&self.options.path, uri);
-        }
-        (uri.path() == self.options.path).then(Selection::default)
-    }
-
     /// The address's choice narrowed by the headers'.
-    fn approach(&self, mut selection: Selection, headers: &HeaderMap) -> Result<Arc<Approach>, BadChoice> {
-        if self.engine.options().toolsets.is_on() {
-            address::narrow_by_headers(&mut selection, headers)?;
-            self.engine.check_selection(&selection)?;
-        }
+    fn approach(
+        &self,
+        mut selection: Selection,
+        headers: &HeaderMap,
+        principal: &Principal,
+    ) -> Result<Arc<Approach>, BadChoice> {
+        address::narrow_by_headers(&mut selection, headers)?;
+        self.engine.check_selection(principal, &selection)?;
         let user_agent = headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).map(Into::into);
         Ok(Arc::new(Approach { selection, user_agent }))
     }

@@ -124,7 +124,9 @@ impl Post {
     async fn answer_in(&self, session: &Arc<Session>, frame: Frame<'_>, exchange: &Arc<Exchange>) -> Reply {
         match frame {
             Frame::Request(request) => {
-                let caller = caller::legacy(session, exchange.clone());
+                // What a later request chooses narrows its session's choice, for that request.
+                let approach = session.approach().narrowed(&self.approach.selection);
+                let caller = caller::legacy(session, exchange.clone()).by(approach);
                 self.engine.request(&caller, &request).await
             }
             Frame::Notification(notification) => {

@@ -26,7 +26,8 @@ fn library() -> Result<Server, Box<dyn std::error::Error>> {
     ];
     for tool in tools {
         server.add(tool.input_schema(book()), |arguments: Value, _: Context| async move {
-            Ok::<_, ToolError>(format!("Done with {}.", arguments["title"].as_str().unwrap_or_default()))
+            let title = arguments.get("title").and_then(Value::as_str).unwrap_or_default();
+            Ok::<_, ToolError>(format!("Done with {title}."))
         })?;
     }
     Ok(server)

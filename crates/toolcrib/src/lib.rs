@@ -30,8 +30,8 @@ pub use toolcrib_engine as engine;
 pub use toolcrib_engine::prompt::{PromptArgument, PromptArguments, PromptResult, Role};
 pub use toolcrib_engine::resource::About;
 pub use toolcrib_engine::{
-    AskError, BadArguments, Content, Context, Elicited, Fault, Filter, Mode, Names, Principal, Question,
-    RegisterError, ResourceContents, StartError, ToolError, ToolResult, Toolset,
+    AskError, BadArguments, Content, Context, Elicited, Explanation, Fault, Filter, Mode, Names, Principal,
+    Question, RegisterError, ResourceContents, StartError, ToolError, ToolResult, Toolset,
 };
 pub use toolcrib_protocol::{self as protocol, Capability, Level, Revision};
 pub use toolcrib_server::{Authenticator, Challenge, Credentialled, Expected, HttpOptions};

@@ -19,10 +19,11 @@ use toolcrib_engine::prompt::{Prompt, PromptArgument, PromptArguments, PromptRes
 use toolcrib_engine::resource::{About, Resource, ResourceTemplate};
 use toolcrib_engine::stage::caller;
 use toolcrib_engine::{
-    BadArguments, Context, Engine, Exchange, Fault, Filter, OnFault, Options, Principal, RegisterError,
-    ResourceContents, Safety, ServerInfo, StartError, Tool, ToolError, Toolset, ToolsetOptions,
+    Approach, BadArguments, Context, Engine, Exchange, Explanation, Fault, Filter, Names, OnFault, Options,
+    Principal, RegisterError, ResourceContents, Safety, Selection, ServerInfo, StartError, Tool, ToolError,
+    Toolset, ToolsetOptions,
 };
-use toolcrib_protocol::{Frame, Revision, meta};
+use toolcrib_protocol::{Era, Frame, Revision, meta};
 use toolcrib_server::{Endpoint, HttpOptions, Listener, stdio};
 
 use crate::answer::{IntoAnswer, Json};
@@ -320,7 +321,8 @@ impl Server {
             return Err(failed("the call could not be written"));
         };
         let reply = match caller::modern(Principal::Local, None, &request, Exchange::silent()) {
-            Ok(caller) => self.engine.request(&caller, &request).await,
+            // Whoever holds the server asks for whatever the operator allows, not for what is loaded at the start.
+            Ok(caller) => self.engine.request(&caller.by(self.whole()), &request).await,
             Err(refusal) => self.engine.rescue(Revision::FIRST_MODERN, &request, refusal),
         };
         let mut answer: Value = serde_json::from_slice(&reply.payload.into_bytes())
@@ -336,6 +338,22 @@ impl Server {
                     .to_owned(),
             }),
         }
+    }
+
+    /// Why a client of this name sees a tool and can call it, or why not; `None` if there is no such tool.
+    #[must_use]
+    pub fn explain(&self, tool: &str, client: &str) -> Option<Explanation> {
+        let caller = caller::supposed(client, Era::Legacy, Principal::Local, Arc::default());
+        self.engine.explain(&caller, tool)
+    }
+
+    /// Everything that the operator allows.
+    fn whole(&self) -> Arc<Approach> {
+        if !self.engine.toolsets().is_on() {
+            return Arc::default();
+        }
+        let selection = Selection { toolsets: Some(Names::All), read_only: false };
+        Arc::new(Approach { selection, user_agent: None })
     }
 
     /// Serves stdin and stdout until stdin ends.

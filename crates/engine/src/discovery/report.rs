@@ -1,24 +1,15 @@
 //! What there is: toolsets, the tools of one, the tools that fit a question.
 
 use serde_json::{Map, Value, json};
-use toolcrib_contract::{Effect, signature};
+use toolcrib_contract::signature;
 
-use super::{tools, unknown};
+use super::{effect_class, tools, unknown};
 use crate::answer::ToolResult;
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::entry::Entry;
 use crate::tool::ToolError;
-use crate::toolset::catalogue::{Catalogue, Kit};
-use crate::toolset::standing::Standing;
-
-/// How many tools of a toolset the standing's filter leaves.
-pub(super) fn count(catalogue: &Catalogue, kit: &Kit, standing: &Standing) -> usize {
-    kit.members
-        .iter()
-        .filter(|at| catalogue.admits(**at as usize, &standing.reach, standing.read_only))
-        .count()
-}
+use crate::toolset::catalogue::Kit;
 
 pub(super) fn toolsets(engine: &Engine, caller: &Caller<'_>) -> Result<ToolResult, ToolError> {
     let snapshot = engine.registry().load_full();
@@ -27,7 +18,7 @@ pub(super) fn toolsets(engine: &Engine, caller: &Caller<'_>) -> Result<ToolResul
     let mut text = String::new();
     let mut listed = Vec::new();
     for (at, kit) in catalogue.kits().iter().enumerate().filter(|(at, _)| standing.reach.has(*at)) {
-        let (count, loaded) = (count(catalogue, kit, &standing), standing.loaded.has(at));
+        let (count, loaded) = (catalogue.count(kit, &standing), standing.loaded.has(at));
         let state = match (loaded, kit.always_loaded) {
             (_, true) => "always loaded",
             (true, _) => "loaded",
@@ -108,15 +99,6 @@ pub(super) fn search(
     }
     let structured = json!({"tools": listed, "total_tools": catalogue.reachable_count(&standing)});
     Ok(ToolResult::text(text.trim_end()).with_structured(&structured)?)
-}
-
-/// What a call can do to the world, in one word.
-fn effect_class(effect: Effect) -> &'static str {
-    match effect {
-        Effect { read_only: true, .. } => "read_only",
-        Effect { destructive: true, .. } => "destructive",
-        _ => "write",
-    }
 }
 
 /// The annotations as they go over the wire.

@@ -7,12 +7,14 @@ use toolcrib_contract::json::ObjectWriter;
 use toolcrib_protocol::{ClientCapabilities, ClientInfo, Code, Era, Request, Revision, RpcError};
 
 use crate::caller::Caller;
+use crate::discovery::enable::obstacle;
 use crate::engine::Engine;
 use crate::exchange::Exchange;
 use crate::principal::Principal;
 use crate::reply::Reply;
 use crate::session::{Session, SessionId};
 use crate::stage::caller;
+use crate::toolset::catalogue::enumerated;
 use crate::toolset::selection::Approach;
 
 impl Engine {
@@ -26,7 +28,7 @@ impl Engine {
         if let Some(instructions) = self.instructions(caller) {
             object.string("instructions", &instructions);
         }
-        let hint = self.list_render().hint;
+        let hint = self.list_render(caller).hint;
         object
             .raw("ttlMs", &hint.ttl_ms.to_string())
             .string("cacheScope", hint.scope.as_str())
@@ -57,7 +59,7 @@ impl Engine {
         session.come_by(approach);
         let caller = caller::legacy(&session, Exchange::silent());
         session.sees(self.listed(&caller).fingerprint());
-        if self.options().toolsets.is_on() {
+        if self.toolsets().is_on() {
             tracing::info!(target: "toolcrib", "a session begins, client mode {}", self.client_mode(&caller));
         }
         self.hub().join(session.news());
@@ -76,23 +78,23 @@ impl Engine {
     /// The author's instructions, and for a client that does not see everything how to get at the rest.
     fn instructions(&self, caller: &Caller<'_>) -> Option<Cow<'_, str>> {
         let own = self.info().instructions.as_deref();
-        let toolsets = &self.options().toolsets;
-        if !toolsets.has_discovery() {
-            return own.map(Cow::Borrowed);
-        }
         let snapshot = self.registry().load();
-        let standing = self.standing(caller, &snapshot.catalogue);
-        if standing.loaded == standing.reach {
+        let catalogue = &snapshot.catalogue;
+        let standing = self.standing(caller, catalogue);
+        if !catalogue.options().has_discovery() || standing.loaded == standing.reach {
             return own.map(Cow::Borrowed);
         }
-        let hidden = snapshot.catalogue.reachable_kits(&standing).filter(|(at, _)| !standing.loaded.has(*at));
-        let names: Vec<&str> = hidden.map(|(_, kit)| &*kit.name).collect();
-        let more = format!(
-            "More tools are available than are listed, in these toolsets: {}. search_tools finds one by what it does, \
-             call_tool calls it, enable_toolset lists a whole toolset.",
-            names.join(", ")
-        );
-        Some(Cow::Owned(own.map_or_else(|| more.clone(), |own| format!("{own}\n\n{more}"))))
+        let hidden = catalogue.reachable_kits(&standing).filter(|(at, _)| !standing.loaded.has(*at));
+        let names = enumerated(hidden.map(|(_, kit)| kit.name.to_string()), ", ");
+        let mut text = own.map_or_else(String::new, |own| format!("{own}\n\n"));
+        text.push_str(&format!(
+            "More tools are available than are listed, in these toolsets: {names}. search_tools finds one by what it \
+             does, call_tool calls it."
+        ));
+        if obstacle(self, caller, "").is_none() {
+            text.push_str(" enable_toolset lists a whole toolset.");
+        }
+        Some(Cow::Owned(text))
     }
 
     /// Only what would be answered is advertised.

@@ -36,7 +36,7 @@ impl Engine {
         caller.exchange.send(acknowledged).map_err(|_| Refusal::Cancelled)?;
         let changed = || {
             let now = self.listed(caller).fingerprint();
-            std::mem::replace(&mut seen, now) != now
+            std::mem::replace(&mut seen, now) != now || self.is_plain_for(caller)
         };
         tell(&subscriber, &caller.exchange, Some(&tag), changed).await?;
         let mut result = ObjectWriter::new();
@@ -47,15 +47,21 @@ impl Engine {
 
     /// Sends a legacy session's unsolicited messages until it ends or the client is gone.
     pub async fn tell_news(&self, session: &Arc<Session>, exchange: &Exchange) {
+        session.hears();
         let caller = caller::legacy(session, Exchange::silent());
         let changed = || {
-            let changed = session.sees(self.listed(&caller).fingerprint());
+            let changed = session.sees(self.listed(&caller).fingerprint()) || self.is_plain_for(&caller);
             if changed {
                 session.tell_changed();
             }
             changed
         };
         let _ = tell(session.news(), exchange, None, changed).await;
+    }
+
+    /// A caller that sees everything hears of every change, also of one that leaves its list as it was.
+    fn is_plain_for(&self, caller: &Caller<'_>) -> bool {
+        self.registry().load().catalogue.options().is_plain_for(&caller.approach.selection)
     }
 
     /// What was asked for and can be delivered.

@@ -9,7 +9,7 @@ use toolcrib_contract::Definition;
 use toolcrib_contract::json::Node;
 
 use super::synonyms;
-use super::words::each_stem;
+use super::words::{each_stem, each_word, meaning};
 
 const FIELDS: usize = 5;
 /// Name, title, description, parameters, toolset.
@@ -92,57 +92,89 @@ pub struct Hit {
 
 #[derive(Debug, Default)]
 pub struct Index {
+    stems: HashMap<Box<str>, u32>,
     /// For each stem, the tools that have it and its weighted frequency there.
-    postings: HashMap<Box<str>, Vec<(u32, f32)>>,
+    postings: Vec<Vec<(u32, f32)>>,
     len: usize,
+}
+
+/// Words as they come, by number. A word is stemmed once, however often it is met.
+#[derive(Debug, Default)]
+struct Vocabulary {
+    stems: HashMap<Box<str>, u32>,
+    known: HashMap<Box<str>, Option<u32>>,
+}
+
+impl Vocabulary {
+    /// The number of a word's stem; `None` if the word says nothing.
+    fn number(&mut self, word: &str) -> Option<u32> {
+        if let Some(known) = self.known.get(word) {
+            return *known;
+        }
+        let number = meaning(word).map(|stem| {
+            let next = u32::try_from(self.stems.len()).unwrap_or(u32::MAX);
+            *self.stems.entry(stem.as_ref().into()).or_insert(next)
+        });
+        self.known.insert(word.into(), number);
+        number
+    }
+}
+
+/// How often a stem stands in a field of one tool.
+struct Count {
+    stem: u32,
+    field: usize,
+    count: f32,
 }
 
 impl Index {
     #[must_use]
     pub fn build(texts: impl IntoIterator<Item = Text>) -> Self {
-        let mut counted: Vec<[HashMap<Box<str>, f32>; FIELDS]> = Vec::new();
-        // A field's usual length is that of tools that have it: many have no description.
-        let (mut totals, mut having) = ([0.0_f32; FIELDS], [0.0_f32; FIELDS]);
+        let mut vocabulary = Vocabulary::default();
+        let mut counted: Vec<(Vec<Count>, [f32; FIELDS])> = Vec::new();
         for text in texts {
-            let mut fields: [HashMap<Box<str>, f32>; FIELDS] = Default::default();
-            for ((field, counts), total) in text.fields().iter().zip(&mut fields).zip(&mut totals) {
-                each_stem(field, |word| {
-                    *total += 1.0;
-                    match counts.get_mut(word) {
-                        Some(count) => *count += 1.0,
-                        None => {
-                            counts.insert(word.into(), 1.0);
-                        }
+            let mut met: Vec<(u32, usize)> = Vec::new();
+            let mut sizes = [0.0_f32; FIELDS];
+            for (field, (words, size)) in text.fields().iter().zip(&mut sizes).enumerate() {
+                each_word(words, |word| {
+                    if let Some(stem) = vocabulary.number(word) {
+                        met.push((stem, field));
+                        *size += 1.0;
                     }
                 });
             }
-            having
-                .iter_mut()
-                .zip(&fields)
-                .filter(|(_, counts)| !counts.is_empty())
-                .for_each(|(have, _)| *have += 1.0);
-            counted.push(fields);
+            met.sort_unstable();
+            let same = met.chunk_by(|left, right| left == right);
+            let counts = same.filter_map(|run| {
+                let (stem, field) = *run.first()?;
+                Some(Count { stem, field, count: run.len() as f32 })
+            });
+            counted.push((counts.collect(), sizes));
         }
+        let averages = averages(counted.iter().map(|(_, sizes)| sizes));
+        let mut postings: Vec<Vec<(u32, f32)>> = vec![Vec::new(); vocabulary.stems.len()];
         let len = counted.len();
-        let mut averages = totals;
-        averages.iter_mut().zip(having).for_each(|(total, have)| *total = (*total / have.max(1.0)).max(1.0));
-        let mut postings: HashMap<Box<str>, Vec<(u32, f32)>> = HashMap::new();
-        for (at, fields) in (0_u32..).zip(counted) {
-            let mut weighted: HashMap<Box<str>, f32> = HashMap::new();
-            for (((counts, weight), length), average) in
-                fields.into_iter().zip(WEIGHTS).zip(LENGTH).zip(averages)
+        for (at, (counts, sizes)) in (0_u32..).zip(counted) {
+            let mut weights = WEIGHTS;
+            for (((weight, length), size), average) in weights.iter_mut().zip(LENGTH).zip(sizes).zip(averages)
             {
-                let size: f32 = counts.values().sum();
-                let norm = 1.0 - length + length * size / average;
-                for (word, count) in counts {
-                    *weighted.entry(word).or_default() += weight * count / norm;
+                *weight /= 1.0 - length + length * size / average;
+            }
+            for of_stem in counts.chunk_by(|left, right| left.stem == right.stem) {
+                let weighted =
+                    of_stem.iter().map(|it| it.count * weights.get(it.field).copied().unwrap_or(0.0));
+                let list = of_stem.first().and_then(|it| postings.get_mut(it.stem as usize));
+                if let Some(list) = list {
+                    list.push((at, weighted.sum()));
                 }
             }
-            for (word, frequency) in weighted {
-                postings.entry(word).or_default().push((at, frequency));
-            }
         }
-        Self { postings, len }
+        Self { stems: vocabulary.stems, postings, len }
+    }
+
+    fn having(&self, stem: &str) -> Option<&[(u32, f32)]> {
+        let number = *self.stems.get(stem)?;
+        self.postings.get(number as usize).map(Vec::as_slice)
     }
 
     #[must_use]
@@ -171,7 +203,7 @@ impl Index {
         for (word, count) in &asked {
             let others = synonyms::of(word).iter().map(|other| (other, SYNONYM * count));
             for (word, weight) in std::iter::once((word, *count)).chain(others) {
-                let Some(list) = self.postings.get(word) else { continue };
+                let Some(list) = self.having(word) else { continue };
                 let having = list.len() as f32;
                 let rarity = (1.0 + (self.len as f32 - having + 0.5) / (having + 0.5)).ln();
                 for (at, frequency) in list {
@@ -208,6 +240,19 @@ impl Index {
         hits.truncate(limit);
         hits
     }
+}
+
+/// A field's usual length is that of tools that have it: many have no description.
+fn averages<'a>(sizes: impl Iterator<Item = &'a [f32; FIELDS]>) -> [f32; FIELDS] {
+    let (mut totals, mut having) = ([0.0_f32; FIELDS], [0.0_f32; FIELDS]);
+    for sizes in sizes {
+        for ((total, have), size) in totals.iter_mut().zip(&mut having).zip(sizes) {
+            *total += size;
+            *have += if *size > 0.0 { 1.0 } else { 0.0 };
+        }
+    }
+    totals.iter_mut().zip(having).for_each(|(total, have)| *total = (*total / have.max(1.0)).max(1.0));
+    totals
 }
 
 #[cfg(test)]

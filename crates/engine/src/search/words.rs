@@ -1,5 +1,7 @@
 //! Text as words: split at everything that is no letter or digit and where case changes, folded, stemmed.
 
+use std::borrow::Cow;
+
 use super::stem::stem;
 
 /// Words that say nothing about a tool.
@@ -13,12 +15,24 @@ const STOP: [&str; 62] = [
 
 /// Calls `take` with every stem of a text.
 pub(super) fn each_stem(text: &str, mut take: impl FnMut(&str)) {
+    each_word(text, |word| {
+        if let Some(stem) = meaning(word) {
+            take(&stem);
+        }
+    });
+}
+
+/// The stem of a word; `None` if it says nothing.
+pub(super) fn meaning(word: &str) -> Option<Cow<'_, str>> {
+    STOP.binary_search(&word).is_err().then(|| stem(word))
+}
+
+/// Calls `take` with every word of a text, in lower case.
+pub(super) fn each_word(text: &str, mut take: impl FnMut(&str)) {
     let mut word = String::new();
     let mut flush = |word: &mut String| {
         if !word.is_empty() {
-            if STOP.binary_search(&word.as_str()).is_err() {
-                take(&stem(word));
-            }
+            take(word);
             word.clear();
         }
     };

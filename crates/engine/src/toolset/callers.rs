@@ -1,8 +1,9 @@
 //! Who besides the model may call a tool: programs that the model writes (R10.1).
 //!
-//! Guarantees: only read-only tools of programmatic toolsets carry `allowed_callers`, and only for clients whose
-//! vendor has such callers; tools that write, are unannotated or return binary never do, whatever they claim.
-//! The neutral caller is `code_execution`; each vendor's names for it are a table.
+//! Guarantees: where there are toolsets, only read-only tools of programmatic ones carry `allowed_callers`, and only
+//! for clients whose vendor has such callers; tools that write, are unannotated or return binary never do, whatever
+//! they claim. That code may call a tool is kept as the neutral caller [`CODE_EXECUTION`]; each vendor's names for it
+//! are a table.
 
 use std::collections::BTreeMap;
 
@@ -13,6 +14,9 @@ use crate::entry::Entry;
 
 /// The member of a tool, and the key in its `_meta` behind the vendor's prefix.
 const MEMBER: &str = "allowed_callers";
+
+/// The neutral caller: a program that the model wrote. No vendor takes this name as it is.
+pub const CODE_EXECUTION: &str = "code_execution";
 
 /// A tool says with this key of `_meta` that it returns binary content.
 pub const RETURNS_BINARY: &str = "toolcrib/returnsBinary";
@@ -83,14 +87,19 @@ fn holds_encoded(node: Node<'_>) -> bool {
     here || node.members().any(|(_, value)| holds_encoded(value)) || node.elements().any(holds_encoded)
 }
 
-/// A tool's raw definition with these callers, or without any; `None` where nothing changes.
+/// A tool's raw definition with these callers, and without whatever it claimed itself; `None` where nothing changes.
 #[must_use]
-pub fn with_callers(raw: &str, vendor: Vendor, callers: Option<&str>) -> Option<String> {
+pub fn with_callers(raw: &str, callers: Option<(Vendor, &str)>) -> Option<String> {
+    // Most tools claim nothing, which shows without reading them; an escape could hide the member's name.
+    if callers.is_none() && !raw.contains(MEMBER) && !raw.contains("\\u") {
+        return None;
+    }
     let document = Document::parse(raw.as_bytes(), &Limits::definition()).ok()?;
     let root = document.root();
-    let key = format!("{}/{MEMBER}", vendor.name());
+    let claims = |name: &Node<'_>| name.as_str().is_some_and(|name| name.ends_with("/allowed_callers"));
     let old_meta = root.get("_meta");
-    let has_own = root.get(MEMBER).is_some() || old_meta.is_some_and(|meta| meta.get(&key).is_some());
+    let has_own = root.get(MEMBER).is_some()
+        || old_meta.into_iter().flat_map(Node::members).any(|(name, _)| claims(&name));
     if callers.is_none() && !has_own {
         return None;
     }
@@ -101,17 +110,15 @@ pub fn with_callers(raw: &str, vendor: Vendor, callers: Option<&str>) -> Option<
         }
     }
     let mut meta = ObjectWriter::new();
-    for (name, value) in old_meta.into_iter().flat_map(Node::members) {
-        if !name.is_text(&key) {
-            meta.copy(name, value);
-        }
+    for (name, value) in old_meta.into_iter().flat_map(Node::members).filter(|(name, _)| !claims(name)) {
+        meta.copy(name, value);
     }
-    if let Some(callers) = callers {
+    if let Some((vendor, callers)) = callers {
         object.raw(MEMBER, callers);
-        meta.raw(&key, callers);
+        meta.raw(&format!("{}/{MEMBER}", vendor.name()), callers);
     }
     let meta = meta.finish();
-    if meta != "{}" {
+    if meta != "{}" || (callers.is_none() && old_meta.is_some_and(Node::is_empty)) {
         object.raw("_meta", &meta);
     }
     Some(object.finish())
@@ -130,7 +137,7 @@ mod tests {
         let callers = table.render(Vendor::Anthropic);
         let raw = r#"{"name":"a","_meta":{"k":0.60},"x":1}"#;
         assert_eq!(
-            with_callers(raw, Vendor::Anthropic, callers.as_deref()).unwrap(),
+            with_callers(raw, callers.as_deref().map(|names| (Vendor::Anthropic, names))).unwrap(),
             r#"{"name":"a","x":1,"allowed_callers":["code_execution_20260521"],"_meta":{"k":0.60,"anthropic/allowed_callers":["code_execution_20260521"]}}"#
         );
         table.set("anthropic", Vec::new());
@@ -141,7 +148,11 @@ mod tests {
     #[test]
     fn a_claim_that_may_not_stand_is_taken_out() {
         let raw = r#"{"name":"a","allowed_callers":["direct"]}"#;
-        assert_eq!(with_callers(raw, Vendor::Anthropic, None).unwrap(), r#"{"name":"a"}"#);
-        assert_eq!(with_callers(r#"{"name":"a"}"#, Vendor::Anthropic, None), None);
+        assert_eq!(with_callers(raw, None).unwrap(), r#"{"name":"a"}"#);
+        let raw = r#"{"name":"a","_meta":{"openai/allowed_callers":["programmatic"],"k":1}}"#;
+        assert_eq!(with_callers(raw, None).unwrap(), r#"{"name":"a","_meta":{"k":1}}"#);
+        let escaped = r#"{"name":"a","allowed\u005fcallers":["direct"]}"#;
+        assert_eq!(with_callers(escaped, None).unwrap(), r#"{"name":"a"}"#);
+        assert_eq!(with_callers(r#"{"name":"a"}"#, None), None);
     }
 }

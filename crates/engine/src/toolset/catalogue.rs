@@ -1,20 +1,21 @@
 //! Which tools are in which toolset, for one state of the registry, and the views made of it.
 //!
 //! Guarantees: built at most once per change, on first use; a view is built once per distinct standing and shared by
-//! every caller that has it; a new state begins without views, so none outlives its tools.
+//! every caller that has it; a new state begins without views, so none outlives its tools or what was selected.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use toolcrib_protocol::write;
 
 use super::bits::Bits;
-use super::callers::{self, CallerTable};
+use super::callers;
+use super::prepared::Prepared;
 use super::standing::Standing;
-use super::{DISCOVERY, Toolset, is_always_loaded};
-use crate::discovery::Meta;
+use super::{DISCOVERY, Toolset, ToolsetOptions, is_always_loaded};
+use crate::discovery::{CALL_READERS, Meta};
 use crate::entry::{DEFAULT_TOOLSET, Entry};
-use crate::limits::VIEWS_MAX;
+use crate::limits::TOOLSETS_NAMED_MAX;
 use crate::listing::Item;
 use crate::search::index::{Index, Text};
 use crate::view::View;
@@ -42,16 +43,22 @@ struct Sets {
 #[derive(Debug)]
 pub struct Catalogue {
     all: Arc<View>,
-    declared: Arc<[Toolset]>,
+    options: Arc<ToolsetOptions>,
     sets: OnceLock<Sets>,
     index: OnceLock<Index>,
-    views: Mutex<HashMap<Standing, Arc<View>>>,
+    views: Prepared,
 }
 
 impl Catalogue {
     #[must_use]
-    pub fn new(all: Arc<View>, declared: Arc<[Toolset]>) -> Self {
-        Self { all, declared, sets: OnceLock::new(), index: OnceLock::new(), views: Mutex::default() }
+    pub fn new(all: Arc<View>, options: Arc<ToolsetOptions>) -> Self {
+        Self { all, options, sets: OnceLock::new(), index: OnceLock::new(), views: Prepared::default() }
+    }
+
+    /// What was declared and selected when this catalogue was made.
+    #[must_use]
+    pub fn options(&self) -> &Arc<ToolsetOptions> {
+        &self.options
     }
 
     fn sets(&self) -> &Sets {
@@ -60,7 +67,7 @@ impl Catalogue {
 
     fn gather(&self) -> Sets {
         let mut groups: BTreeMap<Arc<str>, Vec<u32>> =
-            self.declared.iter().map(|toolset| (Arc::from(&*toolset.name), Vec::new())).collect();
+            self.options.declared.iter().map(|toolset| (Arc::from(&*toolset.name), Vec::new())).collect();
         let mut add = |name: &str, at: u32| match groups.get_mut(name) {
             Some(members) if members.last() == Some(&at) => {}
             Some(members) => members.push(at),
@@ -70,7 +77,7 @@ impl Catalogue {
         };
         for (at, entry) in (0_u32..).zip(self.all.entries()) {
             let mut fits = 0;
-            for toolset in self.declared.iter().filter(|toolset| toolset.takes_in(entry)) {
+            for toolset in self.options.declared.iter().filter(|toolset| toolset.takes_in(entry)) {
                 add(&toolset.name, at);
                 fits += 1;
             }
@@ -81,7 +88,7 @@ impl Catalogue {
             }
         }
         let declared: HashMap<&str, &Toolset> =
-            self.declared.iter().map(|toolset| (&*toolset.name, toolset)).collect();
+            self.options.declared.iter().map(|toolset| (&*toolset.name, toolset)).collect();
         let mut kits = Vec::with_capacity(groups.len());
         let mut of_entry = vec![Vec::new(); self.all.entries().len()];
         let mut always = Bits::none(groups.len());
@@ -158,7 +165,10 @@ impl Catalogue {
     pub fn admits(&self, at: usize, within: &Bits, read_only: bool) -> bool {
         let in_set =
             self.sets().of_entry.get(at).is_some_and(|of| of.iter().any(|kit| within.has(*kit as usize)));
-        in_set && (!read_only || self.entry(at).is_some_and(|entry| entry.contract().effect().read_only))
+        // Where only readers are within reach, call_tool reaches nothing else.
+        let reads =
+            |entry: &Arc<Entry>| entry.contract().effect().read_only || entry.meta() == Some(Meta::Call);
+        in_set && (!read_only || self.entry(at).is_some_and(reads))
     }
 
     /// The search index over every tool but those of discovery.
@@ -177,75 +187,62 @@ impl Catalogue {
 
     /// The view of a standing; the same standing gets the same view.
     #[must_use]
-    pub fn view(&self, standing: &Standing, callers: &CallerTable) -> Arc<View> {
-        if let Some(view) = self.lock().get(standing) {
-            return view.clone();
-        }
-        // Built outside the lock: of two callers that build the same, the first one's is kept.
-        let built = Arc::new(self.build(standing, callers));
-        let mut views = self.lock();
-        if views.len() >= VIEWS_MAX {
-            views.clear();
-        }
-        views.entry(standing.clone()).or_insert(built).clone()
+    pub fn view(&self, standing: &Standing) -> Arc<View> {
+        self.views.get(standing, || self.build(standing))
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Standing, Arc<View>>> {
-        self.views.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn build(&self, standing: &Standing, table: &CallerTable) -> View {
-        let rendered = standing.vendor.and_then(|vendor| table.render(vendor));
+    fn build(&self, standing: &Standing) -> View {
+        let rendered =
+            standing.vendor.and_then(|vendor| Some((vendor, self.options.callers.render(vendor)?)));
         let mut shown = Vec::with_capacity(self.all.entries().len());
         for (at, entry) in self.all.entries().iter().enumerate() {
             if !self.admits(at, &standing.loaded, standing.read_only) {
                 continue;
             }
-            let mut item = entry.item().clone();
-            if entry.meta() == Some(Meta::Search) {
-                let text = write::quoted(&self.search_description(standing));
-                let raw: Arc<str> = entry.contract().definition().with_member("description", &text).into();
-                item = Item { key: item.key, legacy: raw.clone(), modern: raw };
-            }
-            if let Some(vendor) = standing.vendor {
-                let programmatic = self.toolsets_of(at).any(|kit| kit.programmatic);
-                let callable = programmatic && callers::is_callable_from_code(entry);
-                let callers = rendered.as_deref().filter(|_| callable);
-                for raw in [&mut item.legacy, &mut item.modern] {
-                    if let Some(changed) = callers::with_callers(raw, vendor, callers) {
-                        *raw = changed.into();
-                    }
+            let item = match entry.meta() {
+                Some(Meta::Search) => {
+                    let text = write::quoted(&self.search_description(standing));
+                    rewritten(entry, "description", &text)
                 }
-            }
-            if standing.tokens.is_some_and(|least| entry.judged().demand >= least) {
-                item = entry.with_token(&item);
-            }
+                Some(Meta::Call) if standing.read_only => rewritten(entry, "annotations", CALL_READERS),
+                Some(_) => entry.item().clone(),
+                None => {
+                    let programmatic = self.toolsets_of(at).any(|kit| kit.programmatic);
+                    let callable = programmatic && callers::is_callable_from_code(entry);
+                    let rendered = rendered.as_ref().filter(|_| callable);
+                    entry.item().clone().changed(|raw| {
+                        callers::with_callers(raw, rendered.map(|(vendor, names)| (*vendor, &**names)))
+                    })
+                }
+            };
+            let takes_token = standing.tokens.is_some_and(|least| entry.judged().demand >= least);
+            let item = if takes_token { entry.with_token(&item) } else { item };
             shown.push((entry.clone(), item));
         }
         View::of(shown)
     }
 
-    /// What lies behind `search_tools`: shorter where the list shows everything anyway.
+    /// What lies behind `search_tools`: shorter where the list shows everything anyway. It says which toolsets, not how
+    /// many tools, so that a tool that comes or goes changes the lists of those who see it alone.
     fn search_description(&self, standing: &Standing) -> String {
-        let kits: Vec<&Kit> = self.reachable_kits(standing).map(|(_, kit)| kit).collect();
-        let total = self.reachable_count(standing);
         if standing.loaded == standing.reach {
-            return format!(
-                "Finds tools by what they do, among {total} tools. All of them are listed already."
-            );
+            return "Finds tools by what they do. All of them are listed already.".to_owned();
         }
-        let parts: Vec<String> = kits
-            .iter()
-            .map(|kit| match &*kit.description {
-                "" => format!("{} ({})", kit.name, kit.members.len()),
-                text => format!("{} ({}: {text})", kit.name, kit.members.len()),
-            })
-            .collect();
+        let kits = self.reachable_kits(standing).map(|(_, kit)| match &*kit.description {
+            "" => kit.name.to_string(),
+            text => format!("{} ({text})", kit.name),
+        });
         format!(
-            "Finds tools by what they do, also those that are not listed. {total} tools lie behind it, in these \
-             toolsets: {}. A tool found here can be called with call_tool.",
-            parts.join("; ")
+            "Finds tools by what they do, also those that are not listed. Behind it lie these toolsets: {}. A tool \
+             found here can be called with call_tool.",
+            enumerated(kits, "; ")
         )
+    }
+
+    /// How many tools of a toolset the standing's filter leaves.
+    pub(crate) fn count(&self, kit: &Kit, standing: &Standing) -> usize {
+        let members = kit.members.iter().map(|at| *at as usize);
+        members.filter(|at| self.admits(*at, &standing.reach, standing.read_only)).count()
     }
 
     /// The toolsets a standing reaches, discovery aside.
@@ -268,6 +265,21 @@ impl Catalogue {
     }
 }
 
+/// A discovery tool with one member of its definition replaced.
+fn rewritten(entry: &Entry, member: &str, raw: &str) -> Item {
+    Item::same(entry.item().key.clone(), entry.contract().definition().with_member(member, raw))
+}
+
+/// The first of many, and how many more there are.
+pub(crate) fn enumerated(names: impl Iterator<Item = String>, between: &str) -> String {
+    let names: Vec<String> = names.collect();
+    let named = names.get(..TOOLSETS_NAMED_MAX).unwrap_or(&names).join(between);
+    match names.len().saturating_sub(TOOLSETS_NAMED_MAX) {
+        0 => named,
+        more => format!("{named}{between}and {more} more (list_available_toolsets names them)"),
+    }
+}
+
 fn described(name: &str, toolset: Option<&Toolset>) -> Box<str> {
     match (toolset, name) {
         (Some(toolset), _) if !toolset.description.is_empty() => toolset.description.clone(),
@@ -280,34 +292,12 @@ fn described(name: &str, toolset: Option<&Toolset>) -> Box<str> {
 mod tests {
     use super::*;
 
-    fn catalogue(toolsets: usize) -> Catalogue {
-        let declared: Vec<Toolset> =
-            (0..toolsets).map(|number| Toolset::new(&format!("s{number:02}"), "")).collect();
-        Catalogue::new(Arc::new(View::new(Vec::new())), declared.into())
-    }
-
-    fn standing(toolsets: usize, loaded: usize) -> Standing {
-        let mut bits = Bits::none(toolsets);
-        (0..toolsets).filter(|at| loaded & (1 << at) != 0).for_each(|at| bits.set(at));
-        Standing { reach: Bits::all(toolsets), loaded: bits, read_only: false, vendor: None, tokens: None }
-    }
-
-    /// R3.5: the same standing gets the same prepared view.
+    /// `TOOLSETS_NAMED_MAX`: what a model reads does not grow with the number of servers.
     #[test]
-    fn equal_standings_share_a_view() {
-        let (catalogue, callers) = (catalogue(3), CallerTable::default());
-        let view = |loaded| catalogue.view(&standing(3, loaded), &callers);
-        assert!(Arc::ptr_eq(&view(5), &view(5)));
-        assert!(!Arc::ptr_eq(&view(5), &view(4)));
-    }
-
-    /// `VIEWS_MAX`: a caller that asks for every combination cannot make the server keep them all.
-    #[test]
-    fn no_more_than_views_max_views_are_kept() {
-        let (catalogue, callers) = (catalogue(11), CallerTable::default());
-        for loaded in 0..2_048 {
-            let _ = catalogue.view(&standing(11, loaded), &callers);
-        }
-        assert!(catalogue.lock().len() <= VIEWS_MAX);
+    fn no_more_than_toolsets_named_max_are_named() {
+        let names = |count: usize| enumerated((0..count).map(|number| format!("s{number}")), ", ");
+        assert!(!names(TOOLSETS_NAMED_MAX).contains("more"));
+        let many = names(TOOLSETS_NAMED_MAX + 7);
+        assert!(many.ends_with("s39, and 7 more (list_available_toolsets names them)"), "{many}");
     }
 }

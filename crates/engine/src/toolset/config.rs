@@ -1,6 +1,7 @@
 //! Toolsets as configuration: the sections of `toolcrib.toml` about them, and the selection file of R3.2.
 //!
 //! Refuses unknown keys, wrong types and names that cannot be toolsets', each with its line and column. Opens no file.
+//! A larger configuration takes the four sections in as members of these types, and makes a [`Config`] of them.
 //!
 //! ```toml
 //! [toolsets.git]
@@ -73,11 +74,17 @@ impl Config {
             let at = error.span().map_or(0, |span| span.start);
             placed(text, at, error.message())
         })?;
-        for name in config.toolsets.keys() {
-            check_name(name.get_ref())
-                .map_err(|error| placed(text, name.span().start, &error.to_string()))?;
-        }
+        config.check(text)?;
         Ok(config)
+    }
+
+    /// Refuses names that cannot be toolsets'. For a larger file that holds these sections: `text` is all of it.
+    pub fn check(&self, text: &str) -> Result<(), ConfigError> {
+        let bad = self
+            .toolsets
+            .keys()
+            .find_map(|name| Some((name.span().start, check_name(name.get_ref()).err()?)));
+        bad.map_or(Ok(()), |(at, error)| Err(placed(text, at, &error.to_string())))
     }
 
     /// Adds what is configured to what the code declared; for a toolset that both name, the configuration counts.
@@ -182,7 +189,7 @@ anthropic = ["code_execution_20260521"]
         assert_eq!((line, column), (3, 1), "{text}");
         assert!(text.contains("tols"), "{text}");
         assert_eq!(refused("[selection]\nallowed = 7\n").0, 2);
-        assert_eq!(refused("[selection]\n  allowed = [\n").0, 3);
+        assert_eq!(refused("[selection]\nallowed = [\n\"a\" \"b\"]\n").0, 3);
         let (line, column, text) = refused("[toolsets.\"a b\"]\n");
         assert_eq!((line, column), (1, 11), "{text}");
         let error = SelectionFile::parse("{\n \"defaultToolset\": []}").unwrap_err();

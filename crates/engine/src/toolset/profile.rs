@@ -21,13 +21,34 @@ pub enum ProfileError {
     NotKept,
 }
 
+/// One toolset loaded or unloaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    pub toolset: Arc<str>,
+    pub load: bool,
+}
+
+impl Step {
+    pub fn apply(&self, enabled: &mut Enabled) {
+        if self.load {
+            enabled.insert(self.toolset.clone());
+        } else {
+            enabled.remove(&self.toolset);
+        }
+    }
+}
+
 /// Where profiles are kept.
 pub trait Profiles: Send + Sync {
     fn get(&self, principal: &Principal) -> Option<Arc<Enabled>>;
-    fn put<'a>(
+
+    /// Changes a profile, reading and writing as one step, so that of two changes at once none is lost. A principal
+    /// that has no profile yet begins with `start`.
+    fn change<'a>(
         &'a self,
         principal: &'a Principal,
-        enabled: Enabled,
+        start: Enabled,
+        step: Step,
     ) -> BoxFuture<'a, Result<(), ProfileError>>;
 }
 
@@ -54,15 +75,19 @@ impl Profiles for MemoryProfiles {
         self.lock().get(principal).cloned()
     }
 
-    fn put<'a>(
+    fn change<'a>(
         &'a self,
         principal: &'a Principal,
-        enabled: Enabled,
+        start: Enabled,
+        step: Step,
     ) -> BoxFuture<'a, Result<(), ProfileError>> {
         let mut profiles = self.lock();
-        let outcome = if profiles.len() >= PROFILES_MAX && !profiles.contains_key(principal) {
+        let known = profiles.get(principal).map(|enabled| Enabled::clone(enabled));
+        let outcome = if known.is_none() && profiles.len() >= PROFILES_MAX {
             Err(ProfileError::Full)
         } else {
+            let mut enabled = known.unwrap_or(start);
+            step.apply(&mut enabled);
             profiles.insert(principal.clone(), Arc::new(enabled));
             Ok(())
         };
@@ -74,13 +99,20 @@ impl Profiles for MemoryProfiles {
 mod tests {
     use super::*;
 
-    /// R3.4: a profile belongs to one principal.
+    fn load(toolset: &str) -> Step {
+        Step { toolset: toolset.into(), load: true }
+    }
+
+    /// R3.4: a profile belongs to one principal, and a change keeps what was there.
     #[tokio::test]
     async fn a_profile_is_found_only_by_its_principal() {
         let profiles = MemoryProfiles::default();
         let (ann, bob) = (Principal::subject("ann"), Principal::subject("bob"));
-        profiles.put(&ann, Enabled::from(["git".into()])).await.unwrap();
-        assert_eq!(profiles.get(&ann).unwrap().len(), 1);
+        profiles.change(&ann, Enabled::from(["git".into()]), load("admin")).await.unwrap();
+        profiles.change(&ann, Enabled::new(), load("issues")).await.unwrap();
+        assert_eq!(profiles.get(&ann).unwrap().len(), 3);
+        profiles.change(&ann, Enabled::new(), Step { load: false, ..load("git") }).await.unwrap();
+        assert_eq!(*profiles.get(&ann).unwrap(), Enabled::from(["admin".into(), "issues".into()]));
         assert_eq!(profiles.get(&bob), None);
     }
 
@@ -88,11 +120,12 @@ mod tests {
     #[tokio::test]
     async fn no_more_than_profiles_max_profiles_are_kept() {
         let profiles = MemoryProfiles::default();
+        let change =
+            async |name: &str| profiles.change(&Principal::subject(name), Enabled::new(), load("git")).await;
         for number in 0..PROFILES_MAX {
-            profiles.put(&Principal::subject(&number.to_string()), Enabled::new()).await.unwrap();
+            change(&number.to_string()).await.unwrap();
         }
-        let one_more = Principal::subject("one more");
-        assert_eq!(profiles.put(&one_more, Enabled::new()).await, Err(ProfileError::Full));
-        assert_eq!(profiles.put(&Principal::subject("7"), Enabled::new()).await, Ok(()));
+        assert_eq!(change("one more").await, Err(ProfileError::Full));
+        assert_eq!(change("7").await, Ok(()));
     }
 }

@@ -1,6 +1,7 @@
 //! What an operator or a request names: `all`, or some toolsets.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer};
 
@@ -31,6 +32,14 @@ impl Names {
         names.into_iter().flatten().map(|name| &**name)
     }
 
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::These(names) => names.contains(name),
+        }
+    }
+
     /// Those that both name.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
@@ -59,7 +68,15 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Narrows by another choice.
+    /// Narrows by everything another choice says.
+    pub fn narrow_by(&mut self, other: &Self) {
+        if let Some(names) = &other.toolsets {
+            self.narrow(names.clone());
+        }
+        self.read_only |= other.read_only;
+    }
+
+    /// Narrows by another choice of names.
     pub fn narrow(&mut self, names: Names) {
         self.toolsets = Some(match self.toolsets.take() {
             Some(chosen) => chosen.and(names),
@@ -73,6 +90,19 @@ impl Selection {
 pub struct Approach {
     pub selection: Selection,
     pub user_agent: Option<Box<str>>,
+}
+
+impl Approach {
+    /// The same approach, narrowed by what one request chooses; it cannot widen what a session was opened with.
+    #[must_use]
+    pub fn narrowed(self: Arc<Self>, by: &Selection) -> Arc<Self> {
+        let mut selection = self.selection.clone();
+        selection.narrow_by(by);
+        if selection == self.selection {
+            return self;
+        }
+        Arc::new(Self { selection, user_agent: self.user_agent.clone() })
+    }
 }
 
 /// A toolset that does not exist was named.

@@ -2,21 +2,23 @@
 //!
 //! ```text
 //! reach  = always loaded ∪ (operator's limit ∩ credential's limit ∩ the request's choice)
-//! loaded = always loaded ∪ (reach ∩ (the request's choice, else what the caller enabled, else the start's selection))
+//! loaded = always loaded ∪ (reach ∩ (what the caller enabled, else the request's choice, else the start's selection))
 //! ```
 //! Guarantees: a request only narrows; for a modern caller nothing here comes from a connection or, unless the
 //! operator lets calls change profiles, from an earlier call.
 
 use std::sync::Arc;
 
+use super::ToolsetOptions;
 use super::bits::Bits;
 use super::callers::Vendor;
-use super::catalogue::Catalogue;
+use super::catalogue::{Catalogue, Kit};
 use super::profile::Enabled;
 use super::selection::{Names, Selection, UnknownToolset};
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::entry::Entry;
+use crate::mode;
 use crate::peer::Peer;
 use crate::principal::Principal;
 use crate::safety::policy::Demand;
@@ -33,39 +35,41 @@ pub struct Standing {
     pub tokens: Option<Demand>,
 }
 
+impl Catalogue {
+    /// Places of the toolsets that these names select.
+    fn chosen(&self, names: &Names) -> Bits {
+        match names {
+            Names::All => Bits::all(self.kits().len()),
+            Names::These(names) => self.bits(names.iter().map(|name| &**name)),
+        }
+    }
+}
+
 impl Engine {
     /// Puts together what the operator allows and what the caller chose.
     #[must_use]
     pub fn standing(&self, caller: &Caller<'_>, catalogue: &Catalogue) -> Standing {
-        let options = &self.options().toolsets;
+        let options = catalogue.options();
         let selection = &caller.approach.selection;
-        let bits = |names: &Names| match names {
-            Names::All => Bits::all(catalogue.kits().len()),
-            Names::These(names) => catalogue.bits(names.iter().map(|name| &**name)),
-        };
         let always = catalogue.always();
-        let mut reach = options.allowed.as_ref().map_or_else(|| bits(&Names::All), bits);
-        if let Principal::Subject(subject) = &caller.principal
-            && let Some((_, names)) = options.principals.iter().find(|(glob, _)| glob.matches(subject))
-        {
-            reach = reach.and(&bits(names));
-        }
-        if let Some(chosen) = &selection.toolsets {
-            reach = reach.and(&bits(chosen));
-        }
-        let reach = reach.or(always);
-        let loaded = match (&selection.toolsets, self.enabled_by(caller)) {
-            (Some(_), _) => reach.clone(),
-            (None, Some(enabled)) => catalogue.bits(enabled.iter().map(|name| &**name)).and(&reach),
-            (None, None) => {
-                self.start_of(caller).map_or_else(|| reach.clone(), |names| bits(names).and(&reach))
-            }
+        let limits =
+            [options.allowed.as_ref(), options.limit_of(&caller.principal), selection.toolsets.as_ref()];
+        let reach = limits
+            .into_iter()
+            .flatten()
+            .fold(Bits::all(catalogue.kits().len()), |reach, names| reach.and(&catalogue.chosen(names)))
+            .or(always);
+        let loaded = match choice(options, caller) {
+            Choice::Enabled(enabled) => catalogue.bits(enabled.iter().map(|name| &**name)),
+            Choice::Request => reach.clone(),
+            Choice::Start(names) => catalogue.chosen(names),
+            Choice::Nobody => reach.clone(),
         };
         Standing {
-            loaded: loaded.or(always),
+            loaded: loaded.and(&reach).or(always),
             reach,
             read_only: options.read_only || selection.read_only,
-            vendor: self.vendor(caller),
+            vendor: mode::vendor(options, caller),
             tokens: None,
         }
     }
@@ -74,11 +78,11 @@ impl Engine {
     #[must_use]
     pub fn view_of(&self, caller: &Caller<'_>) -> Arc<View> {
         let snapshot = self.registry().load();
-        if !self.options().toolsets.is_on() {
+        let catalogue = &snapshot.catalogue;
+        if catalogue.options().is_plain_for(&caller.approach.selection) {
             return snapshot.tools.clone();
         }
-        let catalogue = &snapshot.catalogue;
-        catalogue.view(&self.standing(caller, catalogue), &self.options().toolsets.callers)
+        catalogue.view(&self.standing(caller, catalogue))
     }
 
     /// The tools this caller sees, in the form they are listed in.
@@ -90,7 +94,7 @@ impl Engine {
         let snapshot = self.registry().load();
         let catalogue = &snapshot.catalogue;
         let standing = Standing { tokens: Some(tokens), ..self.standing(caller, catalogue) };
-        catalogue.view(&standing, &self.options().toolsets.callers)
+        catalogue.view(&standing)
     }
 
     /// A tool that the caller can reach, listed or not.
@@ -104,53 +108,61 @@ impl Engine {
         catalogue.entry(at).filter(|_| admitted).cloned()
     }
 
-    /// What the caller enabled itself: in its session, or in its profile.
-    pub(crate) fn enabled_by(&self, caller: &Caller<'_>) -> Option<Arc<Enabled>> {
-        match &caller.peer {
-            Peer::Legacy(session) => session.enabled(),
-            Peer::Modern(_) if caller.principal == Principal::Anonymous => None,
-            Peer::Modern(_) => self.options().toolsets.profiles.get(&caller.principal),
-        }
-    }
-
-    /// What is loaded for a caller that chose nothing; absent: everything.
-    pub(crate) fn start_of(&self, caller: &Caller<'_>) -> Option<&Names> {
-        let options = &self.options().toolsets;
-        let by_client = caller.peer.client_info().and_then(|info| {
-            options.clients.iter().find(|(glob, _)| glob.matches(&info.name)).map(|(_, names)| names)
-        });
-        by_client.or(options.start.as_ref())
-    }
-
     /// Whether every toolset that the configuration selects exists. To be asked when all tools are there.
     pub fn check_toolsets(&self) -> Result<(), UnknownToolset> {
         let snapshot = self.registry().load();
-        let unknown = self.options().toolsets.named().find(|name| snapshot.catalogue.find(name).is_none());
-        match unknown {
-            None => Ok(()),
-            Some(name) => Err(UnknownToolset { name: name.into(), known: self.known_toolsets() }),
-        }
+        let catalogue = &snapshot.catalogue;
+        let unknown = catalogue.options().named().find(|name| catalogue.find(name).is_none());
+        unknown.map_or(Ok(()), |name| Err(unknown_toolset(name, catalogue, |_| true)))
     }
 
-    /// Whether everything a request names exists and is allowed.
-    pub fn check_selection(&self, selection: &Selection) -> Result<(), UnknownToolset> {
-        let known = self.known_toolsets();
-        let unknown =
-            selection.toolsets.iter().flat_map(Names::iter).find(|name| !known.iter().any(|k| **k == **name));
-        match unknown {
-            None => Ok(()),
-            Some(name) => Err(UnknownToolset { name: name.into(), known }),
-        }
-    }
-
-    /// The names of the toolsets that the operator allows.
-    fn known_toolsets(&self) -> Vec<Box<str>> {
+    /// Whether everything a request names exists and is allowed to whoever sent it.
+    pub fn check_selection(
+        &self,
+        principal: &Principal,
+        selection: &Selection,
+    ) -> Result<(), UnknownToolset> {
+        let Some(names) = &selection.toolsets else { return Ok(()) };
         let snapshot = self.registry().load();
-        let allowed = |name: &str| match &self.options().toolsets.allowed {
-            Some(Names::These(names)) => names.contains(name),
-            Some(Names::All) | None => true,
-        };
-        let kits = snapshot.catalogue.kits().iter();
-        kits.filter(|kit| kit.always_loaded || allowed(&kit.name)).map(|kit| (&*kit.name).into()).collect()
+        let catalogue = &snapshot.catalogue;
+        let allowed = |kit: &Kit| kit.always_loaded || catalogue.options().allows(principal, &kit.name);
+        let known =
+            |name: &str| catalogue.find(name).and_then(|at| catalogue.kits().get(at)).is_some_and(allowed);
+        let unknown = names.iter().find(|name| !known(name));
+        unknown.map_or(Ok(()), |name| Err(unknown_toolset(name, catalogue, allowed)))
+    }
+}
+
+fn unknown_toolset(name: &str, catalogue: &Catalogue, shown: impl Fn(&Kit) -> bool) -> UnknownToolset {
+    let known = catalogue.kits().iter().filter(|kit| shown(kit)).map(|kit| (&*kit.name).into()).collect();
+    UnknownToolset { name: name.into(), known }
+}
+
+/// What decides which of the toolsets within reach are loaded.
+#[derive(Debug)]
+pub(super) enum Choice<'a> {
+    /// What the caller enabled: in its session, or in its profile.
+    Enabled(Arc<Enabled>),
+    /// The request's address or headers.
+    Request,
+    /// The operator, at the start.
+    Start(&'a Names),
+    Nobody,
+}
+
+/// A legacy client enables on top of the address it came by; for a modern one the address says it all.
+pub(super) fn choice<'a>(options: &'a ToolsetOptions, caller: &Caller<'_>) -> Choice<'a> {
+    let by_request = caller.approach.selection.toolsets.is_some();
+    let enabled = match &caller.peer {
+        Peer::Legacy(session) => session.enabled(),
+        Peer::Modern(_) if by_request || caller.principal == Principal::Anonymous => None,
+        Peer::Modern(_) => options.profiles.get(&caller.principal),
+    };
+    let client = caller.peer.client_info().map(|info| &*info.name);
+    match (enabled, options.start_of(client)) {
+        (Some(enabled), _) => Choice::Enabled(enabled),
+        (None, _) if by_request => Choice::Request,
+        (None, Some(names)) => Choice::Start(names),
+        (None, None) => Choice::Nobody,
     }
 }

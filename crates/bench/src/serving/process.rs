@@ -1,0 +1,59 @@
+//! A server in its own process, and what that process has used.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context as _, Result};
+use clap::ValueEnum;
+
+use super::Which;
+
+pub(super) struct Server {
+    child: Child,
+    pub(super) address: SocketAddr,
+}
+
+impl Server {
+    pub(super) fn start(which: Which) -> Result<Self> {
+        let value = which.to_possible_value().context("a server without a name")?;
+        let name = value.get_name();
+        let mut child =
+            Command::new(std::env::current_exe()?).args(["serve", name]).stdout(Stdio::piped()).spawn()?;
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().context("no output")?).read_line(&mut line)?;
+        let address = line.trim().parse().with_context(|| format!("{name} says {line:?}"))?;
+        Ok(Self { child, address })
+    }
+
+    /// User and system time so far, of all its threads.
+    pub(super) fn cpu_seconds(&self) -> Result<f64> {
+        const TICKS_PER_SECOND: f64 = 100.0;
+        let stat = self.proc("stat")?;
+        // The name before the last parenthesis may hold anything.
+        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+        let ticks = |at: usize| {
+            fields.get(at).and_then(|field| field.parse::<f64>().ok()).context("an unreadable stat")
+        };
+        Ok((ticks(11)? + ticks(12)?) / TICKS_PER_SECOND)
+    }
+
+    /// Resident memory.
+    pub(super) fn resident_kib(&self) -> Result<f64> {
+        let status = self.proc("status")?;
+        let line =
+            status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("an unreadable status")?;
+        Ok(line.trim().trim_end_matches("kB").trim().parse()?)
+    }
+
+    fn proc(&self, file: &str) -> Result<String> {
+        Ok(std::fs::read_to_string(format!("/proc/{}/{file}", self.child.id()))?)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
