@@ -3,9 +3,11 @@
 
 mod approve;
 mod audit;
+mod catalogue;
 mod check;
 mod compat;
 mod config;
+mod convert;
 mod credential;
 mod data;
 mod demonstration;
@@ -15,15 +17,21 @@ mod explain;
 mod gateway;
 mod judge;
 mod lint;
+mod list;
 mod lock;
 mod origin;
+mod registry;
 mod safe;
 mod search;
 mod serve;
 mod show;
 mod source;
 mod stop;
+mod table;
 mod toolsets;
+mod types;
+mod validate;
+mod written;
 
 use std::process::ExitCode;
 
@@ -49,8 +57,18 @@ enum Verb {
     Config(config::Args),
     /// Say what is wrong or unwise in tool definitions.
     Lint(lint::Args),
+    /// List the servers of the catalogue, with their tools.
+    List(list::Args),
     /// Show tools with signatures a person can read.
     Show(show::Args),
+    /// Check arguments or an answer against a tool's contract, with nothing running.
+    Validate(validate::Args),
+    /// Write typed stubs from the schemas.
+    Types(types::Args),
+    /// Convert catalogue files between formats, losing nothing.
+    Convert(convert::Args),
+    /// Import, export and serve the catalogue.
+    Registry(registry::Args),
     /// Say what broke between two lists of tools, each break with the call that used to work.
     Diff(diff::Args),
     /// Pin what servers offer, or approve a changed tool by its digest.
@@ -95,7 +113,12 @@ fn main() -> ExitCode {
         Some(Verb::Audit(args)) => audit::run(&args),
         Some(Verb::Credential(args)) => credential::run(&args),
         Some(Verb::Lint(args)) => lint::run(&args),
+        Some(Verb::List(args)) => list::run(&args),
         Some(Verb::Show(args)) => show::run(&args),
+        Some(Verb::Validate(args)) => validate::run(&args),
+        Some(Verb::Types(args)) => types::run(&args),
+        Some(Verb::Convert(args)) => convert::run(&args),
+        Some(Verb::Registry(args)) => registry::run(&args),
         Some(Verb::Diff(args)) => diff::run(&args),
         Some(Verb::Lock(args)) => lock::run(&args),
         Some(Verb::Check(args)) => check::run(&args),

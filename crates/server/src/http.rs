@@ -371,12 +371,12 @@ fn refuse(code: StatusCode, message: &str) -> Answer {
 }
 
 /// Bytes of the header lines, as they were sent.
-fn head_bytes(headers: &HeaderMap) -> usize {
+pub(crate) fn head_bytes(headers: &HeaderMap) -> usize {
     const COLON_SPACE_AND_LINE_END: usize = 4;
     headers.iter().map(|(name, value)| name.as_str().len() + value.len() + COLON_SPACE_AND_LINE_END).sum()
 }
 
-enum Unreadable {
+pub(crate) enum Unreadable {
     TooLong(usize),
     Broken,
 }
@@ -393,7 +393,7 @@ impl Unreadable {
 }
 
 /// The whole body; a body of one frame, which most are, is not copied.
-async fn collect<B>(mut body: B, bytes_max: usize) -> Result<Bytes, Unreadable>
+pub(crate) async fn collect<B>(mut body: B, bytes_max: usize) -> Result<Bytes, Unreadable>
 where
     B: Body<Data = Bytes> + Unpin,
 {

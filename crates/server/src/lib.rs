@@ -11,6 +11,7 @@ pub mod http;
 mod ingress;
 pub mod limits;
 pub mod listener;
+pub mod plain;
 pub mod rebinding;
 mod rest;
 mod sessions;
