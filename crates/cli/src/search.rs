@@ -7,10 +7,12 @@ mod evaluation;
 
 use std::path::{Path, PathBuf};
 
-use toolcrib_contract::signature;
+use serde_json::{Value, json};
+use toolcrib_contract::{Definition, signature};
 use toolcrib_engine::search::{Index, Text};
 
 use crate::exit::{Exit, print};
+use crate::show::badge;
 use crate::{Outcome, source};
 
 #[derive(Debug, clap::Args)]
@@ -23,6 +25,8 @@ pub(crate) struct Args {
     /// At most so many results.
     #[arg(long, default_value_t = 10)]
     limit: usize,
+    #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with = "eval")]
+    format: Format,
     /// Measure instead: hit@1, recall@5, recall@10 and MRR over judged questions.
     #[arg(long)]
     eval: bool,
@@ -32,6 +36,12 @@ pub(crate) struct Args {
     /// The folder that the questions' files are in.
     #[arg(long, requires = "eval", default_value = "../shared/data")]
     data: PathBuf,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    Text,
+    Json,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -45,8 +55,20 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let definitions = source::definitions(Path::new(file))?;
     let index = Index::build(definitions.iter().map(|definition| Text::of(definition, "")));
     let hits = index.search(&words.join(" "), args.limit, |_| true);
-    let found = hits.iter().filter_map(|hit| definitions.get(hit.at));
-    let lines: String = found.map(|definition| format!("{}\n", signature(definition))).collect();
-    print(&lines)?;
+    let found = hits.iter().filter_map(|hit| Some((definitions.get(hit.at)?, hit.score)));
+    print(&match args.format {
+        Format::Text => found.map(|(definition, _)| format!("{}\n", line(definition))).collect(),
+        Format::Json => {
+            let found = found.map(|(definition, score)| {
+                json!({"name": definition.name(), "signature": signature(definition), "score": score,
+                    "description": definition.description(), "effect": badge(definition.annotations().effect())})
+            });
+            Value::Array(found.collect()).to_string()
+        }
+    })?;
     Ok(Exit::Nothing)
+}
+
+fn line(definition: &Definition) -> String {
+    format!("{:<12} {}", badge(definition.annotations().effect()), signature(definition))
 }

@@ -1,65 +1,105 @@
-//! `toolcrib serve`: the demonstration tools at one endpoint, for every client from 2024 to 2026.
+//! `toolcrib serve`: other people's servers behind one endpoint, or the demonstration tools where none is named, with
+//! gate, emergency stop and audit on.
 
-use toolcrib::HttpOptions;
+use std::path::PathBuf;
 
+use toolcrib::{HttpOptions, Server};
+
+use crate::data::Data;
 use crate::exit::{Exit, Failure, print};
+use crate::gateway::{self, Prefix};
+use crate::safe::Safe;
 use crate::toolsets::Toolsets;
 use crate::{Outcome, demonstration};
 
-const ADDRESS: &str = "127.0.0.1:7420";
+pub(crate) const ADDRESS: &str = "127.0.0.1:7420";
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(crate) struct Args {
-    /// The address to listen at.
-    #[arg(long, default_value = ADDRESS)]
-    listen: String,
+    /// The URL of one MCP server to serve.
+    #[arg(conflicts_with_all = ["config", "command"])]
+    pub(crate) url: Option<String>,
+    /// The servers to stand in front of: toolcrib.toml, or an mcpServers, VS Code or Codex file as it is.
+    #[arg(long, value_name = "FILE", conflicts_with = "command")]
+    pub(crate) config: Option<PathBuf>,
+    /// The address to listen at [default: 127.0.0.1:7420]. Any but loopback asks every client for a credential.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Option<String>,
     /// Serve standard input and output instead, for clients that start commands.
     #[arg(long)]
-    stdio: bool,
+    pub(crate) stdio: bool,
+    /// Whether tools carry their server's name [default: always with a file, never with one server].
+    #[arg(long, value_enum)]
+    pub(crate) prefix: Option<Prefix>,
+    /// Log lines as JSON.
+    #[arg(long)]
+    pub(crate) log_json: bool,
+    /// A file whose section [safety] says which calls have to be confirmed.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: Option<PathBuf>,
+    /// A command that starts one MCP server over stdio, to serve it.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
     #[command(flatten)]
-    toolsets: Toolsets,
-}
-
-impl Default for Args {
-    fn default() -> Self {
-        Self { listen: ADDRESS.to_owned(), stdio: false, toolsets: Toolsets::default() }
-    }
+    pub(crate) data: Data,
+    #[command(flatten)]
+    pub(crate) toolsets: Toolsets,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let internal = |error: std::io::Error| Failure::new(Exit::Internal, error);
     let runtime = tokio::runtime::Runtime::new().map_err(internal)?;
+    let safe = Safe::open(&args.data, args.policy.as_deref(), &runtime)?;
+    let is_gateway = args.url.is_some() || args.config.is_some() || !args.command.is_empty();
     runtime.block_on(async {
-        let server = demonstration::server(&args.toolsets)?;
+        if is_gateway {
+            return gateway::run(args, &safe).await;
+        }
+        let server = demonstration::server(&args.toolsets, Some(&safe))?;
         if args.stdio {
             server.serve_stdio().await.map_err(internal)?;
             return Ok(Exit::Nothing);
         }
-        let bound = server.bind_http(&args.listen, HttpOptions::default()).await.map_err(|error| {
-            let error = anyhow::Error::new(error).context(format!("cannot listen at {}", args.listen));
-            Failure::new(Exit::Usage, error).hint("choose another address with --listen, such as 127.0.0.1:0")
-        })?;
-        let address = bound.address().map_err(internal)?;
-        print(&greeting(&server, &format!("http://{address}/mcp")))?;
+        let listen = args.listen.as_deref().unwrap_or(ADDRESS);
+        let bound = bind(&server, listen, safe.http(listen)).await?;
+        let origin = format!("http://{}", bound.address().map_err(internal)?);
+        let kept = safe.greeting(&origin).await?;
+        print(&greeting(&server, &origin, &kept))?;
         bound.serve(stop()).await.map_err(internal)?;
         Ok(Exit::Nothing)
     })
 }
 
-fn greeting(server: &toolcrib::Server, url: &str) -> String {
-    let mut text = format!("toolcrib serves at {url}\n\n");
+pub(crate) async fn bind(
+    server: &Server,
+    listen: &str,
+    options: HttpOptions,
+) -> Result<toolcrib::BoundServer, Failure> {
+    server.bind_http(listen, options).await.map_err(|error| {
+        let error = anyhow::Error::new(error).context(format!("cannot listen at {listen}"));
+        Failure::new(Exit::Usage, error).hint("choose another address with --listen, such as 127.0.0.1:0")
+    })
+}
+
+fn greeting(server: &Server, origin: &str, kept: &str) -> String {
+    format!(
+        "toolcrib serves at {origin}/mcp\n\n{}\n{kept}\n\
+         connect a client: claude mcp add --transport http toolcrib {origin}/mcp\nstop with Ctrl-C\n",
+        signatures(server)
+    )
+}
+
+pub(crate) fn signatures(server: &Server) -> String {
+    let mut text = String::new();
     for entry in server.list(&toolcrib::Filter::default()) {
         let contract = entry.contract();
         let signature = toolcrib_contract::signature(contract.definition());
         text.push_str(&format!("  {:<12} {signature}\n", crate::show::badge(contract.effect())));
     }
-    text.push_str(&format!(
-        "\nconnect a client: claude mcp add --transport http toolcrib {url}\nstop with Ctrl-C\n"
-    ));
     text
 }
 
-async fn stop() {
+pub(crate) async fn stop() {
     use tokio::signal::unix::{SignalKind, signal};
     match signal(SignalKind::terminate()) {
         Ok(mut terminate) => tokio::select! {

@@ -17,6 +17,7 @@ mod name;
 pub mod schema;
 mod signature;
 pub mod stubs;
+pub mod suspicion;
 pub mod text;
 mod violation;
 

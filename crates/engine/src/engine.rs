@@ -18,6 +18,8 @@ use crate::listing::Render;
 use crate::mode::Listeners;
 use crate::refusal::BadArguments;
 use crate::registry::{RegisterError, Registry};
+use crate::safety::Safety;
+use crate::safety::policy::Policy;
 use crate::seal::{NoRandomness, Sealer};
 use crate::toolset::ToolsetOptions;
 
@@ -63,6 +65,8 @@ pub struct Options {
     pub offers_resources: bool,
     /// As at the start; [`Engine::toolsets`] says what counts now.
     pub toolsets: ToolsetOptions,
+    /// Gate, stop, journal and audit; absent: none of them.
+    pub safety: Option<Arc<Safety>>,
 }
 
 impl Default for Options {
@@ -78,6 +82,7 @@ impl Default for Options {
             offers_prompts: false,
             offers_resources: false,
             toolsets: ToolsetOptions::default(),
+            safety: None,
         }
     }
 }
@@ -86,11 +91,30 @@ impl Default for Options {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Fault<'a> {
-    Failed { tool: &'a str, text: &'a str },
-    Panicked { tool: &'a str, text: &'a str },
-    TooSlow { tool: &'a str, ms_max: u64 },
-    OutputInvalid { tool: &'a str, violations: &'a Violations },
-    OutputMissing { tool: &'a str },
+    Failed {
+        tool: &'a str,
+        text: &'a str,
+    },
+    Panicked {
+        tool: &'a str,
+        text: &'a str,
+    },
+    TooSlow {
+        tool: &'a str,
+        ms_max: u64,
+    },
+    /// Passed on all the same: the tool's input is only watched.
+    InputInvalid {
+        tool: &'a str,
+        violations: &'a Violations,
+    },
+    OutputInvalid {
+        tool: &'a str,
+        violations: &'a Violations,
+    },
+    OutputMissing {
+        tool: &'a str,
+    },
 }
 
 impl fmt::Display for Fault<'_> {
@@ -99,6 +123,9 @@ impl fmt::Display for Fault<'_> {
             Self::Failed { tool, text } => write!(f, "{tool} failed: {text}"),
             Self::Panicked { tool, text } => write!(f, "{tool} panicked: {text}"),
             Self::TooSlow { tool, ms_max } => write!(f, "{tool} took more than {ms_max} ms"),
+            Self::InputInvalid { tool, violations } => {
+                write!(f, "{tool} was called against its input schema:\n{}", violations.full())
+            }
             Self::OutputInvalid { tool, violations } => {
                 write!(f, "{tool} broke its output schema:\n{}", violations.full())
             }
@@ -114,6 +141,7 @@ pub struct Engine {
     info: ServerInfo,
     options: Options,
     on_fault: Option<OnFault>,
+    instructions: arc_swap::ArcSwapOption<String>,
     hub: Arc<Hub>,
     registry: Registry,
     render: Render,
@@ -152,7 +180,12 @@ impl Engine {
             meta: own.finish().into(),
             sealer,
         };
-        let registry = Registry::new(hub.clone(), options.schema, options.toolsets.clone())?;
+        let policy =
+            options.safety.as_ref().map_or_else(|| Arc::new(Policy::off()), |safety| safety.policy().clone());
+        let registry = Registry::new(hub.clone(), options.schema, options.toolsets.clone(), policy)?;
+        if options.safety.is_some() {
+            registry.register_safety()?;
+        }
         let private = CacheHint { ttl_ms: options.list_ttl_ms, scope: CacheScope::Private };
         let passing = CacheHint { ttl_ms: 0, scope: CacheScope::Private };
         Ok(Self {
@@ -161,6 +194,7 @@ impl Engine {
             passing: Render { hint: passing, ..render.clone() },
             listeners: Arc::default(),
             empty: OwnedDocument::parse("{}", &Limits::message())?,
+            instructions: arc_swap::ArcSwapOption::from_pointee(info.instructions.clone()),
             info,
             options,
             on_fault,
@@ -184,6 +218,17 @@ impl Engine {
         &self.info
     }
 
+    /// What the model is told about the server as a whole.
+    #[must_use]
+    pub fn instructions(&self) -> Option<Arc<String>> {
+        self.instructions.load_full()
+    }
+
+    /// Changes what the model is told; clients that connect later hear it.
+    pub fn instruct(&self, instructions: Option<String>) {
+        self.instructions.store(instructions.map(Arc::new));
+    }
+
     #[must_use]
     pub fn options(&self) -> &Options {
         &self.options
@@ -198,14 +243,30 @@ impl Engine {
         &self.render
     }
 
+    /// Gate, stop, journal and audit, where they are switched on.
+    #[must_use]
+    pub fn safety(&self) -> Option<&Arc<Safety>> {
+        self.options.safety.as_ref()
+    }
+
+    /// Writes what waits to be written; for the end of a process.
+    pub async fn flush(&self) {
+        if let Some(safety) = self.safety()
+            && let Err(error) = safety.flush().await
+        {
+            tracing::error!(target: "toolcrib", "{error}");
+        }
+    }
+
     /// How the lists of tools are written that this caller gets: what they depend on decides who may keep them, and
     /// how long (R3.5).
     pub(crate) fn list_render(&self, caller: &Caller<'_>) -> &Render {
         let snapshot = self.registry.load();
         let toolsets = snapshot.catalogue.options();
-        if toolsets.is_plain_for(&caller.approach.selection) {
+        let is_plain = toolsets.is_plain_for(&caller.approach.selection);
+        if is_plain && self.options.safety.is_none() {
             &self.render
-        } else if toolsets.profiles_change {
+        } else if !is_plain && toolsets.profiles_change {
             &self.passing
         } else {
             &self.private

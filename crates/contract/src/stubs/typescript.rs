@@ -69,7 +69,8 @@ fn text(kind: &Type) -> String {
             list.iter().map(|text| text.replace('\u{2028}', "\\u2028")).collect::<Vec<_>>().join(" | ")
         }
         Type::Array(item) => format!("Array<{}>", text(item)),
-        Type::Map(value) => format!("Record<string, {}>", text(value)),
+        // Not `Record`: only this form may stand in its own meaning.
+        Type::Map(value) => format!("{{ [key: string]: {} }}", text(value)),
         Type::Union(parts) => parts.iter().map(text).collect::<Vec<_>>().join(" | "),
         Type::Named { name, .. } => name.clone(),
     }
