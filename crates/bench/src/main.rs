@@ -7,6 +7,7 @@
 
 mod contract;
 mod race;
+mod registry;
 mod serving;
 mod toolsets;
 
@@ -32,6 +33,11 @@ enum Bench {
     Contract,
     /// The author's server with checks on, against the official SDK's server without any.
     Serving,
+    /// Import, search, pages, memory and conversion of the registry.
+    Registry,
+    /// The process that `registry` measures; started by it.
+    #[command(hide = true)]
+    RegistryPart { file: std::path::PathBuf, database: std::path::PathBuf },
     /// Views, lists and search over 10,000 tools.
     Toolsets,
     /// One of the servers that `serving` compares; started by it.
@@ -48,6 +54,8 @@ fn main() -> ExitCode {
     let outcome = match cli.bench {
         Bench::Contract => contract::run(effort),
         Bench::Serving => serving::run(effort),
+        Bench::Registry => registry::run(effort, cli.quick),
+        Bench::RegistryPart { file, database } => registry::part(&file, &database).map(|()| true),
         Bench::Toolsets => toolsets::run(effort),
         Bench::Serve { which } => serving::serve(which).map(|()| true),
     };

@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use toolcrib_contract::Definition;
 use toolcrib_registry::import::{ImportError, Options, import};
 use toolcrib_store::catalogue::{self, ListQuery, ServerRow};
-use toolcrib_store::{Store, StoreError};
+use toolcrib_store::{DataFolder, Store, StoreError};
 
 use crate::convert::{failure, read, stem};
 use crate::exit::{Exit, Failure};
@@ -14,7 +14,7 @@ use crate::exit::{Exit, Failure};
 /// Where the catalogue is.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Place {
-    /// The catalogue's database.
+    /// The catalogue's database [default: toolcrib.db in the data folder].
     #[arg(long, env = "TOOLCRIB_STORE", value_name = "PATH")]
     store: Option<PathBuf>,
     /// Read this catalogue file instead, in any format.
@@ -36,13 +36,11 @@ impl Place {
         if let Some(path) = &self.store {
             return Ok(path.clone());
         }
-        let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-        let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/share"));
-        let folder = data.or_else(home).ok_or_else(|| {
-            Failure::new(Exit::Usage, anyhow!("neither HOME nor XDG_DATA_HOME is set"))
+        let folder = DataFolder::default_path(|name| std::env::var(name).ok()).ok_or_else(|| {
+            Failure::new(Exit::Usage, anyhow!("neither TOOLCRIB_DATA nor HOME is set"))
                 .hint("say where with --store")
         })?;
-        Ok(folder.join("toolcrib").join("toolcrib.db"))
+        Ok(folder.join("toolcrib.db"))
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod approve;
 mod audit;
+mod capture;
 mod catalogue;
 mod check;
 mod compat;
@@ -67,6 +68,8 @@ enum Verb {
     Types(types::Args),
     /// Convert catalogue files between formats, losing nothing.
     Convert(convert::Args),
+    /// Ask a running server for its tools and fill them into its entry.
+    Capture(capture::Args),
     /// Import, export and serve the catalogue.
     Registry(registry::Args),
     /// Say what broke between two lists of tools, each break with the call that used to work.
@@ -118,6 +121,7 @@ fn main() -> ExitCode {
         Some(Verb::Validate(args)) => validate::run(&args),
         Some(Verb::Types(args)) => types::run(&args),
         Some(Verb::Convert(args)) => convert::run(&args),
+        Some(Verb::Capture(args)) => capture::run(&args),
         Some(Verb::Registry(args)) => registry::run(&args),
         Some(Verb::Diff(args)) => diff::run(&args),
         Some(Verb::Lock(args)) => lock::run(&args),

@@ -263,3 +263,37 @@ fn the_catalogue_is_exported_and_emptied() {
     assert!(!place.says(&["search", "weather"], 0).contains("get_weather"));
     assert!(place.says(&["registry", "import", "none.json"], 3).contains("none.json"));
 }
+
+/// R6.6: capture asks a running server and fills its entry, in a file or in the catalogue; an empty answer stops it.
+#[test]
+fn capture_fills_an_entry_from_a_running_server() {
+    let place = Place::new("capture");
+    let text = r#"{"name":"com.example/demo","description":"Demonstrates.","version":"1.0.0","remotes":[{"type":"sse","url":"https://a.example/mcp"}],"_meta":{"io.modelcontextprotocol.registry/publisher-provided":{"io.github.stacklok":{"https://a.example/mcp":{"status":"active","tools":["gone"]}}}}}"#;
+    let file = place.file("demo.json", text);
+    let program = env!("CARGO_BIN_EXE_toolcrib");
+    let data = place.0.join("data");
+    let command = ["--", program, "serve", "--stdio", "--data", data.to_str().unwrap()];
+    let words = |more: &[&'static str]| {
+        [&["capture", &file][..], more, &command[..]]
+            .concat()
+            .into_iter()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let run = |more: &[&'static str], code| {
+        place.says(&words(more).iter().map(String::as_str).collect::<Vec<_>>(), code)
+    };
+    assert!(run(&["--dry-run"], 0).contains("nothing was written"));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+    let said = run(&[], 0);
+    assert!(said.contains("gone") && said.contains("launch_confetti"), "{said}");
+    assert!(place.says(&["show", &file], 0).contains("launch_confetti(count"));
+    assert!(Path::new(&format!("{file}.bak")).exists());
+    place.says(&["registry", "import", &file], 0);
+    place.says(&[&["capture", "com.example/demo"][..], &command[..]].concat(), 0);
+    let empty = place.file("empty.sh", "#!/bin/sh\nwhile read -r line; do case \"$line\" in *'\"initialize\"'*) echo '{\"jsonrpc\":\"2.0\",\"id\":'$(echo \"$line\" | sed 's/.*\"id\":\\([^,}]*\\).*/\\1/')',\"result\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":\"e\",\"version\":\"1\"}}}';; *'\"tools/list\"'*) echo '{\"jsonrpc\":\"2.0\",\"id\":'$(echo \"$line\" | sed 's/.*\"id\":\\([^,}]*\\).*/\\1/')',\"result\":{\"tools\":[]}}';; *'\"id\"'*) echo '{\"jsonrpc\":\"2.0\",\"id\":'$(echo \"$line\" | sed 's/.*\"id\":\\([^,}]*\\).*/\\1/')',\"error\":{\"code\":-32601,\"message\":\"no\"}}';; esac; done\n");
+    let before = std::fs::read_to_string(&file).unwrap();
+    let said = place.says(&["capture", &file, "--no-backup", "--", "sh", &empty], 1);
+    assert!(said.contains("no tools"), "{said}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), before);
+}

@@ -6,6 +6,7 @@
 pub mod api;
 mod block;
 pub mod budget;
+pub mod capture;
 mod carry;
 pub mod compact;
 pub mod convert;
