@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
 mod contract;
+mod gateway;
 mod race;
 mod serving;
 
@@ -31,9 +32,16 @@ enum Bench {
     Contract,
     /// The author's server with checks on, against the official SDK's server without any.
     Serving,
-    /// One of the servers that `serving` compares; started by it.
+    /// The gateway, checks on, against nginx, which understands nothing, and against other MCP proxies.
+    Gateway,
+    /// One of the servers that are compared; started by the benchmarks.
     #[command(hide = true)]
-    Serve { which: serving::Which },
+    Serve {
+        which: serving::Which,
+        url: Option<String>,
+        #[arg(last = true)]
+        command: Vec<String>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -45,7 +53,10 @@ fn main() -> ExitCode {
     let outcome = match cli.bench {
         Bench::Contract => contract::run(effort),
         Bench::Serving => serving::run(effort),
-        Bench::Serve { which } => serving::serve(which).map(|()| true),
+        Bench::Gateway => gateway::run(effort),
+        Bench::Serve { which, url, command } => {
+            serving::serve(which, url.as_deref(), &command).map(|()| true)
+        }
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,

@@ -13,7 +13,7 @@ use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
 use crate::race::{Claim, Effort, Race};
-use client::{Load, cpu_seconds};
+pub(crate) use client::{CONNECTIONS, Load, cpu_seconds};
 
 /// Tools beside the echo.
 pub(crate) const TOOLS: usize = 200;
@@ -22,6 +22,16 @@ pub(crate) const TOOLS: usize = 200;
 pub(crate) enum Which {
     Ours,
     Theirs,
+    /// The author's server over stdin and stdout.
+    OursStdio,
+    /// A server that answers everything from prepared bytes.
+    Canned,
+    /// A server of 10,000 tools.
+    Many,
+    /// The gateway in front of a URL, or of `--command`.
+    Gateway,
+    /// A proxy made of the official SDK's client and server.
+    RmcpProxy,
 }
 
 /// The echo's schema, in and out.
@@ -51,19 +61,23 @@ pub(crate) fn listed(number: usize) -> (String, String, Value) {
 }
 
 /// A server in its own process.
-struct Server {
-    child: Child,
-    address: SocketAddr,
+pub(crate) struct Server {
+    pub(crate) child: Child,
+    pub(crate) address: SocketAddr,
 }
 
 impl Server {
-    fn start(which: Which) -> Result<Self> {
-        let name = match which {
-            Which::Ours => "ours",
-            Which::Theirs => "theirs",
-        };
-        let mut child =
-            Command::new(std::env::current_exe()?).args(["serve", name]).stdout(Stdio::piped()).spawn()?;
+    pub(crate) fn start(which: Which) -> Result<Self> {
+        Self::start_with(which, &[])
+    }
+
+    /// The same with further words on its command line.
+    pub(crate) fn start_with(which: Which, words: &[&str]) -> Result<Self> {
+        let value = clap::ValueEnum::to_possible_value(&which).context("no name")?;
+        let name = value.get_name().to_owned();
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(["serve", &name]).args(words).env("TOOLCRIB_LOG", "warn");
+        let mut child = command.stdout(Stdio::piped()).spawn()?;
         let mut line = String::new();
         BufReader::new(child.stdout.take().context("no output")?).read_line(&mut line)?;
         let address = line.trim().parse().with_context(|| format!("{name} says {line:?}"))?;
@@ -78,7 +92,7 @@ impl Drop for Server {
     }
 }
 
-pub(crate) fn serve(which: Which) -> Result<()> {
+pub(crate) fn serve(which: Which, url: Option<&str>, command: &[String]) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let announce = |address: SocketAddr| -> std::io::Result<()> {
         let mut out = std::io::stdout();
@@ -88,6 +102,11 @@ pub(crate) fn serve(which: Which) -> Result<()> {
     match which {
         Which::Ours => runtime.block_on(ours::serve(announce)),
         Which::Theirs => runtime.block_on(theirs::serve(announce)),
+        Which::OursStdio => runtime.block_on(ours::serve_stdio()),
+        Which::Canned => runtime.block_on(crate::gateway::canned::serve(announce)),
+        Which::Many => runtime.block_on(ours::serve_many(announce)),
+        Which::Gateway => runtime.block_on(crate::gateway::front::serve(url, command, announce)),
+        Which::RmcpProxy => runtime.block_on(crate::gateway::rmcp_proxy::serve(url, announce)),
     }
 }
 
@@ -102,7 +121,7 @@ pub(crate) fn run(effort: Effort) -> Result<bool> {
         ("tools/list of 200 tools, 16 connections", "tools/list", json!({}), 5.0),
     ] {
         let mut loads =
-            [Load::new(theirs.address, method, &params)?, Load::new(ours.address, method, &params)?];
+            [Load::new(theirs.address, CONNECTIONS, method, &params)?, Load::new(ours.address, CONNECTIONS, method, &params)?];
         for (load, name) in loads.iter_mut().zip(["rmcp", "toolcrib"]) {
             load.check().with_context(|| format!("{name}: {method}"))?;
         }

@@ -1,15 +1,20 @@
 //! The gateway as `serve` runs it: servers from the command line or a file, one endpoint, a log on stderr.
 
+mod access;
+mod pages;
+mod reload;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolcrib::{HttpOptions, Server};
+use toolcrib::Server;
 use toolcrib_gateway::config::ProcessEnvironment;
 use toolcrib_gateway::{Config, Gateway, Prefixing, Source};
 use toolcrib_upstream::Spec;
 
 use crate::Outcome;
 use crate::exit::{Exit, Failure, print};
+use crate::gateway::pages::Pages;
 use crate::serve::{Args, bind, signatures, stop};
 
 /// How long the first answers of the servers are waited for before anybody is served over stdio.
@@ -36,12 +41,20 @@ pub(crate) async fn run(args: &Args) -> Outcome {
         .options(|options| (options.offers_prompts, options.offers_resources) = (true, true))
         .build()
         .map_err(|error| Failure::new(Exit::Internal, error))?;
+    let pages = Arc::new(Pages::new(server.engine().clone(), &config.auth));
     // Listening comes first: nothing is started for an address that cannot be had.
     let bound = match args.stdio {
         true => None,
-        false => Some(bind(&server, args.listen.as_deref().or(config.listen.as_deref()), HttpOptions::default()).await?),
+        false => {
+            let listen = args.listen.as_deref().or(config.listen.as_deref());
+            let options = access::options(&config, listen, pages.clone()).map_err(usage)?;
+            Some(bind(&server, listen, options).await?)
+        }
     };
-    let gateway = Gateway::start(server.engine().clone(), config.sources).map_err(|error| usage(error.into()))?;
+    let gateway =
+        Gateway::start(server.engine().clone(), config.sources).map_err(|error| usage(error.into()))?;
+    pages.set_gateway(&gateway);
+    let reloading = args.config.is_some().then(|| tokio::spawn(reload::follow(args.clone(), gateway.clone())));
     match bound {
         None => {
             gateway.settled(STDIO_PATIENCE).await;
@@ -56,6 +69,9 @@ pub(crate) async fn run(args: &Args) -> Outcome {
             bound.serve(stop()).await.map_err(internal)?;
             greeting.abort();
         }
+    }
+    if let Some(reloading) = reloading {
+        reloading.abort();
     }
     gateway.stop().await;
     Ok(Exit::Nothing)

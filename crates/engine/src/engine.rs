@@ -116,6 +116,7 @@ pub struct Engine {
     options: Options,
     on_fault: Option<OnFault>,
     instructions: arc_swap::ArcSwapOption<String>,
+    meter: crate::meter::Meter,
     hub: Arc<Hub>,
     registry: Registry,
     render: Render,
@@ -150,6 +151,7 @@ impl Engine {
             registry: Registry::new(hub.clone(), options.schema),
             empty: OwnedDocument::parse("{}", &Limits::message())?,
             instructions: arc_swap::ArcSwapOption::from_pointee(info.instructions.clone()),
+            meter: crate::meter::Meter::default(),
             info,
             options,
             on_fault,
@@ -171,6 +173,12 @@ impl Engine {
     #[must_use]
     pub fn info(&self) -> &ServerInfo {
         &self.info
+    }
+
+    /// What was counted.
+    #[must_use]
+    pub fn meter(&self) -> &crate::meter::Meter {
+        &self.meter
     }
 
     /// What the model is told about the server as a whole.

@@ -18,6 +18,7 @@ mod guarded;
 pub mod hub;
 pub mod limits;
 pub mod listing;
+pub mod meter;
 mod method;
 pub mod outbox;
 pub mod peer;

@@ -219,6 +219,8 @@ fn over_http(server: &Arc<Server>) {
 #[derive(Default)]
 struct Sessions {
     opened: AtomicU64,
+    inits: AtomicU64,
+    forgotten: AtomicU64,
     posts: AtomicU64,
 }
 
@@ -281,13 +283,23 @@ fn serve(server: &Server, sessions: &Sessions, connection: &TcpStream) -> Option
                     }
                 }
             }
-            // Every tenth request the session is forgotten.
-            ("forgets", "tools/call") if number % 10 == 9 && is_current(&head, sessions) => {
+            ("forgets", "tools/call") if body.contains("safe_poke") => {
+                let (opened, forgotten) = (sessions.inits.load(Ordering::Relaxed), sessions.forgotten.load(Ordering::Relaxed));
+                let id = message.get("id").cloned().unwrap_or_default();
+                let result = json!({"content": [{"type": "text", "text": format!("{opened} {forgotten}")}]});
+                let text = json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string();
+                write!(out, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{text}", text.len()).ok()?;
+                continue;
+            }
+            // Every fiftieth request the session is forgotten.
+            ("forgets", "tools/call") if number % 50 == 49 && is_current(&head, sessions) => {
                 sessions.opened.fetch_add(1, Ordering::Relaxed);
+                sessions.forgotten.fetch_add(1, Ordering::Relaxed);
             }
             _ => {}
         }
         if method == "initialize" {
+            sessions.inits.fetch_add(1, Ordering::Relaxed);
             let session = sessions.opened.fetch_add(1, Ordering::Relaxed) + 1;
             let mut answers = Vec::new();
             server.take(&message, &mut |text| answers.push(text.to_owned()));

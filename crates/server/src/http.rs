@@ -19,6 +19,7 @@ use crate::ingress::Post;
 use crate::limits::{BODY_BYTES_MAX, BODY_MS_MAX, HEAD_BYTES_MAX};
 use crate::rebinding::{Expected, Rebinding};
 use crate::sessions::{HttpSession, Sessions};
+use crate::side::{Page, Side};
 use crate::stream_log::{StreamLog, parse_event_id};
 
 /// How an HTTP endpoint behaves where it has a choice.
@@ -34,6 +35,8 @@ pub struct HttpOptions {
     pub sessions: bool,
     /// A client that lists `text/event-stream` before JSON gets a stream even where one message is the whole answer.
     pub streams_when_listed_first: bool,
+    /// What is answered beside the endpoint.
+    pub side: Option<Arc<dyn Side>>,
 }
 
 impl Default for HttpOptions {
@@ -46,6 +49,7 @@ impl Default for HttpOptions {
             body_ms_max: BODY_MS_MAX,
             sessions: true,
             streams_when_listed_first: false,
+            side: None,
         }
     }
 }
@@ -86,7 +90,12 @@ impl Endpoint {
             let message = format!("the headers are over {HEAD_BYTES_MAX} bytes");
             return Ok(refuse(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, &message));
         }
-        if parts.uri.path() != self.options.path {
+        let is_side = parts.uri.path() != self.options.path;
+        let page = match &self.options.side {
+            Some(side) if is_side && parts.method == Method::GET => side.page(parts.uri.path()),
+            _ => None,
+        };
+        if is_side && page.is_none() {
             return Ok(refuse(StatusCode::NOT_FOUND, "there is nothing at this path"));
         }
         if let Err(rebinding) = self.options.expected.check(&parts.headers) {
@@ -95,6 +104,9 @@ impl Endpoint {
                 Rebinding::WrongHost | Rebinding::WrongOrigin => StatusCode::FORBIDDEN,
             };
             return Ok(refuse(status, &rebinding.to_string()));
+        }
+        if let Some(page) = page {
+            return Ok(shown(page));
         }
         let principal = match self.options.authenticator.principal(&parts.headers) {
             Ok(principal) => principal,
@@ -282,6 +294,14 @@ fn answer(answered: Answered, streams: bool) -> Answer {
     {
         response.headers_mut().insert(HeaderName::from_static(header::SESSION_ID), value);
     }
+    response
+}
+
+fn shown(page: Page) -> Answer {
+    let mut response = Response::new(ReplyBody::whole(page.body));
+    *response.status_mut() = StatusCode::from_u16(page.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(page.media_type));
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 

@@ -4,6 +4,7 @@
 
 mod accept;
 pub mod auth;
+pub mod bearer;
 mod body;
 mod call;
 pub mod http;
@@ -12,10 +13,13 @@ pub mod limits;
 pub mod listener;
 pub mod rebinding;
 mod sessions;
+pub mod side;
 pub mod stdio;
 mod stream_log;
 
 pub use auth::{Authenticator, Challenge, Open};
+pub use bearer::Bearer;
 pub use http::{Endpoint, HttpOptions};
 pub use listener::Listener;
 pub use rebinding::Expected;
+pub use side::{Page, Side};

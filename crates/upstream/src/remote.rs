@@ -21,7 +21,7 @@ use crate::message::{Kind, Message};
 use crate::parked::Waiting;
 use crate::pending::Pending;
 use crate::request::Request;
-use crate::supervisor::Upstream;
+use crate::supervisor::{Entered, Upstream};
 
 /// -32042 of 2025-11-25: the person has to open a page first.
 const URL_ELICITATION_REQUIRED: i32 = -32042;
@@ -64,7 +64,13 @@ impl Remote {
             let message = self.next(&mut call).await.map_err(|error| self.failed(&error))?;
             match message.kind().clone() {
                 Kind::Response(_) => return self.answered(message, context),
-                Kind::Notification => context.relay(&message.method(), message.params()),
+                Kind::Notification => match message.method().as_str() {
+                    method @ ("notifications/progress" | "notifications/message") => {
+                        context.relay(method, message.params());
+                    }
+                    // A change of its lists may be told in the middle of a call.
+                    _ => drop(call.connection.link().deliver(message)),
+                },
                 Kind::Request(id) => call = self.asked(call, &id, &message, context).await?,
             }
         }
@@ -75,14 +81,15 @@ impl Remote {
         let ms_max = self.upstream.spec().call_ms_max;
         let deadline = Instant::now() + Duration::from_millis(ms_max);
         let begun = async {
+            let seat = self.upstream.enter()?;
             self.upstream.breaker.admit()?;
             let connection = self.upstream.connection(None).await?;
             match connection.send(&request).await {
-                Ok(pending) => Ok(Call::new(pending, connection, request.clone(), deadline, ms_max)),
+                Ok(pending) => Ok(Call::new(pending, connection, request.clone(), deadline, ms_max, seat)),
                 Err(error) => {
                     let connection = self.second_try(&connection, &error).await?;
                     let pending = connection.send(&request).await?;
-                    Ok(Call { tries: 2, ..Call::new(pending, connection, request.clone(), deadline, ms_max) })
+                    Ok(Call { tries: 2, ..Call::new(pending, connection, request.clone(), deadline, ms_max, seat) })
                 }
             }
         };
@@ -103,7 +110,7 @@ impl Remote {
         }
         let is_kept_alive = matches!(error.cause, Cause::Closed) && dead.link().why_closed().is_none();
         if !is_kept_alive {
-            self.upstream.renew(dead);
+            self.upstream.renew(dead, error.cause.clone());
         }
         if error.sent && !self.is_repeatable {
             return Err(error.clone());
@@ -252,11 +259,12 @@ impl Remote {
         let ms_max = self.upstream.spec().call_ms_max;
         let deadline = Instant::now() + Duration::from_millis(ms_max);
         let connection = self.upstream.connection(None).await.map_err(|error| self.failed(&error))?;
+        let seat = self.upstream.enter().map_err(|error| self.failed(&error))?;
         let call = Call {
             asked: waiting.asked,
             // Half done: never from the start again.
             tries: 2,
-            ..Call::new(waiting.pending, connection, Request::new("tools/call"), deadline, ms_max)
+            ..Call::new(waiting.pending, connection, Request::new("tools/call"), deadline, ms_max, seat)
         };
         self.put_question(call, waiting.key, waiting.question, waiting.question_id, context).await
     }
@@ -283,6 +291,7 @@ struct Call {
     ms_max: u64,
     tries: usize,
     asked: usize,
+    _seat: Entered,
 }
 
 impl Call {
@@ -292,8 +301,9 @@ impl Call {
         request: Request,
         deadline: Instant,
         ms_max: u64,
+        seat: Entered,
     ) -> Self {
-        Self { pending, connection, request, deadline, ms_max, tries: 1, asked: 0 }
+        Self { pending, connection, request, deadline, ms_max, tries: 1, asked: 0, _seat: seat }
     }
 }
 
@@ -301,12 +311,30 @@ impl Call {
 fn refused(error: RpcError, context: &Context) -> ToolError {
     match error.code {
         // These are about the connection between gateway and server, not about the caller's.
-        -32022..=-32020 => ToolError::new(format!("The server refused: {}", error.message)),
+        -32021 => missing_capability(&error),
+        -32022 | -32020 => ToolError::new(format!("The server refused: {}", error.message)),
         URL_ELICITATION_REQUIRED if context.peer().era() == Era::Modern => open_pages(&error, context),
         // What does not exist has another code in each era; the engine knows which.
         code if code == Code::ResourceNotFound.number() => ToolError::NotFound,
         code if code == Code::InvalidParams.number() && names_a_resource(&error) => ToolError::NotFound,
         _ => ToolError::Protocol(error),
+    }
+}
+
+/// The server named what the caller's client would have to be able to.
+fn missing_capability(error: &RpcError) -> ToolError {
+    let named = error.data.as_deref().unwrap_or_default();
+    let capability = [
+        ("\"sampling\"", Capability::Sampling),
+        ("\"roots\"", Capability::Roots),
+        ("\"url\"", Capability::ElicitationUrl),
+        ("\"elicitation\"", Capability::ElicitationForm),
+    ]
+    .into_iter()
+    .find(|(name, _)| named.contains(name));
+    match capability {
+        Some((_, capability)) => ToolError::MissingCapability(capability),
+        None => ToolError::new(format!("The server refused: {}", error.message)),
     }
 }
 

@@ -1,4 +1,4 @@
-//! A client that costs little: blocking sockets, keep-alive, one request in flight on each of 16 connections.
+//! A client that costs little: blocking sockets, keep-alive, one request in flight on each connection.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -7,7 +7,7 @@ use std::process::Child;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 
-const CONNECTIONS: usize = 16;
+pub(crate) const CONNECTIONS: usize = 16;
 const ANSWER_BYTES_MAX: usize = 1024 * 1024;
 const VERSION: &str = "2026-07-28";
 
@@ -26,8 +26,8 @@ struct Connection {
 }
 
 impl Load {
-    pub(crate) fn new(to: SocketAddr, method: &str, params: &Value) -> Result<Self> {
-        let connections = (0..CONNECTIONS)
+    pub(crate) fn new(to: SocketAddr, connections: usize, method: &str, params: &Value) -> Result<Self> {
+        let connections = (0..connections)
             .map(|_| {
                 let tcp = TcpStream::connect(to)?;
                 tcp.set_nodelay(true)?;

@@ -77,7 +77,7 @@ async fn a_forgotten_session_is_opened_once_and_no_call_is_lost() {
     let (_process, source) = http("web", "forgets");
     let bed = std::sync::Arc::new(Bed::new(vec![source]).await);
     let mut calls = tokio::task::JoinSet::new();
-    for number in 0..100 {
+    for number in 0..300 {
         let bed = bed.clone();
         calls.spawn(async move { bed.text("web__echo", json!({"n": number})).await });
         if number % 10 == 0 {
@@ -85,7 +85,12 @@ async fn a_forgotten_session_is_opened_once_and_no_call_is_lost() {
         }
     }
     let texts = calls.join_all().await;
-    assert_eq!(texts.len(), 100);
+    assert_eq!(texts.len(), 300);
+    let counted = bed.text("web__safe_poke", json!({})).await;
+    let (opened, forgotten) = counted.split_once(' ').unwrap();
+    let (opened, forgotten): (u32, u32) = (opened.parse().unwrap(), forgotten.parse().unwrap());
+    assert!(forgotten >= 3, "{counted}");
+    assert_eq!(opened, forgotten + 1, "one session more for each that was forgotten");
     bed.gateway.stop().await;
 }
 
