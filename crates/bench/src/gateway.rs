@@ -40,7 +40,12 @@ pub(crate) fn run(effort: Effort) -> Result<bool> {
     ] {
         let proxies = [
             ("nginx", nginx.address, &nginx.child, Claim::None),
-            ("toolcrib, arguments and answer checked", gateway.address, &gateway.child, Claim::FasterThanFirst(least)),
+            (
+                "toolcrib, arguments and answer checked",
+                gateway.address,
+                &gateway.child,
+                Claim::FasterThanFirst(least),
+            ),
         ];
         let before = resident_kib(&gateway.child)?;
         holds &= race(title, &proxies, canned.address, connections, params, cpu_most, effort)?;
@@ -51,7 +56,12 @@ pub(crate) fn run(effort: Effort) -> Result<bool> {
         Ok(sdk) => {
             let proxies = [
                 ("rmcp client behind rmcp server", sdk.address, &sdk.child, Claim::None),
-                ("toolcrib, arguments and answer checked", gateway.address, &gateway.child, Claim::FasterThanFirst(3.0)),
+                (
+                    "toolcrib, arguments and answer checked",
+                    gateway.address,
+                    &gateway.child,
+                    Claim::FasterThanFirst(3.0),
+                ),
             ];
             let title = "the same echo through a proxy made of the official SDK, 16 connections";
             holds &= race(title, &proxies, canned.address, CONNECTIONS, &echo, None, effort)?;
@@ -75,7 +85,8 @@ fn race(
     cpu_most: Option<f64>,
     effort: Effort,
 ) -> Result<bool> {
-    let [(first, first_at, first_child, first_claim), (second, second_at, second_child, second_claim)] = proxies;
+    let [(first, first_at, first_child, first_claim), (second, second_at, second_child, second_claim)] =
+        proxies;
     let mut one = Load::new(*first_at, connections, "tools/call", params)?;
     let mut two = Load::new(*second_at, connections, "tools/call", params)?;
     let mut bare = Load::new(server, connections, "tools/call", params)?;
@@ -90,7 +101,8 @@ fn race(
         .run(effort);
     let after = (cpu_seconds(first_child)?, cpu_seconds(second_child)?);
     let per_call = |spent: f64, calls: f64| spent * 1e6 / calls;
-    let (one_us, two_us) = (per_call(after.0 - before.0, one.calls()), per_call(after.1 - before.1, two.calls()));
+    let (one_us, two_us) =
+        (per_call(after.0 - before.0, one.calls()), per_call(after.1 - before.1, two.calls()));
     println!("  {first:<36} {one_us:>9.1} µs of CPU per call");
     let ratio = two_us / one_us;
     let verdict = match cpu_most {
@@ -126,14 +138,26 @@ fn over_stdio(effort: Effort) -> Result<bool> {
     if script.exists() && node.exists() {
         let words = [node.display().to_string(), script.display().to_string(), "stdio".to_owned()];
         let params = json!({"name": "echo", "arguments": {"message": "hello"}});
-        holds &= stdio_race("a stdio server from npm (server-everything), 16 calls at once", &words, &params, Claim::FasterThanFirst(0.8), effort)?;
+        holds &= stdio_race(
+            "a stdio server from npm (server-everything), 16 calls at once",
+            &words,
+            &params,
+            Claim::FasterThanFirst(0.8),
+            effort,
+        )?;
     } else {
         println!("\nno server from npm is installed (xtask provision): that race is left out");
     }
     let own = std::env::current_exe()?.display().to_string();
     let words = [own, "serve".to_owned(), "ours-stdio".to_owned()];
     let params = json!({"name": "echo", "arguments": {"text": "hello", "count": 3}});
-    holds &= stdio_race("the author's server over stdio, 16 calls at once (shown, not claimed)", &words, &params, Claim::None, effort)?;
+    holds &= stdio_race(
+        "the author's server over stdio, 16 calls at once (shown, not claimed)",
+        &words,
+        &params,
+        Claim::None,
+        effort,
+    )?;
     Ok(holds)
 }
 

@@ -120,8 +120,10 @@ pub(crate) fn run(effort: Effort) -> Result<bool> {
         ("tools/call of an echo, 16 connections; ours checks arguments and answer", "tools/call", call, 1.5),
         ("tools/list of 200 tools, 16 connections", "tools/list", json!({}), 5.0),
     ] {
-        let mut loads =
-            [Load::new(theirs.address, CONNECTIONS, method, &params)?, Load::new(ours.address, CONNECTIONS, method, &params)?];
+        let mut loads = [
+            Load::new(theirs.address, CONNECTIONS, method, &params)?,
+            Load::new(ours.address, CONNECTIONS, method, &params)?,
+        ];
         for (load, name) in loads.iter_mut().zip(["rmcp", "toolcrib"]) {
             load.check().with_context(|| format!("{name}: {method}"))?;
         }

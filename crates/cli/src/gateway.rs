@@ -54,7 +54,8 @@ pub(crate) async fn run(args: &Args) -> Outcome {
     let gateway =
         Gateway::start(server.engine().clone(), config.sources).map_err(|error| usage(error.into()))?;
     pages.set_gateway(&gateway);
-    let reloading = args.config.is_some().then(|| tokio::spawn(reload::follow(args.clone(), gateway.clone())));
+    let reloading =
+        args.config.is_some().then(|| tokio::spawn(reload::follow(args.clone(), gateway.clone())));
     match bound {
         None => {
             gateway.settled(STDIO_PATIENCE).await;
@@ -65,7 +66,8 @@ pub(crate) async fn run(args: &Args) -> Outcome {
         }
         Some(bound) => {
             let address = bound.address().map_err(internal)?;
-            let greeting = tokio::spawn(greet(gateway.clone(), server.clone(), format!("http://{address}/mcp")));
+            let greeting =
+                tokio::spawn(greet(gateway.clone(), server.clone(), format!("http://{address}/mcp")));
             bound.serve(stop()).await.map_err(internal)?;
             greeting.abort();
         }
@@ -83,7 +85,10 @@ async fn greet(gateway: Arc<Gateway>, server: Server, url: String) {
     for status in gateway.status() {
         let revision = status.revision.map(|revision| format!(", MCP {revision}")).unwrap_or_default();
         let reason = status.reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-        text.push_str(&format!("  {:<20} {}{revision}, {} tools{reason}\n", status.name, status.state, status.tools));
+        text.push_str(&format!(
+            "  {:<20} {}{revision}, {} tools{reason}\n",
+            status.name, status.state, status.tools
+        ));
         for one in status.quarantined {
             text.push_str(&format!("    quarantined: {}: {}\n", one.tool, one.reason));
         }
@@ -113,7 +118,9 @@ pub(crate) fn config(args: &Args) -> anyhow::Result<Config> {
     }
     let spec = match &args.url {
         Some(url) => Spec::url("server", url),
-        None => Spec::command("server", &args.command).ok_or_else(|| anyhow::anyhow!("no command to start"))?,
+        None => {
+            Spec::command("server", &args.command).ok_or_else(|| anyhow::anyhow!("no command to start"))?
+        }
     };
     let source = Source::new(spec, args.prefix == Some(Prefix::Always));
     Ok(Config { sources: vec![source], ..Config::default() })

@@ -82,13 +82,30 @@ impl Default for Options {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Fault<'a> {
-    Failed { tool: &'a str, text: &'a str },
-    Panicked { tool: &'a str, text: &'a str },
-    TooSlow { tool: &'a str, ms_max: u64 },
+    Failed {
+        tool: &'a str,
+        text: &'a str,
+    },
+    Panicked {
+        tool: &'a str,
+        text: &'a str,
+    },
+    TooSlow {
+        tool: &'a str,
+        ms_max: u64,
+    },
     /// Passed on all the same: the tool's input is only watched.
-    InputInvalid { tool: &'a str, violations: &'a Violations },
-    OutputInvalid { tool: &'a str, violations: &'a Violations },
-    OutputMissing { tool: &'a str },
+    InputInvalid {
+        tool: &'a str,
+        violations: &'a Violations,
+    },
+    OutputInvalid {
+        tool: &'a str,
+        violations: &'a Violations,
+    },
+    OutputMissing {
+        tool: &'a str,
+    },
 }
 
 impl fmt::Display for Fault<'_> {

@@ -84,9 +84,15 @@ impl Meter {
     pub fn render(&self, out: &mut String) {
         out.push_str("# HELP toolcrib_calls_total Calls of tools, by how they ended.\n# TYPE toolcrib_calls_total counter\n");
         for ((_, word), counter) in ENDINGS.iter().zip(&self.endings) {
-            let _ = writeln!(out, "toolcrib_calls_total{{ending=\"{word}\"}} {}", counter.load(Ordering::Relaxed));
+            let _ = writeln!(
+                out,
+                "toolcrib_calls_total{{ending=\"{word}\"}} {}",
+                counter.load(Ordering::Relaxed)
+            );
         }
-        out.push_str("# HELP toolcrib_call_seconds How long calls took.\n# TYPE toolcrib_call_seconds histogram\n");
+        out.push_str(
+            "# HELP toolcrib_call_seconds How long calls took.\n# TYPE toolcrib_call_seconds histogram\n",
+        );
         let mut below = 0;
         for (bound, bucket) in BOUNDS_US.iter().zip(&self.buckets) {
             below += bucket.load(Ordering::Relaxed);

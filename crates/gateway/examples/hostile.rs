@@ -67,6 +67,11 @@ impl Server {
                 "capabilities": {"tools": {"listChanged": true}}, "serverInfo": {"name": "hostile", "version": "1"}}))),
             Some("tools/list") => self.list(message, &result, say),
             Some("tools/call") => self.call(message, say),
+            Some("notifications/cancelled") => {
+                if let Ok(mark) = std::env::var("HOSTILE_MARK") {
+                    let _ = std::fs::write(mark, message["params"]["requestId"].to_string());
+                }
+            }
             Some(method) if message.get("id").is_some() => say(&json!({"jsonrpc": "2.0", "id": id,
                 "error": {"code": -32601, "message": format!("no {method}")}})
             .to_string()),
@@ -121,7 +126,8 @@ impl Server {
         let id = message.get("id").cloned().unwrap_or_default();
         let name = message.pointer("/params/name").and_then(Value::as_str).unwrap_or_default();
         let text = |text: &str| {
-            json!({"jsonrpc": "2.0", "id": id, "result": {"content": [{"type": "text", "text": text}]}}).to_string()
+            json!({"jsonrpc": "2.0", "id": id, "result": {"content": [{"type": "text", "text": text}]}})
+                .to_string()
         };
         if name == "echo" {
             let params = message.get("params").cloned().unwrap_or_default();
@@ -139,7 +145,9 @@ impl Server {
             }
             "garbage" => say("%$§ this is no JSON"),
             "wrong-id" => say(r#"{"jsonrpc":"2.0","id":999999,"result":{"content":[]}}"#),
-            "string-id" => say(&json!({"jsonrpc": "2.0", "id": id.to_string(), "result": {"content": []}}).to_string()),
+            "string-id" => {
+                say(&json!({"jsonrpc": "2.0", "id": id.to_string(), "result": {"content": []}}).to_string())
+            }
             "depth-bomb" => {
                 let bomb = "[".repeat(100_000) + &"]".repeat(100_000);
                 say(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"content\":{bomb}}}}}"));
@@ -196,7 +204,10 @@ impl Server {
 /// 1 GiB in one answer.
 fn huge(id: &Value) {
     let mut out = std::io::stdout().lock();
-    let _ = write!(out, "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"content\":[{{\"type\":\"text\",\"text\":\"");
+    let _ = write!(
+        out,
+        "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"content\":[{{\"type\":\"text\",\"text\":\""
+    );
     let piece = vec![b'x'; 1024 * 1024];
     for _ in 0..1024 {
         if out.write_all(&piece).is_err() {
@@ -239,7 +250,8 @@ fn serve(server: &Server, sessions: &Sessions, connection: &TcpStream) -> Option
         let number = sessions.posts.fetch_add(1, Ordering::Relaxed);
         match (server.behaviour.as_str(), method.as_str()) {
             ("unauthorized", _) => {
-                write!(out, "HTTP/1.1 401 No\r\nWWW-Authenticate: Bearer\r\nContent-Length: 0\r\n\r\n").ok()?;
+                write!(out, "HTTP/1.1 401 No\r\nWWW-Authenticate: Bearer\r\nContent-Length: 0\r\n\r\n")
+                    .ok()?;
                 continue;
             }
             ("not-http", _) => {
@@ -256,18 +268,30 @@ fn serve(server: &Server, sessions: &Sessions, connection: &TcpStream) -> Option
             }
             ("closes", "tools/call") => return None,
             ("closes-body", "tools/call") => {
-                write!(out, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{{").ok()?;
+                write!(
+                    out,
+                    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{{"
+                )
+                .ok()?;
                 return None;
             }
             ("huge", "tools/call") => {
-                write!(out, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1073741824\r\n\r\n").ok()?;
+                write!(
+                    out,
+                    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1073741824\r\n\r\n"
+                )
+                .ok()?;
                 for _ in 0..1024 {
                     out.write_all(&vec![b'x'; 1 << 20]).ok()?;
                 }
                 return None;
             }
             ("huge-chunks", "tools/call") => {
-                write!(out, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n").ok()?;
+                write!(
+                    out,
+                    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+                )
+                .ok()?;
                 loop {
                     write!(out, "100000\r\n").ok()?;
                     out.write_all(&vec![b'x'; 1 << 20]).ok()?;
@@ -284,11 +308,17 @@ fn serve(server: &Server, sessions: &Sessions, connection: &TcpStream) -> Option
                 }
             }
             ("forgets", "tools/call") if body.contains("safe_poke") => {
-                let (opened, forgotten) = (sessions.inits.load(Ordering::Relaxed), sessions.forgotten.load(Ordering::Relaxed));
+                let (opened, forgotten) =
+                    (sessions.inits.load(Ordering::Relaxed), sessions.forgotten.load(Ordering::Relaxed));
                 let id = message.get("id").cloned().unwrap_or_default();
                 let result = json!({"content": [{"type": "text", "text": format!("{opened} {forgotten}")}]});
                 let text = json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string();
-                write!(out, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{text}", text.len()).ok()?;
+                write!(
+                    out,
+                    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{text}",
+                    text.len()
+                )
+                .ok()?;
                 continue;
             }
             // Every fiftieth request the session is forgotten.
@@ -315,7 +345,12 @@ fn serve(server: &Server, sessions: &Sessions, connection: &TcpStream) -> Option
         server.take(&message, &mut |text| answers.push(text.to_owned()));
         match answers.as_slice() {
             [] => write!(out, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n").ok()?,
-            [text] => write!(out, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{text}", text.len()).ok()?,
+            [text] => write!(
+                out,
+                "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{text}",
+                text.len()
+            )
+            .ok()?,
             many => {
                 let events: String = many.iter().map(|text| format!("data: {text}\n\n")).collect();
                 write!(out, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: {}\r\n\r\n{events}", events.len()).ok()?;
@@ -337,7 +372,10 @@ fn request(reader: &mut BufReader<&TcpStream>) -> Option<(String, String)> {
             return None;
         }
     }
-    let length = head.to_ascii_lowercase().lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+    let length = head
+        .to_ascii_lowercase()
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
     let mut body = vec![0; length.unwrap_or(0)];
     reader.read_exact(&mut body).ok()?;
     Some((head, String::from_utf8(body).ok()?))

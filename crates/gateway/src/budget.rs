@@ -14,7 +14,7 @@ use toolcrib_engine::{
 };
 use toolcrib_protocol::write;
 
-use crate::limits::{KEPT_ANSWERS_BYTES_MAX, KEPT_ANSWER_MS_MAX, SHOWN_ANSWER_CHARS_MAX};
+use crate::limits::{KEPT_ANSWER_MS_MAX, KEPT_ANSWERS_BYTES_MAX, SHOWN_ANSWER_CHARS_MAX};
 
 const SCHEME: &str = "toolcrib-result://";
 

@@ -85,7 +85,11 @@ pub enum Prefixing {
 
 impl Config {
     /// Reads a file of any known kind.
-    pub fn load(path: &Path, prefixing: Prefixing, environment: &dyn Environment) -> Result<Self, ConfigError> {
+    pub fn load(
+        path: &Path,
+        prefixing: Prefixing,
+        environment: &dyn Environment,
+    ) -> Result<Self, ConfigError> {
         let io = |error: std::io::Error| ConfigError::whole(path, Problem::Unreadable(error.kind()));
         let size = std::fs::metadata(path).map_err(io)?.len();
         if size > CONFIG_BYTES_MAX {

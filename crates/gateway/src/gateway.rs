@@ -353,9 +353,8 @@ impl Observer for Ear {
     fn listed(&self, upstream: &Arc<Upstream>, catalogue: Catalogue) {
         let Some(gateway) = self.0.upgrade() else { return };
         let mut members = gateway.lock();
-        let is_it = |member: &&mut Member| {
-            member.upstream.as_ref().is_some_and(|own| Arc::ptr_eq(own, upstream))
-        };
+        let is_it =
+            |member: &&mut Member| member.upstream.as_ref().is_some_and(|own| Arc::ptr_eq(own, upstream));
         // One that was taken out in the meantime is nobody's.
         let Some(member) = members.all.iter_mut().find(is_it) else { return };
         member.catalogue = Some(catalogue);

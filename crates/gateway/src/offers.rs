@@ -27,7 +27,12 @@ pub(crate) struct Collection {
 
 impl Collection {
     /// Adds what one server offers; says what cannot be served.
-    pub(crate) fn add(&mut self, source: &Source, upstream: &Arc<Upstream>, catalogue: &Catalogue) -> Vec<Quarantined> {
+    pub(crate) fn add(
+        &mut self,
+        source: &Source,
+        upstream: &Arc<Upstream>,
+        catalogue: &Catalogue,
+    ) -> Vec<Quarantined> {
         let mut quarantined = Vec::new();
         let completes = catalogue.introduction.offers("completions");
         for raw in &catalogue.resources {

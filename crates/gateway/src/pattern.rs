@@ -37,8 +37,12 @@ mod tests {
     #[test]
     fn a_star_stands_for_anything() {
         let matches = |pattern: &str, name: &str| Pattern::new(pattern).matches(name);
-        assert!(matches("*", "") && matches("*", "x") && matches("get_*", "get_x") && matches("*_x_*", "a_x_b"));
+        assert!(
+            matches("*", "") && matches("*", "x") && matches("get_*", "get_x") && matches("*_x_*", "a_x_b")
+        );
         assert!(matches("a*b*c", "abc") && matches("a*b*c", "a-b-b-c") && matches("x", "x"));
-        assert!(!matches("get_*", "set_x") && !matches("x", "xy") && !matches("a*a", "a") && !matches("", "x"));
+        assert!(
+            !matches("get_*", "set_x") && !matches("x", "xy") && !matches("a*a", "a") && !matches("", "x")
+        );
     }
 }

@@ -111,7 +111,10 @@ impl Endpoint {
         let principal = match self.options.authenticator.principal(&parts.headers) {
             Ok(principal) => principal,
             Err(challenge) => {
-                let mut answer = refuse(StatusCode::UNAUTHORIZED, "authentication is required");
+                // RFC 6750: who is known and may not is forbidden, not unknown.
+                let lacks_scope = challenge.www_authenticate.contains("error=\"insufficient_scope\"");
+                let status = if lacks_scope { StatusCode::FORBIDDEN } else { StatusCode::UNAUTHORIZED };
+                let mut answer = refuse(status, "authentication is required");
                 if let Ok(value) = HeaderValue::from_str(&challenge.www_authenticate) {
                     answer.headers_mut().insert(WWW_AUTHENTICATE, value);
                 }

@@ -32,5 +32,5 @@ pub use toolcrib_engine::{
     ResourceContents, StartError, ToolError, ToolResult,
 };
 pub use toolcrib_protocol::{self as protocol, Capability, Level, Revision};
-pub use toolcrib_server::{Authenticator, Bearer, Challenge, Expected, HttpOptions, Page, Side};
+pub use toolcrib_server::{Authenticator, Bearer, Challenge, Expected, HttpOptions, JwtBearer, Page, Side};
 pub use {schemars, serde_json};

@@ -19,7 +19,8 @@ use crate::spec::{Spec, Transport};
 use crate::stdio::StdioLink;
 
 /// What this gateway calls itself to servers, raw JSON.
-pub(crate) const CLIENT_INFO: &str = concat!(r#"{"name":"toolcrib","version":""#, env!("CARGO_PKG_VERSION"), r#""}"#);
+pub(crate) const CLIENT_INFO: &str =
+    concat!(r#"{"name":"toolcrib","version":""#, env!("CARGO_PKG_VERSION"), r#""}"#);
 
 #[derive(Clone)]
 pub(crate) enum Wire {
@@ -153,7 +154,9 @@ impl Connection {
     /// A legacy server has one level for the whole connection: the most verbose anybody wanted.
     async fn set_level(&self, level: Level) {
         let wanted = level as u8;
-        if self.log_level.fetch_min(wanted, Ordering::Relaxed) <= wanted || !self.introduction.offers("logging") {
+        if self.log_level.fetch_min(wanted, Ordering::Relaxed) <= wanted
+            || !self.introduction.offers("logging")
+        {
             return;
         }
         let request = Request::new("logging/setLevel").string("level", level.as_str());
@@ -174,7 +177,11 @@ impl Connection {
     }
 }
 
-pub(crate) async fn send(wire: &Wire, request: &Request, revision: Revision) -> Result<Pending, UpstreamError> {
+pub(crate) async fn send(
+    wire: &Wire,
+    request: &Request,
+    revision: Revision,
+) -> Result<Pending, UpstreamError> {
     match wire {
         Wire::Stdio(stdio) => {
             let id = stdio.link.next_id();

@@ -72,13 +72,23 @@ impl UpstreamError {
     /// The connection failed, rather than the server refusing: worth a second try where that is safe.
     #[must_use]
     pub fn is_transport(&self) -> bool {
-        matches!(self.cause, Cause::Connect { .. } | Cause::Closed | Cause::Exited { .. } | Cause::SessionGone)
+        matches!(
+            self.cause,
+            Cause::Connect { .. } | Cause::Closed | Cause::Exited { .. } | Cause::SessionGone
+        )
     }
 
     /// Counts against the server.
     #[must_use]
     pub fn is_failure(&self) -> bool {
-        !matches!(self.cause, Cause::Refused(_) | Cause::SessionGone | Cause::Busy | Cause::Broken { .. } | Cause::Unavailable(_))
+        !matches!(
+            self.cause,
+            Cause::Refused(_)
+                | Cause::SessionGone
+                | Cause::Busy
+                | Cause::Broken { .. }
+                | Cause::Unavailable(_)
+        )
     }
 }
 

@@ -259,7 +259,8 @@ mod tests {
     #[test]
     fn there_are_never_more_than_upstream_in_flight_max_calls() {
         let link = Arc::new(Link::default());
-        let seats: Vec<_> = (0..UPSTREAM_IN_FLIGHT_MAX as u64).map(|id| link.sit(id, None).unwrap()).collect();
+        let seats: Vec<_> =
+            (0..UPSTREAM_IN_FLIGHT_MAX as u64).map(|id| link.sit(id, None).unwrap()).collect();
         let refused = link.sit(u64::MAX, None).err().unwrap();
         assert_eq!((refused.cause, refused.sent), (Cause::Busy, false));
         drop(seats);

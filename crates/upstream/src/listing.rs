@@ -20,7 +20,8 @@ pub(crate) async fn catalogue(connection: &Connection) -> Result<Catalogue, Upst
     let (mut resources, mut templates, mut prompts) = (Vec::new(), Vec::new(), Vec::new());
     if introduction.offers("resources") {
         walk(connection, "resources/list", "resources", |node| resources.push(raw(node))).await?;
-        walk(connection, "resources/templates/list", "resourceTemplates", |node| templates.push(raw(node))).await?;
+        walk(connection, "resources/templates/list", "resourceTemplates", |node| templates.push(raw(node)))
+            .await?;
     }
     if introduction.offers("prompts") {
         walk(connection, "prompts/list", "prompts", |node| prompts.push(raw(node))).await?;

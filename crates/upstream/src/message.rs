@@ -108,7 +108,9 @@ mod tests {
         let response = Message::read(r#"{"jsonrpc":"2.0","id":7,"result":{"x":0.60}}"#.into()).unwrap();
         assert_eq!(response.kind(), &Kind::Response(Some(7)));
         assert_eq!(response.result().unwrap().raw(), r#"{"x":0.60}"#);
-        let other = Message::read(r#"{"jsonrpc":"2.0","id":"7","error":{"code":-5,"message":"m","data":[1]}}"#.into());
+        let other = Message::read(
+            r#"{"jsonrpc":"2.0","id":"7","error":{"code":-5,"message":"m","data":[1]}}"#.into(),
+        );
         let other = other.unwrap();
         assert_eq!(other.kind(), &Kind::Response(None));
         let error = other.result().unwrap_err();

@@ -45,7 +45,11 @@ impl RemoteOffer {
                     _ => value.to_compact(),
                 };
                 if matches!(&*name, "name" | "uri") {
-                    let shown = if name == "name" { Some(self.name.clone()) } else { value.as_str().map(|uri| uri.as_ref().into()) };
+                    let shown = if name == "name" {
+                        Some(self.name.clone())
+                    } else {
+                        value.as_str().map(|uri| uri.as_ref().into())
+                    };
                     request.name = if method == "completion/complete" { None } else { shown };
                 }
                 if !matches!(&*name, "_meta" | "inputResponses" | "requestState") {

@@ -42,7 +42,9 @@ impl Pending {
                 Kind::Request(id) => {
                     let text = match message.method().as_str() {
                         "ping" => write::result(&id, b"{}"),
-                        other => write::error(Some(&id), &toolcrib_protocol::RpcError::method_not_found(other)),
+                        other => {
+                            write::error(Some(&id), &toolcrib_protocol::RpcError::method_not_found(other))
+                        }
                     };
                     self.reply(text).await?;
                 }

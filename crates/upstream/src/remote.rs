@@ -78,6 +78,7 @@ impl Remote {
 
     /// Sends the call, again where that is safe.
     async fn begin(&self, request: Request) -> Result<Call, ToolError> {
+        let request = Arc::new(request);
         let ms_max = self.upstream.spec().call_ms_max;
         let deadline = Instant::now() + Duration::from_millis(ms_max);
         let begun = async {
@@ -89,7 +90,10 @@ impl Remote {
                 Err(error) => {
                     let connection = self.second_try(&connection, &error).await?;
                     let pending = connection.send(&request).await?;
-                    Ok(Call { tries: 2, ..Call::new(pending, connection, request.clone(), deadline, ms_max, seat) })
+                    Ok(Call {
+                        tries: 2,
+                        ..Call::new(pending, connection, request.clone(), deadline, ms_max, seat)
+                    })
                 }
             }
         };
@@ -168,7 +172,8 @@ impl Remote {
 
     /// A modern server asks: its questions become this call's questions, its state is kept.
     fn input_required(&self, message: &Message, context: &Context) -> ToolError {
-        let garbage = || self.failed(&UpstreamError::sent(Cause::Garbage("it asks for nothing that is known")));
+        let garbage =
+            || self.failed(&UpstreamError::sent(Cause::Garbage("it asks for nothing that is known")));
         let Ok(result) = message.result() else { return garbage() };
         let mut questions = Vec::new();
         for (key, request) in result.get("inputRequests").into_iter().flat_map(Node::members) {
@@ -204,7 +209,8 @@ impl Remote {
             let _ = call.pending.reply(write::result(id, b"{}")).await;
             return Ok(call);
         }
-        let empty = toolcrib_contract::json::OwnedDocument::parse("{}", &toolcrib_contract::json::Limits::message());
+        let empty =
+            toolcrib_contract::json::OwnedDocument::parse("{}", &toolcrib_contract::json::Limits::message());
         let empty = empty.map_err(|error| ToolError::new(error.to_string()))?;
         let question = Question::relay(&method, message.params().unwrap_or(empty.root()));
         call.asked += 1;
@@ -242,9 +248,7 @@ impl Remote {
             }
             Err(AskError::Cancelled) => return Err(ToolError::new("The call was cancelled.")),
             Err(AskError::Refused(error)) => write::error(Some(&id), &error),
-            Err(other) => {
-                write::error(Some(&id), &RpcError::new(Code::InvalidRequest, other.to_string()))
-            }
+            Err(other) => write::error(Some(&id), &RpcError::new(Code::InvalidRequest, other.to_string())),
         };
         // A person's time is not the server's.
         call.deadline += since.elapsed();
@@ -254,7 +258,9 @@ impl Remote {
 
     /// The client is back with an answer for a call that was put aside.
     async fn take_up(&self, id: &str, context: &Context) -> Result<Call, ToolError> {
-        let gone = || ToolError::new(format!("{} no longer waits for this answer. Call the tool again.", self.shown()));
+        let gone = || {
+            ToolError::new(format!("{} no longer waits for this answer. Call the tool again.", self.shown()))
+        };
         let waiting = self.upstream.parked.take(id).ok_or_else(gone)?;
         let ms_max = self.upstream.spec().call_ms_max;
         let deadline = Instant::now() + Duration::from_millis(ms_max);
@@ -264,7 +270,14 @@ impl Remote {
             asked: waiting.asked,
             // Half done: never from the start again.
             tries: 2,
-            ..Call::new(waiting.pending, connection, Request::new("tools/call"), deadline, ms_max, seat)
+            ..Call::new(
+                waiting.pending,
+                connection,
+                Arc::new(Request::new("tools/call")),
+                deadline,
+                ms_max,
+                seat,
+            )
         };
         self.put_question(call, waiting.key, waiting.question, waiting.question_id, context).await
     }
@@ -286,7 +299,7 @@ impl Remote {
 struct Call {
     pending: Pending,
     connection: Arc<Connection>,
-    request: Request,
+    request: Arc<Request>,
     deadline: Instant,
     ms_max: u64,
     tries: usize,
@@ -298,7 +311,7 @@ impl Call {
     fn new(
         pending: Pending,
         connection: Arc<Connection>,
-        request: Request,
+        request: Arc<Request>,
         deadline: Instant,
         ms_max: u64,
         seat: Entered,
@@ -355,7 +368,8 @@ fn open_pages(error: &RpcError, context: &Context) -> ToolError {
     };
     let text = |node: Node<'_>, name: &str| node.get(name).and_then(Node::as_str).map(Cow::into_owned);
     let mut questions = Vec::new();
-    for (index, page) in document.root().get("elicitations").into_iter().flat_map(Node::elements).enumerate() {
+    for (index, page) in document.root().get("elicitations").into_iter().flat_map(Node::elements).enumerate()
+    {
         if let Some(url) = text(page, "url") {
             let message = text(page, "message").unwrap_or_else(|| error.message.to_string());
             questions.push((format!("page-{index}").into(), Question::elicit_url(&message, &url)));

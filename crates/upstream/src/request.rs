@@ -54,7 +54,8 @@ impl Request {
         self.log_level = wanted_level(context);
         self.wants_progress = context.progress_token().is_some();
         self.asker = Some(asker(context));
-        for (key, value) in params.and_then(|params| params.get("_meta")).into_iter().flat_map(Node::members) {
+        for (key, value) in params.and_then(|params| params.get("_meta")).into_iter().flat_map(Node::members)
+        {
             let name = key.as_str().unwrap_or_default();
             if !is_protocol(&name) {
                 push_raw(&mut self.meta, key.raw(), &value.to_compact());

@@ -20,8 +20,12 @@ impl Snapshot {
     /// The definitions as a JSON array, exactly as the server wrote them; what is no definition is left out.
     #[must_use]
     pub fn definitions_json(&self) -> String {
-        let texts: Vec<&str> =
-            self.tools.iter().filter_map(|tool| tool.definition.as_ref().ok()).map(|tool| tool.text()).collect();
+        let texts: Vec<&str> = self
+            .tools
+            .iter()
+            .filter_map(|tool| tool.definition.as_ref().ok())
+            .map(|tool| tool.text())
+            .collect();
         format!("[{}]", texts.join(","))
     }
 }

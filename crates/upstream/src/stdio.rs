@@ -3,8 +3,8 @@
 //! Guarantees: a line over the limit, or one that is no message, ends nothing but is counted as garbage; when the child
 //! ends, whoever waits hears of it; when the link is dropped, the child and its group are gone.
 
-use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};

@@ -4,8 +4,8 @@
 //! are asked for again when they change, at most so often; a session that a server forgot is opened anew once, however
 //! many calls noticed.
 
-use std::fmt;
 use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -19,9 +19,8 @@ use crate::catalogue::Catalogue;
 use crate::connection::{Connection, Wire};
 use crate::error::{Cause, UpstreamError};
 use crate::limits::{
-    UPSTREAM_IN_FLIGHT_MAX, UPSTREAM_LIST_MS_MAX,
-    UPSTREAM_READY_MS_MAX, UPSTREAM_RELIST_MS_MIN, UPSTREAM_RETRY_MS_MAX, UPSTREAM_RETRY_MS_MIN,
-    UPSTREAM_STEADY_MS_MIN,
+    UPSTREAM_IN_FLIGHT_MAX, UPSTREAM_LIST_MS_MAX, UPSTREAM_READY_MS_MAX, UPSTREAM_RELIST_MS_MIN,
+    UPSTREAM_RETRY_MS_MAX, UPSTREAM_RETRY_MS_MIN, UPSTREAM_STEADY_MS_MIN,
 };
 use crate::listing;
 use crate::message::Kind;
@@ -62,7 +61,10 @@ pub struct Upstream {
 
 impl fmt::Debug for Upstream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Upstream").field("spec", &self.spec).field("state", &self.state()).finish_non_exhaustive()
+        f.debug_struct("Upstream")
+            .field("spec", &self.spec)
+            .field("state", &self.state())
+            .finish_non_exhaustive()
     }
 }
 
@@ -273,7 +275,11 @@ impl Upstream {
         cause
     }
 
-    async fn follow_news(self: &Arc<Self>, connection: &Arc<Connection>, observer: &Arc<dyn Observer>) -> Cause {
+    async fn follow_news(
+        self: &Arc<Self>,
+        connection: &Arc<Connection>,
+        observer: &Arc<dyn Observer>,
+    ) -> Cause {
         loop {
             connection.news().wait().await;
             // A server that says so all the time is asked no more often for it.

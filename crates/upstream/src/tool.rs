@@ -25,7 +25,12 @@ pub struct RemoteTool {
 impl RemoteTool {
     /// `is_repeatable`: a second call does no more than the first.
     #[must_use]
-    pub fn new(upstream: Arc<Upstream>, name: &str, param_headers: ParamHeaders, is_repeatable: bool) -> Self {
+    pub fn new(
+        upstream: Arc<Upstream>,
+        name: &str,
+        param_headers: ParamHeaders,
+        is_repeatable: bool,
+    ) -> Self {
         Self { remote: Remote { upstream, is_repeatable }, name: name.into(), param_headers }
     }
 
@@ -37,7 +42,8 @@ impl RemoteTool {
         for (key, value) in invocation.params.into_iter().flat_map(Node::members) {
             let name = key.as_str().unwrap_or_default();
             // `task` asks for an extension that ends here.
-            if !matches!(&*name, "name" | "arguments" | "_meta" | "inputResponses" | "requestState" | "task") {
+            if !matches!(&*name, "name" | "arguments" | "_meta" | "inputResponses" | "requestState" | "task")
+            {
                 request = request.raw(&name, &value.to_compact());
             }
         }

@@ -73,7 +73,8 @@ impl Answers {
     }
 
     fn answer(&self, body: &str) -> String {
-        let id = body.split("\"id\":").nth(1).and_then(|rest| rest.split([',', '}']).next()).unwrap_or("null");
+        let id =
+            body.split("\"id\":").nth(1).and_then(|rest| rest.split([',', '}']).next()).unwrap_or("null");
         let has = |text: &str| body.contains(text);
         let result = if has("\"tools/call\"") {
             if has("\"name\":\"large\"") { &self.large } else { &self.echo }
@@ -82,7 +83,9 @@ impl Answers {
         } else if has("\"server/discover\"") {
             &self.discover
         } else {
-            return format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":-32601,\"message\":\"no\"}}}}");
+            return format!(
+                "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":-32601,\"message\":\"no\"}}}}"
+            );
         };
         format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}")
     }
@@ -99,7 +102,8 @@ pub(crate) async fn serve(announce: impl FnOnce(SocketAddr) -> std::io::Result<(
         let service = service_fn(move |request: Request<Incoming>| {
             let answers = answers.clone();
             async move {
-                let body = request.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+                let body =
+                    request.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
                 let text = answers.answer(std::str::from_utf8(&body).unwrap_or_default());
                 let mut response = Response::new(Full::new(Bytes::from(text)));
                 let json = hyper::header::HeaderValue::from_static("application/json");
@@ -108,7 +112,8 @@ pub(crate) async fn serve(announce: impl FnOnce(SocketAddr) -> std::io::Result<(
             }
         });
         tokio::spawn(async move {
-            let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(tcp), service).await;
+            let _ =
+                hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(tcp), service).await;
         });
     }
 }

@@ -59,8 +59,11 @@ pub(crate) async fn serve(
     let mut config = StreamableHttpServerConfig::default();
     config.legacy_session_mode = false;
     config.json_response = true;
-    let service =
-        StreamableHttpService::new(move || Ok(proxy.clone()), Arc::new(LocalSessionManager::default()), config);
+    let service = StreamableHttpService::new(
+        move || Ok(proxy.clone()),
+        Arc::new(LocalSessionManager::default()),
+        config,
+    );
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     announce(listener.local_addr()?)?;
     loop {

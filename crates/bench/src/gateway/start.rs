@@ -32,6 +32,9 @@ pub(super) fn run(effort: Effort) -> Result<bool> {
     let verdict = if holds { "holds" } else { "MISSED" };
     println!("\ncold start with {SERVERS} stdio servers, best of three");
     println!("  one server, first answer             {:>9.2?}", best(&one));
-    println!("  toolcrib, all ten listed             {:>9.2?}  {ratio:.2}×, at most {TIMES_MAX}×  {verdict}", best(&ten));
+    println!(
+        "  toolcrib, all ten listed             {:>9.2?}  {ratio:.2}×, at most {TIMES_MAX}×  {verdict}",
+        best(&ten)
+    );
     Ok(holds || !effort.judges())
 }

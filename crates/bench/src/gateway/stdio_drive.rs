@@ -24,8 +24,12 @@ impl Drive {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()?;
-        let (input, output) = (child.stdin.take().context("no stdin")?, child.stdout.take().context("no stdout")?);
-        let call = ("{\"jsonrpc\":\"2.0\",\"id\":".to_owned(), format!(",\"method\":\"tools/call\",\"params\":{params}}}\n"));
+        let (input, output) =
+            (child.stdin.take().context("no stdin")?, child.stdout.take().context("no stdout")?);
+        let call = (
+            "{\"jsonrpc\":\"2.0\",\"id\":".to_owned(),
+            format!(",\"method\":\"tools/call\",\"params\":{params}}}\n"),
+        );
         let mut drive = Self { child, input, output: BufReader::new(output), call, in_flight, last_id: 0 };
         let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
             "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}});

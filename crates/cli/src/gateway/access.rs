@@ -4,13 +4,26 @@
 
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
+use std::time::Duration;
 
-use toolcrib::{Bearer, Expected, HttpOptions};
+use anyhow::Context as _;
+use toolcrib::{Bearer, Expected, HttpOptions, JwtBearer};
 use toolcrib_gateway::Config;
+use toolcrib_gateway::config::{Jwks, Jwt};
 
 use super::pages::Pages;
 
-pub(super) fn options(config: &Config, listen: Option<&str>, pages: Arc<Pages>) -> anyhow::Result<HttpOptions> {
+/// The least time between two looks at an issuer's keys.
+const KEYS_PAUSE: Duration = Duration::from_secs(10);
+
+/// The longest.
+const KEYS_AGE: Duration = Duration::from_secs(300);
+
+pub(super) fn options(
+    config: &Config,
+    listen: Option<&str>,
+    pages: Arc<Pages>,
+) -> anyhow::Result<HttpOptions> {
     if config.auth.is_open() && !listen.is_none_or(is_loopback) {
         anyhow::bail!(
             "{} can be reached by others and nobody is asked who they are; listen at 127.0.0.1 or add [[auth.tokens]]",
@@ -25,14 +38,49 @@ pub(super) fn options(config: &Config, listen: Option<&str>, pages: Arc<Pages>) 
         expected = expected.and_origin(origin);
     }
     let mut options = HttpOptions { expected, side: Some(pages.clone()), ..HttpOptions::default() };
-    if !config.auth.tokens.is_empty() {
-        let mut bearer = Bearer::new(pages.metadata_url());
-        for token in &config.auth.tokens {
-            bearer = bearer.with(&token.subject, &token.token);
-        }
-        options.authenticator = Arc::new(bearer);
+    let mut bearer = Bearer::new(pages.metadata_url());
+    for token in &config.auth.tokens {
+        bearer = bearer.with(&token.subject, &token.token);
+    }
+    match &config.auth.jwt {
+        Some(jwt) => options.authenticator = verifier(jwt, bearer)?,
+        None if config.auth.is_open() => {}
+        None => options.authenticator = Arc::new(bearer),
     }
     Ok(options)
+}
+
+/// Keys from a file are there at once; keys from a URL come, and come again when they change.
+fn verifier(jwt: &Jwt, bearer: Bearer) -> anyhow::Result<Arc<JwtBearer>> {
+    let verifier = JwtBearer::new(bearer, &jwt.issuer, &jwt.audience, &jwt.scopes);
+    match &jwt.jwks {
+        Jwks::File(path) => {
+            let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+            verifier.set_keys(&text).with_context(|| path.display().to_string())?;
+        }
+        Jwks::Url(url) => {
+            tokio::spawn(follow_keys(verifier.clone(), url.clone()));
+        }
+    }
+    Ok(verifier)
+}
+
+async fn follow_keys(verifier: Arc<JwtBearer>, url: String) {
+    loop {
+        let failed = match toolcrib_upstream::fetch(&url, None).await {
+            Ok(text) => verifier.set_keys(&text).err().map(|error| error.to_string()),
+            Err(error) => Some(error.to_string()),
+        };
+        if let Some(failed) = failed {
+            tracing::warn!(target: "toolcrib", "the keys of {url} stay as they were: {failed}");
+        }
+        // Whoever sends tokens with made-up keys cannot make us ask more often than this.
+        tokio::time::sleep(KEYS_PAUSE).await;
+        tokio::select! {
+            () = verifier.wants_keys() => {}
+            () = tokio::time::sleep(KEYS_AGE) => {}
+        }
+    }
 }
 
 fn is_loopback(listen: &str) -> bool {

@@ -38,7 +38,11 @@ impl Pages {
 
     fn ready(&self) -> Page {
         let Some(gateway) = self.gateway.get().and_then(Weak::upgrade) else {
-            return Page { status: 503, media_type: "application/json", body: "{\"servers\":[]}\n".to_owned() };
+            return Page {
+                status: 503,
+                media_type: "application/json",
+                body: "{\"servers\":[]}\n".to_owned(),
+            };
         };
         let servers = gateway.status();
         // A server that failed is reported, yet the gateway is ready: it serves what it has.
@@ -54,9 +58,17 @@ impl Pages {
         let servers = self.gateway.get().and_then(Weak::upgrade).map(|gateway| gateway.status());
         for server in servers.iter().flatten() {
             let name = server.name.replace(['\\', '"', '\n'], "_");
-            let _ = writeln!(body, "toolcrib_server_up{{server=\"{name}\"}} {}", u8::from(server.state == "ready"));
+            let _ = writeln!(
+                body,
+                "toolcrib_server_up{{server=\"{name}\"}} {}",
+                u8::from(server.state == "ready")
+            );
             let _ = writeln!(body, "toolcrib_server_tools{{server=\"{name}\"}} {}", server.tools);
-            let _ = writeln!(body, "toolcrib_server_quarantined{{server=\"{name}\"}} {}", server.quarantined.len());
+            let _ = writeln!(
+                body,
+                "toolcrib_server_quarantined{{server=\"{name}\"}} {}",
+                server.quarantined.len()
+            );
         }
         Page { status: 200, media_type: "text/plain; version=0.0.4", body }
     }

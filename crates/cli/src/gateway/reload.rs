@@ -47,7 +47,9 @@ pub(super) async fn follow(args: Args, gateway: Arc<Gateway>) {
         match config(&args) {
             Ok(config) => match gateway.change(config.sources).await {
                 Ok(()) => tracing::info!(target: "toolcrib", "{} is in force", path.display()),
-                Err(error) => tracing::error!(target: "toolcrib", "nothing changed: {}: {error}", path.display()),
+                Err(error) => {
+                    tracing::error!(target: "toolcrib", "nothing changed: {}: {error}", path.display())
+                }
             },
             Err(error) => tracing::error!(target: "toolcrib", "nothing changed: {error}"),
         }

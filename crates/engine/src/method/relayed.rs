@@ -33,7 +33,9 @@ impl Engine {
         let plain = snapshot.resources.get(uri).map(|resource| resource.reader.clone());
         let matching = || {
             let mut templates = snapshot.templates.iter();
-            templates.find(|template| template.pattern.matches(uri).is_some()).map(|found| found.reader.clone())
+            templates
+                .find(|template| template.pattern.matches(uri).is_some())
+                .map(|found| found.reader.clone())
         };
         if let Some(reader) = plain.or_else(matching) {
             reader.follow(uri);

@@ -98,7 +98,11 @@ fn swap<T>(
     new
 }
 
-fn differ<T>(old: &BTreeMap<Arc<str>, Arc<T>>, new: &BTreeMap<Arc<str>, Arc<T>>, text: fn(&T) -> &Arc<str>) -> bool {
+fn differ<T>(
+    old: &BTreeMap<Arc<str>, Arc<T>>,
+    new: &BTreeMap<Arc<str>, Arc<T>>,
+    text: fn(&T) -> &Arc<str>,
+) -> bool {
     old.len() != new.len()
         || old.iter().zip(new).any(|((one, left), (other, right))| one != other || text(left) != text(right))
 }

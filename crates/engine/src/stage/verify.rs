@@ -91,10 +91,9 @@ fn verify_result(engine: &Engine, entry: &Entry, result: Node<'_>) -> Result<Opt
     }
     let kept = match structured {
         None => Err(missing(engine, entry)),
-        Some(structured) => entry
-            .contract()
-            .check_output(structured)
-            .map_err(|violations| invalid(engine, entry, violations)),
+        Some(structured) => {
+            entry.contract().check_output(structured).map_err(|violations| invalid(engine, entry, violations))
+        }
     };
     match kept {
         // It was reported; the operator wants it passed on.

@@ -100,7 +100,11 @@ fn source(reader: &Reader<'_>, name: &str, server: Server) -> Result<Source, Con
                 arguments: reader.expand_all(server.args)?,
                 env,
                 clean_env: false,
-                folder: server.cwd.map(|folder| reader.expand(&folder)).transpose()?.map(|folder| reader.folder().join(folder)),
+                folder: server
+                    .cwd
+                    .map(|folder| reader.expand(&folder))
+                    .transpose()?
+                    .map(|folder| reader.folder().join(folder)),
             })
         }
         (None, Some(url)) => Transport::Http(Endpoint {

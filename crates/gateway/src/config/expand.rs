@@ -3,8 +3,8 @@
 //! Guarantees: a variable that is not set is an error with its name, never an empty text. What a variable holds is not
 //! looked at again. `$${` stands for `${`.
 
-use super::place::{ConfigError, Problem};
 use super::Reader;
+use super::place::{ConfigError, Problem};
 
 impl Reader<'_> {
     pub(super) fn expand(&self, value: &str) -> Result<String, ConfigError> {

@@ -193,7 +193,11 @@ fn source(reader: &Reader<'_>, name: &str, server: Server, prefixed: bool) -> Re
             arguments: reader.expand_all(server.args)?,
             env: reader.expand_map(server.env)?,
             clean_env: server.clean_env,
-            folder: server.cwd.map(|folder| reader.expand(&folder)).transpose()?.map(|folder| reader.folder().join(folder)),
+            folder: server
+                .cwd
+                .map(|folder| reader.expand(&folder))
+                .transpose()?
+                .map(|folder| reader.folder().join(folder)),
         }),
         (None, Some(url)) => {
             let mut headers = reader.expand_map(server.headers)?;
@@ -253,7 +257,8 @@ fn secret(
             let shown = file.display().to_string();
             let read = std::fs::read_to_string(&path);
             let unreadable = |error: std::io::Error| {
-                reader.error_near(&shown, Problem::UnreadableSecret { path: shown.clone(), kind: error.kind() })
+                reader
+                    .error_near(&shown, Problem::UnreadableSecret { path: shown.clone(), kind: error.kind() })
             };
             read.map(|text| Some(text.trim().to_owned())).map_err(unreadable)
         }
@@ -264,9 +269,12 @@ fn secret(
 fn auth(reader: &Reader<'_>, table: AuthTable) -> Result<Auth, ConfigError> {
     let mut tokens = Vec::new();
     for entry in table.tokens {
-        let problem = || Problem::Value(format!("the token of {:?} needs token or token_file", entry.subject));
+        let problem =
+            || Problem::Value(format!("the token of {:?} needs token or token_file", entry.subject));
         let token = secret(reader, entry.token.clone(), entry.token_file.clone())?;
-        let token = token.filter(|token| !token.is_empty()).ok_or_else(|| reader.error_near(&entry.subject, problem()))?;
+        let token = token
+            .filter(|token| !token.is_empty())
+            .ok_or_else(|| reader.error_near(&entry.subject, problem()))?;
         tokens.push(Token { subject: entry.subject, token });
     }
     let jwt = match table.jwt {

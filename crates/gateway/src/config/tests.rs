@@ -93,18 +93,34 @@ fn files_of_clients_are_read_as_they_are() {
 fn a_bad_file_is_refused_with_file_line_column_and_what_was_expected() {
     let server = "[servers.a]\ncommand = \"x\"\n";
     for (path, text, says) in [
-        ("t.toml", "[servers.a]\ncommand = \"${NOPE}\"\n".to_owned(), "t.toml:2:12: the variable NOPE is not set"),
+        (
+            "t.toml",
+            "[servers.a]\ncommand = \"${NOPE}\"\n".to_owned(),
+            "t.toml:2:12: the variable NOPE is not set",
+        ),
         ("t.toml", format!("{server}lisen = 1\n"), "unknown field `lisen`, expected one of `command`"),
-        ("t.toml", format!("listen = 5\n{server}"), "t.toml:1:10: invalid type: integer `5`, expected a string"),
+        (
+            "t.toml",
+            format!("listen = 5\n{server}"),
+            "t.toml:1:10: invalid type: integer `5`, expected a string",
+        ),
         ("t.toml", "[servers.a]\ncommand = \n".to_owned(), "t.toml:2:"),
         ("t.toml", "[servers.a]\n".to_owned(), "t.toml:1:1: server \"a\" needs either a command or a url"),
         ("t.toml", "[servers.a]\ncommand=\"x\"\nurl=\"y\"\n".to_owned(), "has both a command and a url"),
         ("t.toml", "listen = \"x\"\n".to_owned(), "names no servers"),
         ("t.toml", "[servers.a]\ncommand=\"${1x}\"\n".to_owned(), "is no variable"),
         ("t.toml", "[servers.a]\ncommand=\"${\"\n".to_owned(), "is no variable"),
-        ("t.json", "{\"mcpServers\": {\"a\": {\"command\": 5}}}".to_owned(), "t.json:1:17: server \"a\": invalid type: integer `5`"),
+        (
+            "t.json",
+            "{\"mcpServers\": {\"a\": {\"command\": 5}}}".to_owned(),
+            "t.json:1:17: server \"a\": invalid type: integer `5`",
+        ),
         ("t.json", "{\"mcpServers\":\n {\"a\" {}}}".to_owned(), "t.json:2:7: expected `:`"),
-        ("t.json", "{\"servers\": {\"a\": {\"command\": \"${input:key}\"}}}".to_owned(), "${input:key} asks a person"),
+        (
+            "t.json",
+            "{\"servers\": {\"a\": {\"command\": \"${input:key}\"}}}".to_owned(),
+            "${input:key} asks a person",
+        ),
     ] {
         let message = refused(path, &text);
         assert!(message.contains(says), "{text}: {message}");
@@ -122,5 +138,9 @@ fn the_published_schema_is_current() {
         std::fs::create_dir_all(Path::new(path).parent().unwrap()).unwrap();
         std::fs::write(path, &text).unwrap();
     }
-    assert_eq!(std::fs::read_to_string(path).unwrap_or_default(), text, "run with TOOLCRIB_WRITE_REFERENCE=1");
+    assert_eq!(
+        std::fs::read_to_string(path).unwrap_or_default(),
+        text,
+        "run with TOOLCRIB_WRITE_REFERENCE=1"
+    );
 }

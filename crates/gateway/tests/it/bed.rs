@@ -66,7 +66,8 @@ impl Bed {
 
     /// A result that is no error; its first text.
     pub(crate) async fn text(&self, tool: &str, arguments: Value) -> String {
-        let result = self.server.call(tool, arguments).await.unwrap_or_else(|error| panic!("{tool}: {error}"));
+        let result =
+            self.server.call(tool, arguments).await.unwrap_or_else(|error| panic!("{tool}: {error}"));
         assert_ne!(result["isError"], true, "{tool}: {result}");
         result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{result}")).to_owned()
     }
@@ -74,7 +75,8 @@ impl Bed {
     /// The text of a refusal, and how long it took to come.
     pub(crate) async fn refusal(&self, tool: &str) -> (String, Duration) {
         let begun = Instant::now();
-        let result = self.server.call(tool, json!({})).await.unwrap_or_else(|error| panic!("{tool}: {error}"));
+        let result =
+            self.server.call(tool, json!({})).await.unwrap_or_else(|error| panic!("{tool}: {error}"));
         assert_eq!(result["isError"], true, "{tool}: {result}");
         (result["content"][0]["text"].as_str().unwrap().to_owned(), begun.elapsed())
     }

@@ -11,7 +11,8 @@ async fn numbers_and_unknown_members_reach_the_server_as_they_were_written() {
     let bed = Bed::new(vec![stdio("local", ""), web]).await;
     for tool in ["local__echo", "web__echo"] {
         // Every digit of a 64-bit integer, and text that must stay escaped or not as it was.
-        let arguments = json!({"n": 9_007_199_254_740_993_u64, "x": {"deep": [1, {"unknown": null}]}, "t": "é\u{1}"});
+        let arguments =
+            json!({"n": 9_007_199_254_740_993_u64, "x": {"deep": [1, {"unknown": null}]}, "t": "é\u{1}"});
         let seen: Value = serde_json::from_str(&bed.text(tool, arguments.clone()).await).unwrap();
         assert_eq!(seen["arguments"], arguments, "{tool}");
         assert_eq!(seen["name"], "echo", "the server's own name, not ours");

@@ -136,7 +136,8 @@ async fn stubborn_children_and_their_children_are_gone_after_the_stop() {
     bed.until("gone", |_| !lives(child)).await;
     assert!(begun.elapsed() < SOON);
     let mine = std::process::id().to_string();
-    let left = std::process::Command::new("pgrep").args(["-P", &mine, "-f", "hostile stdio deaf"]).output().unwrap();
+    let left =
+        std::process::Command::new("pgrep").args(["-P", &mine, "-f", "hostile stdio deaf"]).output().unwrap();
     assert!(left.stdout.is_empty(), "{left:?}");
 }
 

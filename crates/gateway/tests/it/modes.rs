@@ -31,7 +31,8 @@ async fn an_answer_that_breaks_its_schema_is_refused_or_passed_on_as_the_rule_sa
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_long_answer_is_kept_and_linked_to_where_the_operator_asks_for_it() {
     let mut source = stdio("s", "long");
-    source.rules = vec![Rule { tools: Pattern::new("*"), input: None, output: None, result_bytes_max: Some(4_096) }];
+    source.rules =
+        vec![Rule { tools: Pattern::new("*"), input: None, output: None, result_bytes_max: Some(4_096) }];
     let bed = Bed::new(vec![source]).await;
     let result = bed.server.call("s__poke", json!({})).await.unwrap();
     assert!(result.to_string().len() < 4_096, "{result}");

@@ -9,7 +9,10 @@ use super::bed::{Bed, stdio};
 async fn one_invalid_tool_is_quarantined_alone_with_its_reason() {
     let bed = Bed::new(vec![stdio("s", "one-bad-tool")]).await;
     let tools = bed.tools();
-    assert!(["s__echo", "s__poke", "s__safe_poke"].iter().all(|name| tools.contains(&(*name).to_owned())), "{tools:?}");
+    assert!(
+        ["s__echo", "s__poke", "s__safe_poke"].iter().all(|name| tools.contains(&(*name).to_owned())),
+        "{tools:?}"
+    );
     let status = bed.status("s");
     let reason = |tool: &str| {
         let found = status.quarantined.iter().find(|one| one.tool == tool);
@@ -20,7 +23,8 @@ async fn one_invalid_tool_is_quarantined_alone_with_its_reason() {
     assert!(reason("echo").contains("twice"));
     assert!(reason("").contains("a definition is a JSON object"));
     // A name that may not be served is shortened to one that may, and can be called by it.
-    let spaced = tools.iter().find(|name| name.starts_with("s__with-space-")).unwrap_or_else(|| panic!("{tools:?}"));
+    let spaced =
+        tools.iter().find(|name| name.starts_with("s__with-space-")).unwrap_or_else(|| panic!("{tools:?}"));
     bed.text(spaced, json!({})).await;
     bed.gateway.stop().await;
 }

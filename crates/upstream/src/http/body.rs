@@ -53,20 +53,24 @@ impl Body {
             State::Left(bytes) => Vec::with_capacity(usize::try_from(bytes).unwrap_or_default()),
             _ => Vec::new(),
         };
-        while self.piece(|piece| {
-            let fits = whole.len() + piece.len() <= bytes_max;
-            if fits {
-                whole.extend_from_slice(piece);
-            }
-            if fits { Ok(()) } else { Err(too_large()) }
-        })
-        .await?
+        while self
+            .piece(|piece| {
+                let fits = whole.len() + piece.len() <= bytes_max;
+                if fits {
+                    whole.extend_from_slice(piece);
+                }
+                if fits { Ok(()) } else { Err(too_large()) }
+            })
+            .await?
         {}
         String::from_utf8(whole).map_err(|_| Cause::Garbage("it is not UTF-8"))
     }
 
     /// Shows the next piece to `take`; false at the end.
-    pub(crate) async fn piece(&mut self, take: impl FnOnce(&[u8]) -> Result<(), Cause>) -> Result<bool, Cause> {
+    pub(crate) async fn piece(
+        &mut self,
+        take: impl FnOnce(&[u8]) -> Result<(), Cause>,
+    ) -> Result<bool, Cause> {
         loop {
             let state = self.state;
             let Some(conn) = &mut self.conn else { return Ok(false) };
@@ -92,9 +96,7 @@ impl Body {
                     return outcome.map(|()| true);
                 }
                 State::UntilClose => {
-                    if conn.buffer.is_empty()
-                        && conn.read(0).await.map_err(|_| Cause::Closed)? == 0
-                    {
+                    if conn.buffer.is_empty() && conn.read(0).await.map_err(|_| Cause::Closed)? == 0 {
                         self.finish();
                         return Ok(false);
                     }
@@ -105,7 +107,8 @@ impl Body {
                 State::ChunkHead => {
                     let line = line(conn).await?;
                     let digits = line.split(';').next().unwrap_or_default().trim();
-                    let size = u64::from_str_radix(digits, 16).map_err(|_| Cause::Garbage("a chunk has no size"))?;
+                    let size =
+                        u64::from_str_radix(digits, 16).map_err(|_| Cause::Garbage("a chunk has no size"))?;
                     self.state = if size == 0 { State::Trailers } else { State::ChunkLeft(size) };
                 }
                 State::ChunkEnd => {

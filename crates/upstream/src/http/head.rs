@@ -40,7 +40,10 @@ impl Head {
             Ok(Status::Complete(length)) => length,
             Ok(Status::Partial) if bytes.len() <= UPSTREAM_HEAD_BYTES_MAX => return Ok(None),
             Ok(Status::Partial) => {
-                return Err(Cause::TooLarge { limit: "UPSTREAM_HEAD_BYTES_MAX", max: UPSTREAM_HEAD_BYTES_MAX });
+                return Err(Cause::TooLarge {
+                    limit: "UPSTREAM_HEAD_BYTES_MAX",
+                    max: UPSTREAM_HEAD_BYTES_MAX,
+                });
             }
             Err(_) => return Err(Cause::Garbage("it is no HTTP")),
         };
@@ -124,17 +127,21 @@ mod tests {
 
     #[test]
     fn a_head_says_how_its_body_ends_and_whether_the_connection_can_be_used_again() {
-        let (head, length) =
-            read("HTTP/1.1 200 OK\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: 2\r\n\r\n{}")
-                .unwrap()
-                .unwrap();
+        let (head, length) = read(
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: 2\r\n\r\n{}",
+        )
+        .unwrap()
+        .unwrap();
         assert_eq!((head.media, head.framing, head.keeps_alive), (Media::Json, Framing::Length(2), true));
         assert_eq!(length, 85);
-        let (head, _) = read("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n").unwrap().unwrap();
+        let (head, _) = read("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n")
+            .unwrap()
+            .unwrap();
         assert_eq!((head.framing, head.keeps_alive), (Framing::Chunked, false));
         let (head, _) = read("HTTP/1.0 200 OK\r\n\r\n").unwrap().unwrap();
         assert_eq!((head.framing, head.keeps_alive), (Framing::UntilClose, false));
-        let (head, _) = read("HTTP/1.1 202 Accepted\r\nConnection: close\r\nContent-Length: 0\r\n\r\n").unwrap().unwrap();
+        let (head, _) =
+            read("HTTP/1.1 202 Accepted\r\nConnection: close\r\nContent-Length: 0\r\n\r\n").unwrap().unwrap();
         assert!(!head.keeps_alive);
         assert_eq!(read("HTTP/1.1 200 OK\r\nContent-"), Ok(None));
     }

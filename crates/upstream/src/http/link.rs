@@ -157,10 +157,17 @@ impl HttpLink {
         }
     }
 
-    async fn post(&self, text: &[u8], fields: &str, revision: Option<Revision>) -> Result<Answer, UpstreamError> {
+    async fn post(
+        &self,
+        text: &[u8],
+        fields: &str,
+        revision: Option<Revision>,
+    ) -> Result<Answer, UpstreamError> {
         let mut message = Vec::with_capacity(self.fixed.len() + fields.len() + text.len() + 320);
         self.start(&mut message, "POST", revision);
-        message.extend_from_slice(b"Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n");
+        message.extend_from_slice(
+            b"Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n",
+        );
         message.extend_from_slice(fields.as_bytes());
         message.extend_from_slice(b"Content-Length: ");
         message.extend_from_slice(text.len().to_string().as_bytes());
@@ -211,6 +218,14 @@ impl HttpLink {
         }
     }
 
+    /// A plain GET.
+    pub(super) async fn document(&self) -> Result<Answer, UpstreamError> {
+        let mut message = Vec::new();
+        self.start(&mut message, "GET", None);
+        message.extend_from_slice(b"Accept: application/json\r\n\r\n");
+        self.exchange(&message).await
+    }
+
     /// Takes up a stream that broke, after the event that was seen last.
     pub(crate) async fn resume(&self, last_event: &str) -> Result<Answer, UpstreamError> {
         let answer = self.get(Some(last_event)).await?;
@@ -240,7 +255,9 @@ impl HttpLink {
         loop {
             let mut answer = match self.get(last_event.as_deref()).await {
                 Ok(answer) if answer.head.status == 200 && answer.head.media == Media::Events => answer,
-                Ok(answer) if answer.head.status == 404 && self.session().is_some() && last_event.is_some() => {
+                Ok(answer)
+                    if answer.head.status == 404 && self.session().is_some() && last_event.is_some() =>
+                {
                     self.link.close(Cause::SessionGone);
                     return;
                 }
@@ -256,8 +273,10 @@ impl HttpLink {
             };
             let mut decoder = sse::Decoder::with_limit(UPSTREAM_MESSAGE_BYTES_MAX);
             let mut events = Vec::new();
-            while let Ok(true) =
-                answer.body.piece(|piece| decoder.feed(piece, &mut events).map_err(|_| crate::message::too_large())).await
+            while let Ok(true) = answer
+                .body
+                .piece(|piece| decoder.feed(piece, &mut events).map_err(|_| crate::message::too_large()))
+                .await
             {
                 for event in events.drain(..) {
                     last_event = event.id.or(last_event);

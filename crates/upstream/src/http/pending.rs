@@ -154,7 +154,9 @@ impl HttpPending {
 
     /// The stream ended without an answer: a legacy server may have kept the rest.
     async fn resume(&mut self) -> Result<(), Cause> {
-        let (Era::Legacy, Some(last)) = (self.era, self.last_event.clone()) else { return Err(Cause::Closed) };
+        let (Era::Legacy, Some(last)) = (self.era, self.last_event.clone()) else {
+            return Err(Cause::Closed);
+        };
         self.resumes += 1;
         if self.resumes > UPSTREAM_RESUMES_MAX {
             return Err(Cause::Closed);

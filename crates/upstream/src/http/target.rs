@@ -49,7 +49,10 @@ mod tests {
         let target = Target::read("https://example.org/mcp?x=1").unwrap();
         assert_eq!((target.secure, target.port, &*target.path), (true, 443, "/mcp?x=1"));
         let local = Target::read("http://[::1]:8001").unwrap();
-        assert_eq!((&*local.host, local.port, &*local.path, &*local.authority), ("::1", 8001, "/", "[::1]:8001"));
+        assert_eq!(
+            (&*local.host, local.port, &*local.path, &*local.authority),
+            ("::1", 8001, "/", "[::1]:8001")
+        );
         for bad in ["", "example.org", "ftp://x/", "http://user:secret@host/"] {
             assert!(matches!(Target::read(bad), Err(Cause::Url(_))), "{bad}");
         }

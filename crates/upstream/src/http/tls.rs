@@ -34,9 +34,14 @@ impl Tls {
         Ok(Self(TlsConnector::from(Arc::new(config))))
     }
 
-    pub(crate) async fn connect(&self, target: &Target, tcp: TcpStream) -> Result<TlsStream<TcpStream>, Cause> {
+    pub(crate) async fn connect(
+        &self,
+        target: &Target,
+        tcp: TcpStream,
+    ) -> Result<TlsStream<TcpStream>, Cause> {
         let failed = |reason: String| Cause::Tls { address: target.address(), reason: reason.into() };
-        let name = ServerName::try_from(target.host.to_string()).map_err(|error| failed(error.to_string()))?;
+        let name =
+            ServerName::try_from(target.host.to_string()).map_err(|error| failed(error.to_string()))?;
         self.0.connect(name, tcp).await.map_err(|error| failed(error.to_string()))
     }
 }
