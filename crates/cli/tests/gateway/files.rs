@@ -139,3 +139,37 @@ fn a_bad_file_stops_the_start_with_its_place() {
         );
     }
 }
+
+/// R5.1, R5.2: servers from PyPI, which negotiate for themselves, beside each other.
+#[test]
+fn servers_from_pypi_stand_beside_each_other() {
+    let folder = Folder::new("pypi");
+    let shown = folder.0.display().to_string();
+    let git = |words: &[&str]| Command::new("git").current_dir(&folder.0).args(words).output().unwrap();
+    assert!(git(&["init", "-q"]).status.success());
+    let bin = toolcrib_testkit::deps::Deps::of_this_workspace().python_venv().join("bin");
+    let program = |name: &str| {
+        let path = bin.join(name);
+        assert!(path.exists(), "{} is missing: run `cargo run -p xtask -- provision`", path.display());
+        path.display().to_string()
+    };
+    let servers = json!({"mcpServers": {
+        "time": {"command": program("mcp-server-time"), "args": ["--local-timezone", "Europe/Zurich"]},
+        "git": {"command": program("mcp-server-git")},
+        "fetch": {"command": program("mcp-server-fetch")},
+    }});
+    let gateway = Gateway::start(&["--config", &folder.file("mcp.json", &servers.to_string())]);
+    let tools = gateway.tools();
+    for name in ["time__get_current_time", "git__git_status", "fetch__fetch"] {
+        assert!(tools.iter().any(|tool| tool == name), "{name}: {tools:?}\n{}", gateway.process.said());
+    }
+    let text = |name: &str, arguments: Value| {
+        let answer = gateway.ask("tools/call", &json!({"name": name, "arguments": arguments}));
+        assert_ne!(answer["result"]["isError"], true, "{answer}");
+        answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
+    };
+    assert!(text("time__get_current_time", json!({"timezone": "Europe/Zurich"})).contains("Europe/Zurich"));
+    assert!(text("git__git_status", json!({"repo_path": shown})).contains("No commits yet"));
+    let refused = gateway.ask("tools/call", &json!({"name": "fetch__fetch", "arguments": {"url": 7}}));
+    assert!(refused["result"]["content"][0]["text"].as_str().unwrap().contains("/url"), "{refused}");
+}
