@@ -26,6 +26,12 @@ use crate::supervisor::{Entered, Upstream};
 /// -32042 of 2025-11-25: the person has to open a page first.
 const URL_ELICITATION_REQUIRED: i32 = -32042;
 
+/// How often a request is sent that the server may have seen.
+const SENT_TIMES_MAX: usize = 2;
+
+/// How often a request is sent at most.
+const TRIES_MAX: usize = 4;
+
 #[derive(Debug, Clone)]
 pub(crate) struct Remote {
     pub(crate) upstream: Arc<Upstream>,
@@ -84,17 +90,22 @@ impl Remote {
         let begun = async {
             let seat = self.upstream.enter()?;
             self.upstream.breaker.admit()?;
-            let connection = self.upstream.connection(None).await?;
-            match connection.send(&request).await {
-                Ok(pending) => Ok(Call::new(pending, connection, request.clone(), deadline, ms_max, seat)),
-                Err(error) => {
-                    let connection = self.second_try(&connection, &error).await?;
-                    let pending = connection.send(&request).await?;
-                    Ok(Call {
-                        tries: 2,
-                        ..Call::new(pending, connection, request.clone(), deadline, ms_max, seat)
-                    })
+            let mut connection = self.upstream.connection(None).await?;
+            let mut tries = 1;
+            loop {
+                let error = match connection.send(&request).await {
+                    Ok(pending) => {
+                        let call = Call::new(pending, connection, request, deadline, ms_max, seat);
+                        return Ok(Call { tries, ..call });
+                    }
+                    Err(error) => error,
+                };
+                // What the server has not seen can be sent more often than what it may have.
+                if tries >= if error.sent { SENT_TIMES_MAX } else { TRIES_MAX } {
+                    return Err(error);
                 }
+                connection = self.second_try(&connection, &error).await?;
+                tries += 1;
             }
         };
         match tokio::time::timeout_at(deadline, begun).await {
@@ -131,7 +142,7 @@ impl Remote {
                 Ok(Err(error)) => error,
                 Err(_) => return Err(UpstreamError::sent(Cause::TooSlow { ms_max: call.ms_max })),
             };
-            if call.tries > 1 {
+            if call.tries >= SENT_TIMES_MAX {
                 return Err(error);
             }
             call.tries += 1;
@@ -269,7 +280,7 @@ impl Remote {
         let call = Call {
             asked: waiting.asked,
             // Half done: never from the start again.
-            tries: 2,
+            tries: SENT_TIMES_MAX,
             ..Call::new(
                 waiting.pending,
                 connection,
