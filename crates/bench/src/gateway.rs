@@ -18,10 +18,11 @@ use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
 use crate::race::{Claim, Effort, Race};
-use crate::serving::{CONNECTIONS, Load, Server, Which, cpu_seconds};
+use crate::serving::{Load, Server, Speaks, Which, cpu_seconds};
 use nginx::Nginx;
 use stdio_drive::Drive;
 
+const CONNECTIONS: usize = 16;
 const MANY_CONNECTIONS: usize = 64;
 
 pub(crate) fn run(effort: Effort) -> Result<bool> {
@@ -47,10 +48,10 @@ pub(crate) fn run(effort: Effort) -> Result<bool> {
                 Claim::FasterThanFirst(least),
             ),
         ];
-        let before = resident_kib(&gateway.child)?;
+        let before = gateway.resident_kib()?;
         holds &= race(title, &proxies, canned.address, connections, params, cpu_most, effort)?;
-        let grown = resident_kib(&gateway.child)?.saturating_sub(before);
-        println!("  toolcrib's memory grew by {grown} KiB during this");
+        let grown = gateway.resident_kib()? - before;
+        println!("  toolcrib's memory grew by {grown:.0} KiB during this");
     }
     match sdk {
         Ok(sdk) => {
@@ -87,22 +88,26 @@ fn race(
 ) -> Result<bool> {
     let [(first, first_at, first_child, first_claim), (second, second_at, second_child, second_claim)] =
         proxies;
-    let mut one = Load::new(*first_at, connections, "tools/call", params)?;
-    let mut two = Load::new(*second_at, connections, "tools/call", params)?;
-    let mut bare = Load::new(server, connections, "tools/call", params)?;
-    one.check().with_context(|| format!("{first}: {title}"))?;
-    two.check().with_context(|| format!("{second}: {title}"))?;
-    bare.check()?;
+    let mut one = Load::new(*first_at, connections, Speaks::Modern, "tools/call", params)?;
+    let mut two = Load::new(*second_at, connections, Speaks::Modern, "tools/call", params)?;
+    let mut bare = Load::new(server, connections, Speaks::Modern, "tools/call", params)?;
+    one.check(has_structured).with_context(|| format!("{first}: {title}"))?;
+    two.check(has_structured).with_context(|| format!("{second}: {title}"))?;
+    bare.check(has_structured)?;
     let before = (cpu_seconds(first_child)?, cpu_seconds(second_child)?);
+    let called = (one.calls(), two.calls());
     let mut holds = Race::new(title)
+        .counting(one.turn_calls())
         .with(first, *first_claim, || one.turn())
         .with(second, *second_claim, || two.turn())
         .with("the server itself", Claim::None, || bare.turn())
         .run(effort);
     let after = (cpu_seconds(first_child)?, cpu_seconds(second_child)?);
     let per_call = |spent: f64, calls: f64| spent * 1e6 / calls;
-    let (one_us, two_us) =
-        (per_call(after.0 - before.0, one.calls()), per_call(after.1 - before.1, two.calls()));
+    let (one_us, two_us) = (
+        per_call(after.0 - before.0, one.calls() - called.0),
+        per_call(after.1 - before.1, two.calls() - called.1),
+    );
     println!("  {first:<36} {one_us:>9.1} µs of CPU per call");
     let ratio = two_us / one_us;
     let verdict = match cpu_most {
@@ -115,15 +120,24 @@ fn race(
     Ok(holds)
 }
 
+fn has_structured(result: &Value) -> bool {
+    result.get("structuredContent").is_some() && result.get("isError").is_none()
+}
+
+fn has_list(result: &Value) -> bool {
+    result.get("tools").and_then(Value::as_array).is_some_and(|tools| tools.len() > crate::serving::TOOLS)
+}
+
 /// Lists come from prepared bytes, whoever stands behind.
 fn lists(effort: Effort) -> Result<bool> {
     let sdk = Server::start(Which::Theirs)?;
     let gateway = Server::start_with(Which::Gateway, &[&format!("http://{}/mcp", sdk.address)])?;
-    let mut direct = Load::new(sdk.address, CONNECTIONS, "tools/list", &json!({}))?;
-    let mut through = Load::new(gateway.address, CONNECTIONS, "tools/list", &json!({}))?;
-    direct.check()?;
-    through.check()?;
+    let mut direct = Load::new(sdk.address, CONNECTIONS, Speaks::Modern, "tools/list", &json!({}))?;
+    let mut through = Load::new(gateway.address, CONNECTIONS, Speaks::Modern, "tools/list", &json!({}))?;
+    direct.check(has_list)?;
+    through.check(has_list)?;
     Ok(Race::new("tools/list of 200 tools, 16 connections")
+        .counting(direct.turn_calls())
         .with("the server itself (rmcp)", Claim::None, || direct.turn())
         .with("toolcrib in front of it", Claim::FasterThanFirst(5.0), || through.turn())
         .run(effort))
@@ -166,17 +180,13 @@ fn stdio_race(title: &str, words: &[String], params: &Value, claim: Claim, effor
     let mut command = vec!["--", "1"];
     command.extend(words.iter().map(String::as_str));
     let gateway = Server::start_with(Which::Gateway, &command)?;
-    let mut through = Load::new(gateway.address, CONNECTIONS, "tools/call", params)?;
+    let mut through = Load::new(gateway.address, CONNECTIONS, Speaks::Modern, "tools/call", params)?;
     through.turn();
+    // Both make as many calls in one turn.
+    let turns = through.turn_calls() / CONNECTIONS;
     Ok(Race::new(title)
-        .with("driven directly", Claim::None, || drop(direct.turn()))
+        .counting(through.turn_calls())
+        .with("driven directly", Claim::None, || (0..turns).for_each(|_| drop(direct.turn())))
         .with("toolcrib in front of it, over HTTP", claim, || through.turn())
         .run(effort))
-}
-
-/// Memory of a process that is its own.
-fn resident_kib(child: &Child) -> Result<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id()))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
-    Ok(line.trim().trim_end_matches(" kB").parse()?)
 }

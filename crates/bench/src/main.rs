@@ -9,6 +9,7 @@ mod contract;
 mod gateway;
 mod race;
 mod serving;
+mod toolsets;
 
 use std::process::ExitCode;
 
@@ -32,6 +33,8 @@ enum Bench {
     Contract,
     /// The author's server with checks on, against the official SDK's server without any.
     Serving,
+    /// Views, lists and search over 10,000 tools.
+    Toolsets,
     /// The gateway, checks on, against nginx, which understands nothing, and against other MCP proxies.
     Gateway,
     /// One of the servers that are compared; started by the benchmarks.
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
     let outcome = match cli.bench {
         Bench::Contract => contract::run(effort),
         Bench::Serving => serving::run(effort),
+        Bench::Toolsets => toolsets::run(effort),
         Bench::Gateway => gateway::run(effort),
         Bench::Serve { which, url, command } => {
             serving::serve(which, url.as_deref(), &command).map(|()| true)

@@ -41,6 +41,8 @@ struct Contender<'a> {
 /// Contenders under one title; the first one is what the others are compared with.
 pub(crate) struct Race<'a> {
     title: &'a str,
+    /// Things done in one iteration; times are shown for one of them.
+    things: usize,
     contenders: Vec<Contender<'a>>,
 }
 
@@ -62,7 +64,13 @@ impl Effort {
 #[allow(dead_code, reason = "until the first benchmark has claims")]
 impl<'a> Race<'a> {
     pub(crate) fn new(title: &'a str) -> Self {
-        Self { title, contenders: Vec::new() }
+        Self { title, things: 1, contenders: Vec::new() }
+    }
+
+    /// One iteration does this many things: times are shown for one.
+    pub(crate) fn counting(mut self, things: usize) -> Self {
+        self.things = things.max(1);
+        self
     }
 
     /// Adds a contender. `body` is one iteration; its result must go through [`std::hint::black_box`].
@@ -92,7 +100,7 @@ impl<'a> Race<'a> {
         let Some(first) = self.contenders.first() else { return true };
         let mut holds = true;
         for contender in &self.contenders {
-            let time = median(&contender.times);
+            let time = median(&contender.times) / self.things as f64;
             let ratio = paired_ratio(&contender.times, &first.times);
             let (claim, kept) = contender.claim.judge(time, ratio);
             let verdict = match (kept, effort.judges) {
@@ -101,7 +109,7 @@ impl<'a> Race<'a> {
                 (Some(false), true) => "  MISSED",
             };
             holds &= !effort.judges || kept.unwrap_or(true);
-            let spread = spread(&contender.times, time) * 100.0;
+            let spread = spread(&contender.times) * 100.0;
             println!(
                 "  {:<36} {:>12} {spread:>7.1}% {ratio:>8.3}×  {claim}{verdict}",
                 contender.name,
@@ -166,7 +174,8 @@ fn paired_ratio(times: &[f64], first: &[f64]) -> f64 {
 }
 
 /// Median distance from the median, as a part of it.
-fn spread(values: &[f64], middle: f64) -> f64 {
+fn spread(values: &[f64]) -> f64 {
+    let middle = median(values);
     median(&values.iter().map(|value| (value - middle).abs()).collect::<Vec<_>>()) / middle
 }
 

@@ -1,34 +1,42 @@
 //! `tools/call` of an echo with input and output validation, and `tools/list` of 200 tools, over HTTP, against the same
-//! tools on rmcp's own server, which validates nothing. Same requests, same client, each server a process of its own.
+//! tools on rmcp's own server, which validates nothing. Same requests, same client, each server a process of its own with
+//! as many threads as the other. Last, the memory of idle legacy sessions.
 
 mod client;
 mod ours;
+mod process;
+mod sessions;
 mod theirs;
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::net::SocketAddr;
-use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
 use crate::race::{Claim, Effort, Race};
-pub(crate) use client::{CONNECTIONS, Load, cpu_seconds};
+pub(crate) use client::{Load, Speaks};
+pub(crate) use process::{Server, cpu_seconds};
 
+/// Threads of each server.
+const WORKERS: usize = 2;
 /// Tools beside the echo.
 pub(crate) const TOOLS: usize = 200;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Which {
     Ours,
+    /// In its fastest form: no sessions.
     Theirs,
+    /// Keeps a session for every legacy client, as ours does.
+    TheirsSessions,
     /// The author's server over stdin and stdout.
     OursStdio,
     /// A server that answers everything from prepared bytes.
     Canned,
     /// A server of 10,000 tools.
     Many,
-    /// The gateway in front of a URL, or of `--command`.
+    /// The gateway in front of a URL, or of a command.
     Gateway,
     /// A proxy made of the official SDK's client and server.
     RmcpProxy,
@@ -44,7 +52,7 @@ pub(crate) fn echo_schema() -> Value {
     }, "required": ["text", "count"], "additionalProperties": false})
 }
 
-/// One of the listed tools, of a typical size.
+/// One of the listed tools. With its name it is about as long as the median definition of a large public server.
 pub(crate) fn listed(number: usize) -> (String, String, Value) {
     let description = format!(
         "Tool number {number}: reads the records of one department and returns those that match, newest first, with their \
@@ -60,40 +68,8 @@ pub(crate) fn listed(number: usize) -> (String, String, Value) {
     (format!("tool_{number:03}"), description, schema)
 }
 
-/// A server in its own process.
-pub(crate) struct Server {
-    pub(crate) child: Child,
-    pub(crate) address: SocketAddr,
-}
-
-impl Server {
-    pub(crate) fn start(which: Which) -> Result<Self> {
-        Self::start_with(which, &[])
-    }
-
-    /// The same with further words on its command line.
-    pub(crate) fn start_with(which: Which, words: &[&str]) -> Result<Self> {
-        let value = clap::ValueEnum::to_possible_value(&which).context("no name")?;
-        let name = value.get_name().to_owned();
-        let mut command = Command::new(std::env::current_exe()?);
-        command.args(["serve", &name]).args(words).env("TOOLCRIB_LOG", "warn");
-        let mut child = command.stdout(Stdio::piped()).spawn()?;
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().context("no output")?).read_line(&mut line)?;
-        let address = line.trim().parse().with_context(|| format!("{name} says {line:?}"))?;
-        Ok(Self { child, address })
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 pub(crate) fn serve(which: Which, url: Option<&str>, command: &[String]) -> Result<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build()?;
     let announce = |address: SocketAddr| -> std::io::Result<()> {
         let mut out = std::io::stdout();
         writeln!(out, "{address}")?;
@@ -101,7 +77,8 @@ pub(crate) fn serve(which: Which, url: Option<&str>, command: &[String]) -> Resu
     };
     match which {
         Which::Ours => runtime.block_on(ours::serve(announce)),
-        Which::Theirs => runtime.block_on(theirs::serve(announce)),
+        Which::Theirs => runtime.block_on(theirs::serve(announce, false)),
+        Which::TheirsSessions => runtime.block_on(theirs::serve(announce, true)),
         Which::OursStdio => runtime.block_on(ours::serve_stdio()),
         Which::Canned => runtime.block_on(crate::gateway::canned::serve(announce)),
         Which::Many => runtime.block_on(ours::serve_many(announce)),
@@ -113,35 +90,86 @@ pub(crate) fn serve(which: Which, url: Option<&str>, command: &[String]) -> Resu
 pub(crate) fn run(effort: Effort) -> Result<bool> {
     let theirs = Server::start(Which::Theirs)?;
     let ours = Server::start(Which::Ours)?;
-    let arguments = json!({"text": "hello", "count": 3, "tags": ["a", "b"], "mode": "plain"});
-    let call = json!({"name": "echo", "arguments": arguments});
     let mut holds = true;
-    for (title, method, params, least) in [
-        ("tools/call of an echo, 16 connections; ours checks arguments and answer", "tools/call", call, 1.5),
-        ("tools/list of 200 tools, 16 connections", "tools/list", json!({}), 5.0),
-    ] {
-        let mut loads = [
-            Load::new(theirs.address, CONNECTIONS, method, &params)?,
-            Load::new(ours.address, CONNECTIONS, method, &params)?,
-        ];
-        for (load, name) in loads.iter_mut().zip(["rmcp", "toolcrib"]) {
-            load.check().with_context(|| format!("{name}: {method}"))?;
-        }
-        let before = [cpu_seconds(&theirs.child)?, cpu_seconds(&ours.child)?];
-        let [their_load, our_load] = &mut loads;
-        holds &= Race::new(title)
-            .with("rmcp", Claim::None, || their_load.turn())
-            .with("toolcrib", Claim::FasterThanFirst(least), || our_load.turn())
-            .run(effort);
-        let after = [cpu_seconds(&theirs.child)?, cpu_seconds(&ours.child)?];
-        for (index, name) in ["rmcp", "toolcrib"].into_iter().enumerate() {
-            let (Some(before), Some(after), Some(load)) =
-                (before.get(index), after.get(index), loads.get(index))
-            else {
-                continue;
-            };
-            println!("  {name:<36} {:>9.1} µs of CPU per call", (after - before) * 1e6 / load.calls());
+    for speaks in [Speaks::Modern, Speaks::Legacy] {
+        for connections in [16, 64] {
+            holds &= Cell::call(speaks, connections).run(&theirs, &ours, effort)?;
+            holds &= Cell::list(speaks, connections).run(&theirs, &ours, effort)?;
         }
     }
+    drop((theirs, ours));
+    sessions::run()?;
     Ok(holds)
+}
+
+/// One kind of request, measured on both servers in turns.
+struct Cell {
+    title: String,
+    speaks: Speaks,
+    connections: usize,
+    method: &'static str,
+    params: Value,
+    /// Our throughput is at least so many times theirs.
+    least: f64,
+    right: fn(&Value) -> bool,
+}
+
+fn arguments() -> Value {
+    json!({"text": "hello", "count": 3, "tags": ["a", "b"], "mode": "plain"})
+}
+
+impl Cell {
+    fn call(speaks: Speaks, connections: usize) -> Self {
+        Self {
+            title: format!(
+                "tools/call of an echo, {}, {connections} connections; ours checks arguments and answer",
+                speaks.name()
+            ),
+            speaks,
+            connections,
+            method: "tools/call",
+            params: json!({"name": "echo", "arguments": arguments()}),
+            least: 1.5,
+            right: |result| result.get("structuredContent") == Some(&arguments()),
+        }
+    }
+
+    fn list(speaks: Speaks, connections: usize) -> Self {
+        Self {
+            title: format!("tools/list of {TOOLS} tools, {}, {connections} connections", speaks.name()),
+            speaks,
+            connections,
+            method: "tools/list",
+            params: json!({}),
+            least: 5.0,
+            right: |result| {
+                result.get("tools").and_then(Value::as_array).is_some_and(|tools| tools.len() == TOOLS + 1)
+            },
+        }
+    }
+
+    fn run(&self, theirs: &Server, ours: &Server, effort: Effort) -> Result<bool> {
+        let load = |server: &Server, name: &str| -> Result<Load> {
+            let mut load =
+                Load::new(server.address, self.connections, self.speaks, self.method, &self.params)?;
+            load.check(self.right).with_context(|| format!("{name}: {}", self.title))?;
+            Ok(load)
+        };
+        let (mut their_load, mut our_load) = (load(theirs, "rmcp")?, load(ours, "toolcrib")?);
+        let so_far = |server: &Server, load: &Load| -> Result<(f64, f64)> {
+            Ok((server.cpu_seconds()?, load.calls()))
+        };
+        let before = [so_far(theirs, &their_load)?, so_far(ours, &our_load)?];
+        let holds = Race::new(&self.title)
+            .counting(their_load.turn_calls())
+            .with("rmcp", Claim::None, || their_load.turn())
+            .with("toolcrib", Claim::FasterThanFirst(self.least), || our_load.turn())
+            .run(effort);
+        let after = [so_far(theirs, &their_load)?, so_far(ours, &our_load)?];
+        for (name, (before, after)) in ["rmcp", "toolcrib"].into_iter().zip(before.into_iter().zip(after)) {
+            let cpu = (after.0 - before.0) * 1e6 / (after.1 - before.1);
+            println!("  {name:<36} {cpu:>9.1} µs of CPU per call, the server's own");
+        }
+        Ok(holds)
+    }
 }

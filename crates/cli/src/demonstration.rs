@@ -4,6 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib::{Context, Server, ToolError, ToolSpec};
 
+use crate::exit::{Exit, Failure};
+use crate::toolsets::Toolsets;
+
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Wish {
@@ -46,14 +49,22 @@ fn character(theme: &str) -> Character {
     }
 }
 
-pub(crate) fn server() -> anyhow::Result<Server> {
-    let server = Server::builder("toolcrib", env!("CARGO_PKG_VERSION"))
+pub(crate) fn server(toolsets: &Toolsets) -> Result<Server, Failure> {
+    let builder = Server::builder("toolcrib", env!("CARGO_PKG_VERSION"))
         .title("Toolcrib demonstration")
-        .instructions("Two tools to try: one only reads, one cannot be taken back.")
-        .build()?;
+        .instructions("Two tools to try: one only reads, one cannot be taken back.");
+    let internal = |error| Failure::new(Exit::Internal, error);
+    let server = toolsets.apply(builder)?.build().map_err(|error| internal(error.into()))?;
+    fill(&server).map_err(internal)?;
+    crate::toolsets::check(&server)?;
+    Ok(server)
+}
+
+fn fill(server: &Server) -> anyhow::Result<()> {
     server.add_typed(
         ToolSpec::new("generate_fantasy_character", "Makes up a character for a fantasy story")
             .title("Fantasy character")
+            .toolset("stories")
             .read_only(true)
             .open_world(false),
         |wish: Wish, _: Context| async move {
@@ -63,6 +74,7 @@ pub(crate) fn server() -> anyhow::Result<Server> {
     server.add_typed(
         ToolSpec::new("launch_confetti", "Launches confetti over the whole office; it cannot be taken back")
             .title("Launch confetti")
+            .toolset("office")
             .destructive(true)
             .open_world(true),
         |launch: Launch, _: Context| async move {
@@ -73,5 +85,5 @@ pub(crate) fn server() -> anyhow::Result<Server> {
             Ok::<_, ToolError>(Launched { launched: launch.count })
         },
     )?;
-    Ok(server)
+    Ok(())
 }

@@ -37,10 +37,10 @@ pub(crate) async fn run(args: &Args) -> Outcome {
     let internal = |error: std::io::Error| Failure::new(Exit::Internal, error);
     let usage = |error: anyhow::Error| Failure::new(Exit::Usage, error);
     let config = config(args).map_err(usage)?;
-    let server = Server::builder("toolcrib", env!("CARGO_PKG_VERSION"))
-        .options(|options| (options.offers_prompts, options.offers_resources) = (true, true))
-        .build()
-        .map_err(|error| Failure::new(Exit::Internal, error))?;
+    let builder = Server::builder("toolcrib", env!("CARGO_PKG_VERSION"))
+        .options(|options| (options.offers_prompts, options.offers_resources) = (true, true));
+    let server =
+        (args.toolsets.apply(builder)?).build().map_err(|error| Failure::new(Exit::Internal, error))?;
     let pages = Arc::new(Pages::new(server.engine().clone(), &config.auth));
     // Listening comes first: nothing is started for an address that cannot be had.
     let bound = match args.stdio {

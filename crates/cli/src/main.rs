@@ -1,16 +1,23 @@
 //! The binary `toolcrib`, one file per verb. Without a verb it serves.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
+mod check;
 mod compat;
 mod config;
 mod demonstration;
 mod diff;
 mod exit;
+mod explain;
 mod gateway;
+mod judge;
 mod lint;
+mod lock;
+mod origin;
+mod search;
 mod serve;
 mod show;
 mod source;
+mod toolsets;
 
 use std::process::ExitCode;
 
@@ -40,6 +47,14 @@ enum Verb {
     Show(show::Args),
     /// Say what broke between two lists of tools, each break with the call that used to work.
     Diff(diff::Args),
+    /// Pin what servers offer, or approve a changed tool by its digest.
+    Lock(lock::Args),
+    /// Say what broke between the lock and what servers offer now.
+    Check(check::Args),
+    /// Find tools by what they do, or measure how well that works.
+    Search(search::Args),
+    /// Say why a client sees a tool and can call it, or why not.
+    Explain(explain::Args),
     /// Judge pairs of schemas, one per line.
     Compat(compat::Args),
 }
@@ -61,6 +76,10 @@ fn main() -> ExitCode {
         Some(Verb::Lint(args)) => lint::run(&args),
         Some(Verb::Show(args)) => show::run(&args),
         Some(Verb::Diff(args)) => diff::run(&args),
+        Some(Verb::Lock(args)) => lock::run(&args),
+        Some(Verb::Check(args)) => check::run(&args),
+        Some(Verb::Search(args)) => search::run(&args),
+        Some(Verb::Explain(args)) => explain::run(&args),
         Some(Verb::Compat(args)) => compat::run(&args),
     });
     match outcome {

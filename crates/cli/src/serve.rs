@@ -6,6 +6,7 @@ use toolcrib::{HttpOptions, Server};
 
 use crate::exit::{Exit, Failure, print};
 use crate::gateway::{self, Prefix};
+use crate::toolsets::Toolsets;
 use crate::{Outcome, demonstration};
 
 const ADDRESS: &str = "127.0.0.1:7420";
@@ -33,6 +34,8 @@ pub(crate) struct Args {
     /// A command that starts one MCP server over stdio, to serve it.
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
+    #[command(flatten)]
+    pub(crate) toolsets: Toolsets,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -43,7 +46,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         if is_gateway {
             return gateway::run(args).await;
         }
-        let server = demonstration::server().map_err(|error| Failure::new(Exit::Internal, error))?;
+        let server = demonstration::server(&args.toolsets)?;
         if args.stdio {
             server.serve_stdio().await.map_err(internal)?;
             return Ok(Exit::Nothing);

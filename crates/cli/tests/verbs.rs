@@ -92,3 +92,87 @@ fn each_failure_is_one_line_a_hint_and_its_code() {
         assert!(text(&output.stderr).contains(line), "{words:?}: {}", text(&output.stderr));
     }
 }
+
+/// R3.1: `search_tools` finds real tools better than plain BM25 over the same text, by every figure.
+#[test]
+fn the_ranking_beats_plain_bm25_over_judged_questions() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let data = root.join("../shared/data");
+    if !data.exists() {
+        eprintln!("SKIPPED: there is no {}", data.display());
+        return;
+    }
+    let queries = root.join("crates/engine/tests/search/queries.jsonl");
+    let lines = std::fs::read_to_string(&queries).expect("the questions are there");
+    assert!(lines.lines().count() >= 150);
+    let output = toolcrib(&[
+        "search",
+        "--eval",
+        "--queries",
+        queries.to_str().expect("a path"),
+        "--data",
+        data.to_str().expect("a path"),
+    ]);
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{said}{}", text(&output.stderr));
+    assert!(said.contains("recall@5") && said.contains("plain BM25"), "{said}");
+}
+
+#[test]
+fn a_search_prints_the_signatures_that_fit() {
+    let file = written("search.json", OLD);
+    let output = toolcrib(&["search", file.to_str().expect("a path"), "searching", "words"]);
+    assert_eq!(text(&output.stdout), "read-only    search(q: string)\n");
+    let words = ["search", file.to_str().expect("a path"), "searching", "--format", "json"];
+    let found: serde_json::Value = serde_json::from_slice(&toolcrib(&words).stdout).expect("JSON");
+    assert_eq!((&found[0]["name"], &found[0]["effect"]), (&"search".into(), &"read-only".into()), "{found}");
+    assert_eq!(toolcrib(&["search", file.to_str().expect("a path")]).status.code(), Some(2));
+}
+
+/// R3.1: where the real tools are not at hand, the measurement says so and is no success.
+#[test]
+fn an_evaluation_without_its_tools_is_refused_loudly() {
+    let queries = Path::new(env!("CARGO_MANIFEST_DIR")).join("../engine/tests/search/queries.jsonl");
+    let output =
+        toolcrib(&["search", "--eval", "--queries", queries.to_str().expect("a path"), "--data", "nowhere"]);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(text(&output.stderr).contains("nothing was measured"), "{}", text(&output.stderr));
+}
+
+/// R3.3: the mode of a client and its reason can be read, and why it sees a tool or not.
+#[test]
+fn explain_reads_the_mode_and_the_toolsets() {
+    let output = toolcrib(&["explain", "launch_confetti", "--as", "codex", "--toolsets", "stories"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let said = text(&output.stdout);
+    assert!(said.contains("mode      static: the client calls itself \"codex\""), "{said}");
+    assert!(said.contains("toolset   office: within reach, not loaded"), "{said}");
+    let words =
+        ["explain", "launch_confetti", "--as", "claude-code", "--modern", "--read-only", "--format", "json"];
+    let answer: serde_json::Value = serde_json::from_slice(&toolcrib(&words).stdout).expect("JSON");
+    assert_eq!((&answer["mode"], &answer["callable"]), (&"anthropic".into(), &"no".into()), "{answer}");
+    let unknown = toolcrib(&["explain", "launch_confetti", "--toolsets", "storys"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(text(&unknown.stderr).contains("known: discovery, office, stories"), "{}", text(&unknown.stderr));
+    assert_eq!(toolcrib(&["explain", "nothing"]).status.code(), Some(2));
+}
+
+/// R3.2: toolsets are declared over names and hints in a file; what is wrong in it has its line and column.
+#[test]
+fn explain_reads_toolsets_from_a_file() {
+    let tools = written("explain.json", OLD);
+    let config = written(
+        "explain.toml",
+        "[toolsets.finding]\ndescription = \"Finds\"\ntools = [\"sea*\"]\nread_only = true\n",
+    );
+    let (tools, config) = (tools.to_str().expect("a path"), config.to_str().expect("a path"));
+    let said = text(&toolcrib(&["explain", "search", "--file", tools, "--toolset-file", config]).stdout);
+    assert!(said.contains("toolset   finding: loaded"), "{said}");
+    let broken = written("broken.toml", "[toolsets.finding]\ntool = [\"sea*\"]\n");
+    let output =
+        toolcrib(&["explain", "search", "--file", tools, "--toolset-file", broken.to_str().expect("a path")]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("broken.toml: line 2, column 1: "), "{}", text(&output.stderr));
+    let missing = toolcrib(&["serve", "--toolset-file", "nowhere.toml"]);
+    assert_eq!(missing.status.code(), Some(2));
+}

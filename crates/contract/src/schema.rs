@@ -12,6 +12,7 @@ mod expansion;
 mod graph;
 mod pattern;
 mod reference;
+mod shortcut;
 
 use std::borrow::Cow;
 
@@ -21,6 +22,7 @@ use serde_json::Value;
 pub use cache::SchemaCache;
 pub use dialect::Dialect;
 pub use error::{PatternFault, SchemaError, SchemaLimit};
+use shortcut::Shortcut;
 
 use crate::json::{Node, Tape};
 use crate::limits;
@@ -77,6 +79,7 @@ pub fn admit(schema: &Value, options: &SchemaOptions) -> Result<Admission, Schem
 /// An admitted, compiled schema.
 pub struct Schema {
     admission: Admission,
+    shortcut: Option<Shortcut>,
     validator: Validator<Tape>,
 }
 
@@ -92,7 +95,7 @@ impl Schema {
         let value = node.to_value();
         let admission = admit::admit(&value, options)?;
         let validator = compile(&value, admission.dialect, options)?;
-        Ok(Self { admission, validator })
+        Ok(Self { admission, shortcut: Shortcut::of(&value, options.assert_formats), validator })
     }
 
     /// What admission found out.
@@ -104,7 +107,8 @@ impl Schema {
     /// `true` if `instance` keeps the schema.
     #[must_use]
     pub fn accepts(&self, instance: Node<'_>) -> bool {
-        self.validator.is_valid(instance)
+        self.shortcut.as_ref().is_some_and(|shortcut| shortcut.accepts(instance))
+            || self.validator.is_valid(instance)
     }
 
     /// Checks `instance`. `schema` is the node this was compiled from; it is read only to explain a failure.
@@ -112,7 +116,7 @@ impl Schema {
     /// # Errors
     /// What `instance` violates, at most [`limits::VIOLATIONS_MAX`] of it.
     pub fn check(&self, schema: Node<'_>, instance: Node<'_>) -> Result<(), Violations> {
-        if self.validator.is_valid(instance) { Ok(()) } else { Err(self.explain(schema, instance)) }
+        if self.accepts(instance) { Ok(()) } else { Err(self.explain(schema, instance)) }
     }
 
     #[cold]

@@ -8,6 +8,7 @@ use toolcrib_protocol::header::Headers;
 use crate::exchange::Exchange;
 use crate::peer::Peer;
 use crate::principal::Principal;
+use crate::toolset::selection::Approach;
 
 /// The sender of one request. Made by [`crate::stage::caller`] or from a session.
 #[derive(Clone)]
@@ -17,6 +18,17 @@ pub struct Caller<'a> {
     /// The transport's headers, where it has any that must mirror the body.
     pub headers: Option<&'a (dyn Headers + Sync)>,
     pub exchange: Arc<Exchange>,
+    /// By which address and headers it came.
+    pub approach: Arc<Approach>,
+}
+
+impl Caller<'_> {
+    /// The same caller, come by this way.
+    #[must_use]
+    pub fn by(mut self, approach: Arc<Approach>) -> Self {
+        self.approach = approach;
+        self
+    }
 }
 
 impl fmt::Debug for Caller<'_> {

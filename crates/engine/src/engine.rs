@@ -15,10 +15,11 @@ use crate::clock::{Clock, SystemClock};
 use crate::hub::Hub;
 use crate::limits::{CALL_MS_MAX, LIST_TTL_MS, PAGE_ITEMS_MAX};
 use crate::listing::Render;
+use crate::mode::Listeners;
 use crate::refusal::BadArguments;
-use crate::registry::Registry;
+use crate::registry::{RegisterError, Registry};
 use crate::seal::{NoRandomness, Sealer};
-use crate::view::View;
+use crate::toolset::ToolsetOptions;
 
 /// What a server says about itself.
 #[derive(Debug, Clone)]
@@ -60,6 +61,8 @@ pub struct Options {
     /// Offered even while nothing is registered, so that it can appear later.
     pub offers_prompts: bool,
     pub offers_resources: bool,
+    /// As at the start; [`Engine::toolsets`] says what counts now.
+    pub toolsets: ToolsetOptions,
 }
 
 impl Default for Options {
@@ -74,6 +77,7 @@ impl Default for Options {
             clock: Arc::new(SystemClock),
             offers_prompts: false,
             offers_resources: false,
+            toolsets: ToolsetOptions::default(),
         }
     }
 }
@@ -137,6 +141,11 @@ pub struct Engine {
     hub: Arc<Hub>,
     registry: Registry,
     render: Render,
+    /// Of lists that depend on who asks.
+    private: Render,
+    /// Of lists that whoever asks may change at any time.
+    passing: Render,
+    listeners: Arc<Listeners>,
     empty: OwnedDocument,
 }
 
@@ -147,6 +156,9 @@ pub enum StartError {
     NoRandomness(#[from] NoRandomness),
     #[error(transparent)]
     Json(#[from] toolcrib_contract::json::ReadError),
+    /// A toolset's name, or the discovery tools.
+    #[error(transparent)]
+    Toolsets(#[from] RegisterError),
 }
 
 impl Engine {
@@ -164,8 +176,14 @@ impl Engine {
             meta: own.finish().into(),
             sealer,
         };
+        let registry = Registry::new(hub.clone(), options.schema, options.toolsets.clone())?;
+        let private = CacheHint { ttl_ms: options.list_ttl_ms, scope: CacheScope::Private };
+        let passing = CacheHint { ttl_ms: 0, scope: CacheScope::Private };
         Ok(Self {
-            registry: Registry::new(hub.clone(), options.schema),
+            registry,
+            private: Render { hint: private, ..render.clone() },
+            passing: Render { hint: passing, ..render.clone() },
+            listeners: Arc::default(),
             empty: OwnedDocument::parse("{}", &Limits::message())?,
             instructions: arc_swap::ArcSwapOption::from_pointee(info.instructions.clone()),
             meter: crate::meter::Meter::default(),
@@ -214,12 +232,6 @@ impl Engine {
         &self.options
     }
 
-    /// The tools this caller sees. Every caller sees all of them until toolsets are built.
-    #[must_use]
-    pub fn view_of(&self, _caller: &Caller<'_>) -> Arc<View> {
-        self.registry.load().tools.clone()
-    }
-
     /// Raw `_meta` object of modern results.
     pub(crate) fn meta(&self) -> &str {
         &self.render.meta
@@ -227,6 +239,30 @@ impl Engine {
 
     pub(crate) fn render(&self) -> &Render {
         &self.render
+    }
+
+    /// How the lists of tools are written that this caller gets: what they depend on decides who may keep them, and
+    /// how long (R3.5).
+    pub(crate) fn list_render(&self, caller: &Caller<'_>) -> &Render {
+        let snapshot = self.registry.load();
+        let toolsets = snapshot.catalogue.options();
+        if toolsets.is_plain_for(&caller.approach.selection) {
+            &self.render
+        } else if toolsets.profiles_change {
+            &self.passing
+        } else {
+            &self.private
+        }
+    }
+
+    /// What is declared and selected now; [`Registry::set_toolsets`] replaces it.
+    #[must_use]
+    pub fn toolsets(&self) -> Arc<ToolsetOptions> {
+        self.registry.load().catalogue.options().clone()
+    }
+
+    pub(crate) fn listeners(&self) -> &Arc<Listeners> {
+        &self.listeners
     }
 
     pub(crate) fn sealer(&self) -> &Sealer {

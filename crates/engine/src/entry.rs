@@ -8,6 +8,7 @@ use toolcrib_protocol::Era;
 use toolcrib_protocol::convert::tool;
 use toolcrib_protocol::param_header::{IllegalMark, ParamHeaders};
 
+use crate::discovery::Meta;
 use crate::listing::Item;
 use crate::tool::Tool;
 use crate::validation::Validation;
@@ -18,17 +19,31 @@ pub const DEFAULT_TOOLSET: &str = "core";
 #[derive(Debug)]
 pub struct Entry {
     contract: Contract,
-    tool: Arc<dyn Tool>,
-    toolset: Arc<str>,
+    behind: Behind,
+    /// Given at registration.
+    toolset: Option<Arc<str>>,
+    server: Option<Arc<str>>,
     param_headers: ParamHeaders,
     validation: Validation,
-    legacy: Arc<str>,
-    modern: Arc<str>,
+    item: Item,
+}
+
+/// What answers a call.
+#[derive(Debug, Clone)]
+pub enum Behind {
+    Tool(Arc<dyn Tool>),
+    /// The engine itself.
+    Discovery(Meta),
 }
 
 impl Entry {
     /// Prepares both eras' forms of the definition.
-    pub fn new(contract: Contract, tool: Arc<dyn Tool>, toolset: Option<&str>) -> Result<Self, IllegalMark> {
+    pub fn new(
+        contract: Contract,
+        behind: Behind,
+        toolset: Option<&str>,
+        server: Option<&str>,
+    ) -> Result<Self, IllegalMark> {
         let param_headers =
             contract.definition().input_schema().map(ParamHeaders::read).transpose()?.unwrap_or_default();
         let wire = contract.definition().wire_text();
@@ -42,13 +57,13 @@ impl Entry {
         let legacy = if legacy == modern { modern.clone() } else { legacy };
         drop(wire);
         Ok(Self {
-            toolset: toolset.unwrap_or(DEFAULT_TOOLSET).into(),
+            toolset: toolset.map(Into::into),
+            server: server.map(Into::into),
             param_headers,
             validation: Validation::default(),
-            legacy,
-            modern,
+            item: Item { key: contract.name().as_str().into(), legacy, modern },
             contract,
-            tool,
+            behind,
         })
     }
 
@@ -75,13 +90,35 @@ impl Entry {
     }
 
     #[must_use]
-    pub fn tool(&self) -> &Arc<dyn Tool> {
-        &self.tool
+    pub fn behind(&self) -> &Behind {
+        &self.behind
     }
 
+    /// Which discovery tool it is, if any.
+    #[must_use]
+    pub fn meta(&self) -> Option<Meta> {
+        match self.behind {
+            Behind::Discovery(meta) => Some(meta),
+            Behind::Tool(_) => None,
+        }
+    }
+
+    /// The toolset it was registered with, else its server's, else the default.
     #[must_use]
     pub fn toolset(&self) -> &str {
-        &self.toolset
+        self.own_toolset().or(self.server()).unwrap_or(DEFAULT_TOOLSET)
+    }
+
+    /// The toolset it was registered with.
+    #[must_use]
+    pub fn own_toolset(&self) -> Option<&str> {
+        self.toolset.as_deref()
+    }
+
+    /// The server it comes from, where there are several.
+    #[must_use]
+    pub fn server(&self) -> Option<&str> {
+        self.server.as_deref()
     }
 
     #[must_use]
@@ -95,7 +132,7 @@ impl Entry {
         (self.contract.annotations().priority.unwrap_or(i64::MAX), self.name())
     }
 
-    pub(crate) fn item(&self) -> Item {
-        Item { key: self.name().into(), legacy: self.legacy.clone(), modern: self.modern.clone() }
+    pub(crate) fn item(&self) -> &Item {
+        &self.item
     }
 }

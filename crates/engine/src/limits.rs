@@ -39,5 +39,20 @@ pub const PAGE_ITEMS_MAX: usize = 10_000;
 /// Values one completion may return (the specification's own limit).
 pub const COMPLETION_VALUES_MAX: usize = 100;
 
+/// Views that are kept prepared for one state of the registry; past that they are built again when asked for.
+pub const VIEWS_MAX: usize = 1_024;
+
+/// Bytes of prepared views that are kept for one state of the registry, about.
+pub const VIEWS_BYTES_MAX: usize = 256 * 1024 * 1024;
+
+/// Toolsets that the description of `search_tools` and the instructions name.
+pub const TOOLSETS_NAMED_MAX: usize = 40;
+
+/// Profiles that the store in memory keeps.
+pub const PROFILES_MAX: usize = 100_000;
+
+/// Results of one `search_tools`.
+pub const SEARCH_RESULTS_MAX: usize = 50;
+
 /// How long a public list may be cached by a modern client, in milliseconds, unless the server says otherwise.
 pub const LIST_TTL_MS: u64 = 60_000;

@@ -27,6 +27,23 @@ impl Item {
     }
 }
 
+impl Item {
+    /// Both forms rewritten, once where they are one; `None` leaves a form as it is.
+    #[must_use]
+    pub fn changed(mut self, change: impl Fn(&str) -> Option<String>) -> Self {
+        let same = Arc::ptr_eq(&self.legacy, &self.modern);
+        if let Some(raw) = change(&self.modern) {
+            self.modern = raw.into();
+        }
+        if same {
+            self.legacy = self.modern.clone();
+        } else if let Some(raw) = change(&self.legacy) {
+            self.legacy = raw.into();
+        }
+        self
+    }
+}
+
 /// What every page of a server's lists has in common.
 #[derive(Debug, Clone)]
 pub struct Render {
@@ -55,6 +72,10 @@ impl Listing {
     #[must_use]
     pub fn new(member: &'static str, items: Vec<Item>) -> Self {
         Self { member, items, legacy: OnceLock::new(), modern: OnceLock::new() }
+    }
+
+    pub(crate) fn items(&self) -> &[Item] {
+        &self.items
     }
 
     #[must_use]

@@ -65,7 +65,11 @@ impl Engine {
             ("tools/call", _) => self.metered(caller, request).await,
             ("tools/list", _) => {
                 let cursor = request.params.optional_string("cursor")?;
-                let page = self.view_of(caller).listing().page(era, cursor.as_deref(), self.render())?;
+                if let Some(session) = caller.peer.session() {
+                    session.lists();
+                }
+                let view = self.view_of(caller);
+                let page = view.listing().page(era, cursor.as_deref(), self.list_render(caller))?;
                 Ok(Reply::prepared(request.id, page))
             }
             ("resources/list", _) if self.offers_resources() => self.list_resources(era, request),
@@ -74,7 +78,7 @@ impl Engine {
             ("prompts/list", _) if self.offers_prompts() => self.list_prompts(era, request),
             ("prompts/get", _) if self.offers_prompts() => self.get_prompt(caller, request).await,
             ("completion/complete", _) if self.offers_completions() => self.complete(caller, request).await,
-            ("server/discover", Era::Modern) => Ok(self.discover(request)),
+            ("server/discover", Era::Modern) => Ok(self.discover(caller, request)),
             ("subscriptions/listen", Era::Modern) => self.listen(caller, request).await,
             ("ping", Era::Legacy) => Ok(Reply::result(request.id, EMPTY)),
             ("logging/setLevel", Era::Legacy) => set_level(caller, request),

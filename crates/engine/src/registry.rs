@@ -3,7 +3,7 @@
 //! Guarantees: readers never wait and never see half a change; a refused registration leaves the registry exactly
 //! as it was; every change is told to the hub once.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
@@ -13,12 +13,15 @@ use toolcrib_contract::{
 use toolcrib_protocol::param_header::IllegalMark;
 
 use crate::completion::{Completer, Reference};
-use crate::entry::Entry;
+use crate::discovery::Meta;
+use crate::entry::{Behind, Entry};
 use crate::hub::{Change, Hub};
 use crate::listing::{Item, Listing};
 use crate::prompt::Prompt;
 use crate::resource::{Reader, Resource, ResourceTemplate};
 use crate::tool::Tool;
+use crate::toolset::catalogue::Catalogue;
+use crate::toolset::{BadToolsetName, DISCOVERY, ToolsetOptions, check_name};
 use crate::view::View;
 
 mod exchange;
@@ -46,6 +49,8 @@ pub enum RegisterError {
     InvalidDefinition(#[from] DefinitionError),
     #[error("{0} is not a URI template that can be matched")]
     InvalidTemplate(Box<str>),
+    #[error(transparent)]
+    InvalidToolset(#[from] BadToolsetName),
     #[error("no digest can be made of the definition: {0}")]
     NoDigest(ContractError),
 }
@@ -76,6 +81,8 @@ fn is_refusal(error: &SchemaError) -> bool {
 pub struct Offer {
     pub definition: Definition,
     pub toolset: Option<Box<str>>,
+    /// The server it comes from, where there are several: its own toolset by default.
+    pub server: Option<Box<str>>,
     pub tool: Arc<dyn Tool>,
 }
 
@@ -124,6 +131,7 @@ impl<T> Shelf<T> {
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     pub tools: Arc<View>,
+    pub catalogue: Arc<Catalogue>,
     pub resources: Arc<Shelf<Resource>>,
     pub templates: Arc<Shelf<ResourceTemplate>>,
     pub prompts: Arc<Shelf<Prompt>>,
@@ -145,23 +153,31 @@ pub struct Registry {
 struct Elsewhere(Arc<dyn Reader>);
 
 impl Registry {
-    #[must_use]
-    pub fn new(hub: Arc<Hub>, options: SchemaOptions) -> Self {
+    /// An empty registry, or one with the discovery tools where the options want them.
+    pub fn new(
+        hub: Arc<Hub>,
+        options: SchemaOptions,
+        toolsets: ToolsetOptions,
+    ) -> Result<Self, RegisterError> {
+        let tools = Arc::new(View::new(Vec::new()));
         let snapshot = Snapshot {
-            tools: Arc::new(View::new(Vec::new())),
+            catalogue: Arc::new(Catalogue::new(tools.clone(), Arc::default())),
+            tools,
             resources: Arc::new(Shelf::new("resources", BTreeMap::new(), |resource| &resource.definition)),
             templates: Arc::new(Shelf::new("resourceTemplates", BTreeMap::new(), |it| &it.definition)),
             prompts: Arc::new(Shelf::new("prompts", BTreeMap::new(), |prompt| &prompt.definition)),
             completers: Arc::default(),
         };
-        Self {
+        let registry = Self {
             snapshot: ArcSwap::from_pointee(snapshot),
             writer: Mutex::default(),
             hub,
             options,
             cache: SchemaCache::new(),
             elsewhere: arc_swap::ArcSwapOption::empty(),
-        }
+        };
+        registry.set_toolsets(toolsets)?;
+        Ok(registry)
     }
 
     /// Who is asked for a resource that is in no list and fits no template.
@@ -191,26 +207,50 @@ impl Registry {
         toolset: Option<&str>,
         tool: Arc<dyn Tool>,
     ) -> Result<(), RegisterError> {
-        self.register_all(vec![Offer { definition, toolset: toolset.map(Into::into), tool }])
+        let toolset = toolset.map(Into::into);
+        self.register_all(vec![Offer { definition, toolset, server: None, tool }])
     }
 
     /// Several tools in one change: all of them or none.
     pub fn register_all(&self, offers: Vec<Offer>) -> Result<(), RegisterError> {
         let mut added: Vec<Arc<Entry>> = Vec::with_capacity(offers.len());
-        for Offer { definition, toolset, tool } in offers {
+        for Offer { definition, toolset, server, tool } in offers {
+            toolset.as_deref().map_or(Ok(()), check_name)?;
             let contract = Contract::compile(definition, &self.options, &self.cache)?;
-            added.push(Arc::new(Entry::new(contract, tool, toolset.as_deref())?));
+            let behind = Behind::Tool(tool);
+            added.push(Arc::new(Entry::new(contract, behind, toolset.as_deref(), server.as_deref())?));
+        }
+        self.add(added)
+    }
+
+    /// Replaces what is declared and selected, as one change; the discovery tools come or go with it.
+    pub fn set_toolsets(&self, toolsets: ToolsetOptions) -> Result<(), RegisterError> {
+        toolsets.declared.iter().try_for_each(|toolset| check_name(&toolset.name))?;
+        let mut discovery = Vec::new();
+        if toolsets.has_discovery() {
+            for meta in Meta::ALL {
+                let contract = Contract::compile(meta.definition()?, &self.options, &self.cache)?;
+                discovery.push(Arc::new(Entry::new(
+                    contract,
+                    Behind::Discovery(meta),
+                    Some(DISCOVERY),
+                    None,
+                )?));
+            }
         }
         self.change(&Change::Tools, |snapshot| {
-            let mut entries = snapshot.tools.entries().to_vec();
-            let mut names: std::collections::HashSet<&str> =
-                entries.iter().map(|entry| entry.name()).collect();
-            if let Some(twice) = added.iter().find(|entry| !names.insert(entry.name())) {
-                return Err(RegisterError::Duplicate(twice.name().into()));
-            }
-            drop(names);
-            entries.append(&mut added);
-            snapshot.tools = Arc::new(View::new(entries));
+            let others = snapshot.tools.entries().iter().filter(|entry| entry.meta().is_none());
+            let entries = joined(others.cloned().collect(), discovery)?;
+            set_tools(snapshot, entries, Arc::new(toolsets));
+            Ok(())
+        })
+    }
+
+    fn add(&self, added: Vec<Arc<Entry>>) -> Result<(), RegisterError> {
+        self.change(&Change::Tools, |snapshot| {
+            let entries = joined(snapshot.tools.entries().to_vec(), added)?;
+            let toolsets = snapshot.catalogue.options().clone();
+            set_tools(snapshot, entries, toolsets);
             Ok(())
         })
     }
@@ -220,15 +260,17 @@ impl Registry {
         &self,
         definition: Definition,
         toolset: Option<&str>,
+        server: Option<&str>,
         tool: Arc<dyn Tool>,
     ) -> Result<Entry, RegisterError> {
+        toolset.map_or(Ok(()), check_name)?;
         let contract = Contract::compile(definition, &self.options, &self.cache)?;
-        Ok(Entry::new(contract, tool, toolset)?)
+        Ok(Entry::new(contract, Behind::Tool(tool), toolset, server)?)
     }
 
     /// Takes the tools of these names out and puts others in, as one change. Nothing is told if nothing changed.
     pub fn replace_tools(&self, gone: &[Arc<str>], added: Vec<Arc<Entry>>) -> Result<(), RegisterError> {
-        let gone: std::collections::HashSet<&str> = gone.iter().map(|name| &**name).collect();
+        let gone: HashSet<&str> = gone.iter().map(|name| &**name).collect();
         let now = self.load_full();
         let is_there = |entry: &Arc<Entry>| {
             gone.contains(entry.name())
@@ -239,16 +281,10 @@ impl Registry {
         }
         self.change(&Change::Tools, |snapshot| {
             let old = snapshot.tools.entries().iter();
-            let mut entries: Vec<Arc<Entry>> =
-                old.filter(|entry| !gone.contains(entry.name())).cloned().collect();
-            let mut names: std::collections::HashSet<&str> =
-                entries.iter().map(|entry| entry.name()).collect();
-            if let Some(twice) = added.iter().find(|entry| !names.insert(entry.name())) {
-                return Err(RegisterError::Duplicate(twice.name().into()));
-            }
-            drop(names);
-            entries.extend(added);
-            snapshot.tools = Arc::new(View::new(entries));
+            let kept = old.filter(|entry| !gone.contains(entry.name())).cloned().collect();
+            let entries = joined(kept, added)?;
+            let toolsets = snapshot.catalogue.options().clone();
+            set_tools(snapshot, entries, toolsets);
             Ok(())
         })
     }
@@ -261,7 +297,8 @@ impl Registry {
             }
             let rest =
                 snapshot.tools.entries().iter().filter(|entry| entry.name() != name).cloned().collect();
-            snapshot.tools = Arc::new(View::new(rest));
+            let toolsets = snapshot.catalogue.options().clone();
+            set_tools(snapshot, rest, toolsets);
             Ok(())
         });
         removed.is_ok()
@@ -332,6 +369,25 @@ impl Registry {
         self.hub.publish(change);
         Ok(())
     }
+}
+
+/// Both together, unless a name would be there twice.
+fn joined(
+    mut entries: Vec<Arc<Entry>>,
+    mut added: Vec<Arc<Entry>>,
+) -> Result<Vec<Arc<Entry>>, RegisterError> {
+    let mut names: HashSet<&str> = entries.iter().map(|entry| entry.name()).collect();
+    if let Some(twice) = added.iter().find(|entry| !names.insert(entry.name())) {
+        return Err(RegisterError::Duplicate(twice.name().into()));
+    }
+    drop(names);
+    entries.append(&mut added);
+    Ok(entries)
+}
+
+fn set_tools(snapshot: &mut Snapshot, entries: Vec<Arc<Entry>>, toolsets: Arc<ToolsetOptions>) {
+    snapshot.tools = Arc::new(View::new(entries));
+    snapshot.catalogue = Arc::new(Catalogue::new(snapshot.tools.clone(), toolsets));
 }
 
 type Keyed<T> = BTreeMap<Arc<str>, Arc<T>>;

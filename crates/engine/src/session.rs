@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::sync::oneshot;
 use toolcrib_protocol::{Capability, ClientCapabilities, ClientInfo, Level, Revision, RpcError};
@@ -16,6 +16,8 @@ use crate::hub::{Subscriber, Wanted};
 use crate::limits::IN_FLIGHT_MAX;
 use crate::principal::Principal;
 use crate::seal::{NoRandomness, random_bytes};
+use crate::toolset::profile::{Enabled, Step};
+use crate::toolset::selection::Approach;
 
 /// 128 random bits in hexadecimal: a name, not a credential.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -61,6 +63,14 @@ pub struct Session {
     questions: Mutex<HashMap<Box<str>, oneshot::Sender<Answered>>>,
     question_last: AtomicU64,
     news: Arc<Subscriber>,
+    approach: OnceLock<Arc<Approach>>,
+    /// What this session enabled; absent: what it started with.
+    enabled: Mutex<Option<Arc<Enabled>>>,
+    /// The fingerprint of the list that the client last heard of.
+    seen: AtomicU64,
+    told: AtomicBool,
+    relisted: AtomicBool,
+    hearing: AtomicBool,
 }
 
 impl Session {
@@ -103,6 +113,12 @@ impl Session {
             questions: Mutex::default(),
             question_last: AtomicU64::new(0),
             news: Subscriber::new(all),
+            approach: OnceLock::new(),
+            enabled: Mutex::default(),
+            seen: AtomicU64::new(0),
+            told: AtomicBool::new(false),
+            relisted: AtomicBool::new(false),
+            hearing: AtomicBool::new(false),
         }
     }
 
@@ -149,6 +165,68 @@ impl Session {
     #[must_use]
     pub fn logs(&self, level: Level) -> bool {
         level as u8 >= self.log_level.load(Ordering::Relaxed)
+    }
+
+    /// By which address the session was opened: that settles what it can reach.
+    #[must_use]
+    pub fn approach(&self) -> Arc<Approach> {
+        self.approach.get().cloned().unwrap_or_default()
+    }
+
+    /// Sets by which address the session is opened; once.
+    pub fn come_by(&self, approach: Arc<Approach>) {
+        let _ = self.approach.set(approach);
+    }
+
+    /// Whether what is done now is there at the next request.
+    #[must_use]
+    pub fn is_lasting(&self) -> bool {
+        self.routable.load(Ordering::Acquire)
+    }
+
+    #[must_use]
+    pub fn enabled(&self) -> Option<Arc<Enabled>> {
+        lock(&self.enabled).clone()
+    }
+
+    /// Loads or unloads a toolset, in one step with reading what is loaded; the first one begins with `start`.
+    pub(crate) fn change_enabled(&self, start: Enabled, step: &Step) {
+        let mut held = lock(&self.enabled);
+        let mut enabled = held.as_deref().cloned().unwrap_or(start);
+        step.apply(&mut enabled);
+        *held = Some(Arc::new(enabled));
+    }
+
+    /// Somebody sends the session's news to the client.
+    pub(crate) fn hears(&self) {
+        self.hearing.store(true, Ordering::Release);
+    }
+
+    #[must_use]
+    pub(crate) fn is_hearing(&self) -> bool {
+        self.hearing.load(Ordering::Acquire)
+    }
+
+    /// Remembers which list the client knows of; true if it is another one than before.
+    pub(crate) fn sees(&self, fingerprint: u64) -> bool {
+        self.seen.swap(fingerprint, Ordering::AcqRel) != fingerprint
+    }
+
+    /// The client was told that its list changed.
+    pub(crate) fn tell_changed(&self) {
+        self.told.store(true, Ordering::Release);
+    }
+
+    /// The client lists its tools: after it was told of a change, that is evidence.
+    pub(crate) fn lists(&self) {
+        if self.told.load(Ordering::Acquire) {
+            self.relisted.store(true, Ordering::Release);
+        }
+    }
+
+    #[must_use]
+    pub(crate) fn has_relisted(&self) -> bool {
+        self.relisted.load(Ordering::Acquire)
     }
 
     /// Unsolicited messages: list changes and followed resources.

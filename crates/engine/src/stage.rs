@@ -54,6 +54,8 @@ pub struct Known;
 pub struct Resolved<'a> {
     entry: Arc<Entry>,
     arguments: Arguments<'a>,
+    /// Named by `call_tool` and not by the request itself.
+    inner: bool,
 }
 
 /// Headers and arguments keep the contract.
@@ -72,6 +74,7 @@ pub struct Recorded<'a>(Resolved<'a>);
 #[derive(Debug)]
 pub struct Executed {
     entry: Arc<Entry>,
+    inner: bool,
     outcome: Outcome,
 }
 

@@ -2,7 +2,7 @@
 
 /// For one direction of one tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Mode {
+pub enum Strictness {
     /// Refused.
     #[default]
     Enforce,
@@ -15,6 +15,6 @@ pub enum Mode {
 /// For both directions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Validation {
-    pub input: Mode,
-    pub output: Mode,
+    pub input: Strictness,
+    pub output: Strictness,
 }

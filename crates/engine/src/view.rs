@@ -4,18 +4,20 @@
 //! registration.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, OnceLock};
 
 use toolcrib_contract::Audience;
 
 use crate::entry::Entry;
-use crate::listing::Listing;
+use crate::listing::{Item, Listing};
 
 #[derive(Debug)]
 pub struct View {
     entries: Vec<Arc<Entry>>,
     by_name: HashMap<Arc<str>, Arc<Entry>>,
     listing: Listing,
+    fingerprint: OnceLock<u64>,
 }
 
 impl View {
@@ -23,10 +25,41 @@ impl View {
     #[must_use]
     pub fn new(mut entries: Vec<Arc<Entry>>) -> Self {
         entries.sort_by(|left, right| left.rank().cmp(&right.rank()));
-        let items: Vec<_> = entries.iter().map(|entry| entry.item()).collect();
-        let by_name =
-            items.iter().zip(&entries).map(|(item, entry)| (item.key.clone(), entry.clone())).collect();
-        Self { listing: Listing::new("tools", items), by_name, entries }
+        Self::of(entries.into_iter().map(|entry| (entry.clone(), entry.item().clone())).collect())
+    }
+
+    /// A view of entries that are in order already, each with the form it is listed in.
+    #[must_use]
+    pub fn of(shown: Vec<(Arc<Entry>, Item)>) -> Self {
+        let by_name = shown.iter().map(|(entry, item)| (item.key.clone(), entry.clone())).collect();
+        let (entries, items) = shown.into_iter().unzip();
+        Self { listing: Listing::new("tools", items), by_name, entries, fingerprint: OnceLock::new() }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn of_items(items: Vec<Item>) -> Self {
+        let listing = Listing::new("tools", items);
+        Self { listing, by_name: HashMap::new(), entries: Vec::new(), fingerprint: OnceLock::new() }
+    }
+
+    /// About how much memory the view takes once both eras have asked for its list; shared definitions aside.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        const PER_TOOL: usize = 160;
+        self.listing.items().iter().map(|item| item.legacy.len() + item.modern.len() + PER_TOOL).sum()
+    }
+
+    /// Equal for views that list the same, whichever state of the registry they are of.
+    #[must_use]
+    pub fn fingerprint(&self) -> u64 {
+        *self.fingerprint.get_or_init(|| {
+            let mut hasher = DefaultHasher::new();
+            for item in self.listing.items() {
+                item.modern.hash(&mut hasher);
+                item.legacy.hash(&mut hasher);
+            }
+            hasher.finish()
+        })
     }
 
     #[must_use]

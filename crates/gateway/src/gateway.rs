@@ -300,7 +300,8 @@ impl Gateway {
             None => tool,
             Some(bytes_max) => Arc::new(Budgeted::new(tool, bytes_max, self.shelf.clone())),
         };
-        let entry = self.engine.registry().prepare(served, source.toolset.as_deref(), tool)?;
+        let entry =
+            self.engine.registry().prepare(served, source.toolset.as_deref(), Some(source.name()), tool)?;
         Ok(entry.with_validation(source.validation(&listed.name)))
     }
 }

@@ -1,6 +1,6 @@
 //! One server behind the gateway, with what the operator wants of it.
 
-use toolcrib_engine::{Mode, Validation};
+use toolcrib_engine::{Strictness, Validation};
 use toolcrib_upstream::Spec;
 
 use crate::naming;
@@ -10,8 +10,8 @@ use crate::pattern::Pattern;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
     pub tools: Pattern,
-    pub input: Option<Mode>,
-    pub output: Option<Mode>,
+    pub input: Option<Strictness>,
+    pub output: Option<Strictness>,
     /// Bytes of an answer; what is longer is kept as a resource.
     pub result_bytes_max: Option<usize>,
 }

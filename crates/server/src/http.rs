@@ -5,13 +5,16 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, WWW_AUTHENTICATE};
+use http::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT, WWW_AUTHENTICATE,
+};
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body::Body;
-use toolcrib_engine::{Engine, Exchange, Outbox, Outgoing, Payload, Principal};
+use toolcrib_engine::{Approach, Engine, Exchange, Outbox, Outgoing, Payload, Principal, Selection};
 use toolcrib_protocol::{Code, Revision, RpcError, header, write};
 
 use crate::accept::{Accept, EVENT_STREAM, JSON, declares_json};
+use crate::address::{self, BadChoice};
 use crate::auth::{Authenticator, Open};
 use crate::body::ReplyBody;
 use crate::call::{Answered, Call, First};
@@ -90,12 +93,12 @@ impl Endpoint {
             let message = format!("the headers are over {HEAD_BYTES_MAX} bytes");
             return Ok(refuse(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, &message));
         }
-        let is_side = parts.uri.path() != self.options.path;
+        let address = address::selection(&self.options.path, &parts.uri);
         let page = match &self.options.side {
-            Some(side) if is_side && parts.method == Method::GET => side.page(parts.uri.path()),
+            Some(side) if address.is_none() && parts.method == Method::GET => side.page(parts.uri.path()),
             _ => None,
         };
-        if is_side && page.is_none() {
+        if address.is_none() && page.is_none() {
             return Ok(refuse(StatusCode::NOT_FOUND, "there is nothing at this path"));
         }
         if let Err(rebinding) = self.options.expected.check(&parts.headers) {
@@ -105,9 +108,9 @@ impl Endpoint {
             };
             return Ok(refuse(status, &rebinding.to_string()));
         }
-        if let Some(page) = page {
-            return Ok(shown(page));
-        }
+        let Some(address) = address else {
+            return Ok(page.map_or_else(|| status(StatusCode::NOT_FOUND), shown));
+        };
         let principal = match self.options.authenticator.principal(&parts.headers) {
             Ok(principal) => principal,
             Err(challenge) => {
@@ -122,14 +125,36 @@ impl Endpoint {
             }
         };
         Ok(match parts.method {
-            Method::POST => self.post(parts.headers, body, principal).await,
+            Method::POST => match self.approach(address, &parts.headers, &principal) {
+                Ok(approach) => self.post(parts.headers, body, principal, approach).await,
+                Err(bad) => refuse(StatusCode::BAD_REQUEST, &bad.to_string()),
+            },
             Method::GET => self.get(&parts.headers, &principal),
             Method::DELETE => self.delete(&parts.headers, &principal),
             _ => not_allowed(),
         })
     }
 
-    async fn post<B>(&self, headers: HeaderMap, body: B, principal: Principal) -> Answer
+    /// The address's choice narrowed by the headers'.
+    fn approach(
+        &self,
+        mut selection: Selection,
+        headers: &HeaderMap,
+        principal: &Principal,
+    ) -> Result<Arc<Approach>, BadChoice> {
+        address::narrow_by_headers(&mut selection, headers)?;
+        self.engine.check_selection(principal, &selection)?;
+        let user_agent = headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).map(Into::into);
+        Ok(Arc::new(Approach { selection, user_agent }))
+    }
+
+    async fn post<B>(
+        &self,
+        headers: HeaderMap,
+        body: B,
+        principal: Principal,
+        approach: Arc<Approach>,
+    ) -> Answer
     where
         B: Body<Data = Bytes> + Unpin + Send,
     {
@@ -158,6 +183,7 @@ impl Endpoint {
             headers,
             body,
             principal,
+            approach,
             exchange: exchange.clone(),
             belongs: belongs.clone(),
             body_bytes_max: self.options.body_bytes_max,

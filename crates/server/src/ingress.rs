@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 use toolcrib_contract::json::{Document, Limits, Node};
 use toolcrib_engine::stage::caller;
-use toolcrib_engine::{Engine, Exchange, Payload, Principal, Reply, Session, SessionId};
+use toolcrib_engine::{Approach, Engine, Exchange, Payload, Principal, Reply, Session, SessionId};
 use toolcrib_protocol::header::{self, Field, Headers};
 use toolcrib_protocol::{Branch, Code, Frame, Meta, Request, Revision, RpcError, Signals};
 
@@ -40,6 +40,7 @@ pub(crate) struct Post {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
     pub(crate) principal: Principal,
+    pub(crate) approach: Arc<Approach>,
     pub(crate) exchange: Arc<Exchange>,
     pub(crate) belongs: Belongs,
     pub(crate) body_bytes_max: usize,
@@ -84,7 +85,7 @@ impl Post {
                 bad(None, "a response needs the Mcp-Session-Id of the session it answers in").into()
             }
             (Branch::Sessionless(revision), frame) => {
-                let session = Session::ephemeral(self.principal.clone(), revision);
+                let session = self.ephemeral(revision);
                 self.answer_in(&session, frame, &self.exchange).await.into()
             }
             (Branch::UnknownVersion | Branch::Initialize, frame) => unknown_version(id_of(&frame)).into(),
@@ -114,7 +115,7 @@ impl Post {
         };
         let view = View(&self.headers);
         match caller::modern(self.principal.clone(), Some(&view), &request, self.exchange.clone()) {
-            Ok(caller) => self.engine.request(&caller, &request).await,
+            Ok(caller) => self.engine.request(&caller.by(self.approach.clone()), &request).await,
             Err(refusal) => self.engine.rescue(Revision::FIRST_MODERN, &request, refusal),
         }
     }
@@ -123,7 +124,9 @@ impl Post {
     async fn answer_in(&self, session: &Arc<Session>, frame: Frame<'_>, exchange: &Arc<Exchange>) -> Reply {
         match frame {
             Frame::Request(request) => {
-                let caller = caller::legacy(session, exchange.clone());
+                // What a later request chooses narrows its session's choice, for that request.
+                let approach = session.approach().narrowed(&self.approach.selection);
+                let caller = caller::legacy(session, exchange.clone()).by(approach);
                 self.engine.request(&caller, &request).await
             }
             Frame::Notification(notification) => {
@@ -151,7 +154,7 @@ impl Post {
         } else {
             None
         };
-        match self.engine.initialize(self.principal.clone(), id.clone(), request) {
+        match self.engine.initialize(self.principal.clone(), id.clone(), self.approach.clone(), request) {
             Err(reply) => reply.into(),
             Ok((_, reply)) if id.is_none() => reply.into(),
             Ok((session, reply)) => match self.sessions.open(session) {
@@ -174,6 +177,13 @@ impl Post {
         Some(found)
     }
 
+    /// What stands for a session where there is none.
+    fn ephemeral(&self, revision: Revision) -> Arc<Session> {
+        let session = Session::ephemeral(self.principal.clone(), revision);
+        session.come_by(self.approach.clone());
+        session
+    }
+
     /// Batches exist for the oldest revisions only.
     async fn answer_batch(&self, batch: Node<'_>) -> Reply {
         let session = match self.branch(false, false) {
@@ -181,7 +191,7 @@ impl Post {
                 Some(found) => found.session.clone(),
                 None => return unknown_session(None),
             },
-            Branch::Sessionless(revision) => Session::ephemeral(self.principal.clone(), revision),
+            Branch::Sessionless(revision) => self.ephemeral(revision),
             Branch::UnknownVersion => return unknown_version(None),
             Branch::Modern | Branch::Initialize => {
                 return bad(None, "batches do not exist in this protocol version");

@@ -3,6 +3,7 @@
 //! No business rule lives here: a message is bounded, read, and handed to the engine.
 
 mod accept;
+mod address;
 pub mod auth;
 pub mod bearer;
 mod body;

@@ -279,7 +279,7 @@ impl Connection {
             self.say(&Reply::error(200, Some(request.id), &error));
             return;
         }
-        match self.engine.initialize(Principal::Local, None, request) {
+        match self.engine.initialize(Principal::Local, None, Arc::default(), request) {
             Err(reply) => self.say(&reply),
             Ok((session, reply)) => {
                 *lock(&self.session) = Some(session.clone());

@@ -102,9 +102,14 @@ pub fn walk(
 
 /// Starts `program --listen ADDRESS` on a free loopback port and waits until it accepts connections.
 pub fn listening(program: &Path) -> Result<(Process, Server), ForeignError> {
+    listening_with(&mut Command::new(program))
+}
+
+/// The same for a program that takes other words or variables besides.
+pub fn listening_with(command: &mut Command) -> Result<(Process, Server), ForeignError> {
     let port = port::free().map_err(ForeignError::Port)?;
     let address = SocketAddr::from(([127, 0, 0, 1], port));
-    let mut process = Process::start(Command::new(program).args(["--listen", &address.to_string()]))?;
+    let mut process = Process::start(command.args(["--listen", &address.to_string()]))?;
     process.wait_for_port(address, START_PATIENCE)?;
     Ok((process, Server::Http { url: format!("http://{address}/mcp") }))
 }

@@ -19,17 +19,19 @@ mod answer;
 mod handler;
 mod server;
 mod spec;
+mod start;
 
 pub use answer::{IntoAnswer, Json};
 pub use server::{BoundServer, CallError, Server, ServerBuilder};
 pub use spec::ToolSpec;
+pub use start::SelectionError;
 pub use toolcrib_contract::{self as contract, Annotations, Audience, Definition};
 pub use toolcrib_engine as engine;
 pub use toolcrib_engine::prompt::{PromptArgument, PromptArguments, PromptResult, Role};
 pub use toolcrib_engine::resource::About;
 pub use toolcrib_engine::{
-    AskError, BadArguments, Content, Context, Elicited, Fault, Filter, Principal, Question, RegisterError,
-    ResourceContents, StartError, ToolError, ToolResult,
+    AskError, BadArguments, Content, Context, Elicited, Explanation, Fault, Filter, Mode, Names, Principal,
+    Question, RegisterError, ResourceContents, StartError, ToolError, ToolResult, Toolset,
 };
 pub use toolcrib_protocol::{self as protocol, Capability, Level, Revision};
 pub use toolcrib_server::{Authenticator, Bearer, Challenge, Expected, HttpOptions, JwtBearer, Page, Side};

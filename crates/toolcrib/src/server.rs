@@ -19,10 +19,11 @@ use toolcrib_engine::prompt::{Prompt, PromptArgument, PromptArguments, PromptRes
 use toolcrib_engine::resource::{About, Resource, ResourceTemplate};
 use toolcrib_engine::stage::caller;
 use toolcrib_engine::{
-    BadArguments, Context, Engine, Exchange, Fault, Filter, OnFault, Options, Principal, RegisterError,
-    ResourceContents, ServerInfo, StartError, Tool, ToolError,
+    Approach, BadArguments, Context, Engine, Exchange, Explanation, Fault, Filter, Names, OnFault, Options,
+    Principal, RegisterError, ResourceContents, Selection, ServerInfo, StartError, Tool, ToolError, Toolset,
+    ToolsetOptions,
 };
-use toolcrib_protocol::{Frame, Revision, meta};
+use toolcrib_protocol::{Era, Frame, Revision, meta};
 use toolcrib_server::{Endpoint, HttpOptions, Listener, stdio};
 
 use crate::answer::{IntoAnswer, Json};
@@ -96,6 +97,17 @@ impl ServerBuilder {
     pub fn on_fault(mut self, hear: impl Fn(&Fault<'_>) + Send + Sync + 'static) -> Self {
         self.on_fault = Some(Arc::new(hear));
         self
+    }
+
+    /// Declares a toolset. With one declared, the discovery tools are there too.
+    #[must_use]
+    pub fn toolset(mut self, toolset: Toolset) -> Self {
+        self.options.toolsets.declared.push(toolset);
+        self
+    }
+
+    pub(crate) fn toolsets_mut(&mut self) -> &mut ToolsetOptions {
+        &mut self.options.toolsets
     }
 
     pub fn build(self) -> Result<Server, StartError> {
@@ -302,7 +314,8 @@ impl Server {
             return Err(failed("the call could not be written"));
         };
         let reply = match caller::modern(Principal::Local, None, &request, Exchange::silent()) {
-            Ok(caller) => self.engine.request(&caller, &request).await,
+            // Whoever holds the server asks for whatever the operator allows, not for what is loaded at the start.
+            Ok(caller) => self.engine.request(&caller.by(self.whole()), &request).await,
             Err(refusal) => self.engine.rescue(Revision::FIRST_MODERN, &request, refusal),
         };
         let mut answer: Value = serde_json::from_slice(&reply.payload.into_bytes())
@@ -320,8 +333,25 @@ impl Server {
         }
     }
 
+    /// Why a client of this name sees a tool and can call it, or why not; `None` if there is no such tool.
+    #[must_use]
+    pub fn explain(&self, tool: &str, client: &str) -> Option<Explanation> {
+        let caller = caller::supposed(client, Era::Legacy, Principal::Local, Arc::default());
+        self.engine.explain(&caller, tool)
+    }
+
+    /// Everything that the operator allows.
+    fn whole(&self) -> Arc<Approach> {
+        if !self.engine.toolsets().is_on() {
+            return Arc::default();
+        }
+        let selection = Selection { toolsets: Some(Names::All), read_only: false };
+        Arc::new(Approach { selection, user_agent: None })
+    }
+
     /// Serves stdin and stdout until stdin ends.
     pub async fn serve_stdio(&self) -> io::Result<()> {
+        self.engine.check_toolsets().map_err(|error| io::Error::other(error.to_string()))?;
         stdio::serve(self.engine.clone()).await
     }
 
@@ -337,6 +367,7 @@ impl Server {
 
     /// Binds first, so that the address is known; then [`BoundServer::serve`].
     pub async fn bind_http(&self, address: &str, options: HttpOptions) -> io::Result<BoundServer> {
+        self.engine.check_toolsets().map_err(|error| io::Error::other(error.to_string()))?;
         let endpoint = Endpoint::new(self.engine.clone(), options);
         Ok(BoundServer { listener: Listener::bind(endpoint, address).await? })
     }

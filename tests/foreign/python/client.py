@@ -4,7 +4,7 @@ import argparse
 import json
 import sys
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import anyio
@@ -45,12 +45,17 @@ class Run:
         self.modern = modern
         self.asked: list[Any] = []
         self.steps: dict[str, str] = {}
+        self.changes = 0
         self.protocol_version: str | None = None
         self.client: Client
 
     async def answer(self, _context: Any, params: Any) -> ElicitResult:
         self.asked.append(params)
         return ElicitResult(action="accept", content=self.plan.get("ask", {}).get("answer", {}))
+
+    async def note(self, message: Any) -> None:
+        if getattr(message, "method", None) == "notifications/tools/list_changed":
+            self.changes += 1
 
     async def call(self, step: dict[str, Any], **options: Any) -> Any:
         return await self.client.call_tool(step["tool"], step.get("arguments"), **options)
@@ -107,6 +112,38 @@ class Run:
         expect(result.is_error, f"not refused: {result}")
         expect("".join(text(result)), "a refusal without words")
 
+    async def list_anew(self) -> Sequence[Any]:
+        return (await self.client.list_tools(cache_mode="bypass")).tools
+
+    async def refused(self, step: dict[str, Any]) -> None:
+        result = await self.call(step)
+        expect(result.is_error, f"not refused: {result}")
+        expect(any(step["says"] in block for block in text(result)), f"text: {result}")
+
+    async def relist(self, step: dict[str, Any]) -> None:
+        before = {tool.name for tool in await self.list_anew()}
+        expect(before.isdisjoint(step["appear"]), f"listed already: {before}")
+        told = self.changes
+        result = await self.call(step)
+        expect(not result.is_error, f"error result: {result}")
+        with anyio.move_on_after(SETTLE_SECONDS_MAX):
+            while self.changes == told:
+                await anyio.sleep(0.01)
+        expect(self.changes > told, "no list_changed came")
+        after = {tool.name for tool in await self.list_anew()}
+        expect(after.issuperset(step["appear"]), f"not all are among {after}")
+
+    async def same(self, step: dict[str, Any]) -> None:
+        before = await self.list_anew()
+        for one in step["calls"]:
+            await self.call(one)
+            expect(await self.list_anew() == before, f"another list after {one['tool']}")
+
+    async def callers(self, step: dict[str, Any]) -> None:
+        tools = await self.list_anew()
+        carrying = [tool.name for tool in tools if "anthropic/allowed_callers" in (tool.meta or {})]
+        expect(sorted(carrying) == sorted(step["tools"]), f"callers: {carrying}")
+
     async def unknown_tool(self, step: dict[str, Any]) -> None:
         await self.refused_with_code({"tool": step["tool"], "arguments": {}})
 
@@ -134,12 +171,17 @@ class Run:
             "progress": self.progress,
             "badArguments": self.bad_arguments,
             "unknownTool": self.unknown_tool,
+            "refused": self.refused,
+            "relist": self.relist,
+            "same": self.same,
+            "callers": self.callers,
             "ask": self.ask,
         }
         client = Client(
             server,
             mode="auto" if self.modern else "legacy",
             elicitation_callback=self.answer,
+            message_handler=self.note,
             read_timeout_seconds=STEP_SECONDS_MAX,
             client_info=Implementation(name="toolcrib-foreign-python", version="1.0.0"),
         )

@@ -1,5 +1,6 @@
 // An MCP client on the official TypeScript SDK. What it does and prints: ../README.md.
 import { createRequire } from "node:module";
+import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual, parseArgs } from "node:util";
 
 // The SDK is installed under .deps, beside the repository's own tree, so it is resolved from there.
@@ -10,6 +11,7 @@ const { StdioClientTransport } = require("@modelcontextprotocol/client/stdio");
 const MODERN = "2026-07-28";
 const INVALID_PARAMS = -32602;
 const STEP_MS_MAX = 30_000;
+const SETTLE_MS_MAX = 2_000;
 
 const { values, positionals } = parseArgs({
   options: { era: { type: "string" }, plan: { type: "string" }, url: { type: "string" } },
@@ -20,6 +22,7 @@ const modern = values.era === "modern";
 const asked = [];
 // Noted as they come in: the SDK drops a notification that arrives in one read with the result of its call.
 const progress = [];
+let changes = 0;
 const steps = {};
 
 const client = new Client(
@@ -45,6 +48,13 @@ function text(result) {
 function call({ tool, arguments: given }, options = {}) {
   return client.callTool({ name: tool, arguments: given }, { timeout: STEP_MS_MAX, ...options });
 }
+
+// Asked of the server, whatever is still fresh.
+async function listAnew() {
+  return (await client.listTools(undefined, { cacheMode: "bypass" })).tools;
+}
+
+const names = (tools) => tools.map((tool) => tool.name);
 
 async function refusedWithCode(step) {
   try {
@@ -107,6 +117,37 @@ const actions = {
     expect(text(result).join("").length > 0, "a refusal without words");
   },
 
+  async refused(step) {
+    const result = await call(step);
+    expect(result.isError === true, `not refused: ${JSON.stringify(result)}`);
+    expect(text(result).some((block) => block.includes(step.says)), `text: ${JSON.stringify(result)}`);
+  },
+
+  async relist(step) {
+    const before = names(await listAnew());
+    for (const name of step.appear) expect(!before.includes(name), `${name} is listed already`);
+    const told = changes;
+    const result = await call(step);
+    expect(!result.isError, `error result: ${JSON.stringify(result)}`);
+    for (let waited = 0; changes === told && waited < SETTLE_MS_MAX; waited += 10) await sleep(10);
+    expect(changes > told, "no list_changed came");
+    const after = names(await listAnew());
+    for (const name of step.appear) expect(after.includes(name), `${name} is not among ${after}`);
+  },
+
+  async same(step) {
+    const before = await listAnew();
+    for (const one of step.calls) {
+      await call(one);
+      expect(isDeepStrictEqual(await listAnew(), before), `another list after ${one.tool}`);
+    }
+  },
+
+  async callers(step) {
+    const carrying = (await listAnew()).filter((tool) => tool._meta?.["anthropic/allowed_callers"]);
+    expect(isDeepStrictEqual(names(carrying).sort(), [...step.tools].sort()), `callers: ${names(carrying)}`);
+  },
+
   unknownTool: (step) => refusedWithCode({ ...step, arguments: {} }),
 
   async ask(step) {
@@ -138,6 +179,7 @@ await take("connect", async () => {
   const receive = transport.onmessage;
   transport.onmessage = (message, extra) => {
     if (message.method === "notifications/progress") progress.push(message.params.progress);
+    if (message.method === "notifications/tools/list_changed") changes += 1;
     receive?.(message, extra);
   };
   const version = client.getNegotiatedProtocolVersion();

@@ -5,7 +5,6 @@ use std::net::{SocketAddr, TcpStream};
 
 use anyhow::{Result, ensure};
 
-use super::resident_kib;
 use crate::race::Effort;
 use crate::serving::{Server, Which};
 
@@ -14,23 +13,23 @@ const SESSIONS: usize = 1_000;
 pub(super) fn run(effort: Effort) -> Result<bool> {
     let canned = Server::start(Which::Canned)?;
     let gateway = Server::start_with(Which::Gateway, &[&format!("http://{}/mcp", canned.address)])?;
-    let idle = resident_kib(&gateway.child)?;
+    let idle = gateway.resident_kib()?;
     for _ in 0..SESSIONS {
         initialize(gateway.address)?;
     }
-    let sessions = resident_kib(&gateway.child)?.saturating_sub(idle);
+    let sessions = gateway.resident_kib()? - idle;
     let many = Server::start(Which::Many)?;
     let gateway = Server::start_with(Which::Gateway, &[&format!("http://{}/mcp", many.address)])?;
-    let tools = resident_kib(&gateway.child)?.saturating_sub(idle);
+    let tools = gateway.resident_kib()? - idle;
     println!("\nmemory of the gateway");
     let mut holds = true;
     for (what, kib, mib_max) in
-        [("idle", idle, 20), ("1,000 idle legacy sessions", sessions, 2), ("10,000 tools", tools, 60)]
+        [("idle", idle, 20.0), ("1,000 idle legacy sessions", sessions, 2.0), ("10,000 tools", tools, 60.0)]
     {
-        let kept = kib < mib_max * 1024;
+        let kept = kib < mib_max * 1024.0;
         holds &= kept;
         let verdict = if kept { "holds" } else { "MISSED" };
-        println!("  {what:<36} {:>9.1} MiB  under {mib_max} MiB  {verdict}", kib as f64 / 1024.0);
+        println!("  {what:<36} {:>9.1} MiB  under {mib_max} MiB  {verdict}", kib / 1024.0);
     }
     Ok(holds || !effort.judges())
 }

@@ -1,152 +1,229 @@
 //! A client that costs little: blocking sockets, keep-alive, one request in flight on each connection.
+//!
+//! A connection's next request goes out as soon as its answer is in, while those of the other connections are under
+//! way; a turn ends with nothing in flight, so that turns of two servers do not overlap.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::process::Child;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
+use rustix::net::{RecvFlags, recv};
 use serde_json::{Value, json};
 
-pub(crate) const CONNECTIONS: usize = 16;
-const ANSWER_BYTES_MAX: usize = 1024 * 1024;
-const VERSION: &str = "2026-07-28";
+/// Requests on each connection in one turn.
+const CALLS_EACH: usize = 16;
+/// Takes a list of 200 tools in one piece.
+const BUFFER_BYTES: usize = 1 << 18;
+/// Takes the head of an answer, and the whole of a short one.
+const HEAD_BYTES: usize = 1 << 10;
 
+/// The protocol a request is sent in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Speaks {
+    Modern,
+    /// A legacy revision without a session.
+    Legacy,
+}
+
+impl Speaks {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Modern => "2026-07-28",
+            Self::Legacy => "2025-11-25",
+        }
+    }
+}
+
+/// One kind of request over and over, on several connections to one server.
 pub(crate) struct Load {
     connections: Vec<Connection>,
     head: String,
     body: (String, String),
     last_id: u64,
-    failed: bool,
-}
-
-struct Connection {
-    tcp: TcpStream,
-    buffer: Vec<u8>,
-    filled: usize,
 }
 
 impl Load {
-    pub(crate) fn new(to: SocketAddr, connections: usize, method: &str, params: &Value) -> Result<Self> {
-        let connections = (0..connections)
-            .map(|_| {
-                let tcp = TcpStream::connect(to)?;
-                tcp.set_nodelay(true)?;
-                Ok(Connection { tcp, buffer: vec![0; ANSWER_BYTES_MAX], filled: 0 })
-            })
-            .collect::<Result<_>>()?;
-        let mut params = params.clone();
-        if let Some(object) = params.as_object_mut() {
-            object.insert(
-                "_meta".to_owned(),
-                json!({"io.modelcontextprotocol/protocolVersion": VERSION,
-                    "io.modelcontextprotocol/clientCapabilities": {},
-                    "io.modelcontextprotocol/clientInfo": {"name": "bench", "version": "1"}}),
-            );
-        }
-        let name = match params.get("name").and_then(Value::as_str) {
-            Some(name) => format!("Mcp-Name: {name}\r\n"),
-            None => String::new(),
-        };
-        let head = format!(
-            "POST /mcp HTTP/1.1\r\nHost: {to}\r\nContent-Type: application/json\r\n\
-             Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: {VERSION}\r\n\
-             Mcp-Method: {method}\r\n{name}"
-        );
+    pub(crate) fn new(
+        to: SocketAddr,
+        count: usize,
+        speaks: Speaks,
+        method: &str,
+        params: &Value,
+    ) -> Result<Self> {
+        let connections = (0..count).map(|_| Connection::open(to)).collect::<Result<_>>()?;
+        let (params, headers) = dress(speaks, method, params);
+        let head = format!("{}{headers}", post(to));
         let rest = format!(",\"method\":\"{method}\",\"params\":{params}}}");
         let body = ("{\"jsonrpc\":\"2.0\",\"id\":".to_owned(), rest);
-        Ok(Self { connections, head, body, last_id: 0, failed: false })
+        Ok(Self { connections, head, body, last_id: 0 })
     }
 
-    /// One request on every connection, then every answer.
-    pub(crate) fn turn(&mut self) {
-        if let Err(error) = self.try_turn() {
-            assert!(self.failed, "the server failed under load: {error:#}");
-            self.failed = true;
-        }
-    }
-
-    fn try_turn(&mut self) -> Result<()> {
-        for connection in &mut self.connections {
-            self.last_id += 1;
-            let id = self.last_id.to_string();
-            let length = self.body.0.len() + id.len() + self.body.1.len();
-            let text =
-                format!("{}Content-Length: {length}\r\n\r\n{}{id}{}", self.head, self.body.0, self.body.1);
-            connection.tcp.write_all(text.as_bytes())?;
-        }
-        for connection in &mut self.connections {
-            connection.answer()?;
-        }
-        Ok(())
-    }
-
-    /// A first turn whose answers are looked at.
-    pub(crate) fn check(&mut self) -> Result<()> {
-        self.try_turn()?;
-        for connection in &self.connections {
-            let text = String::from_utf8_lossy(connection.text());
-            ensure!(text.starts_with("HTTP/1.1 200") && text.contains("\"result\""), "answered: {text}");
-            ensure!(!text.contains("\"isError\":true"), "answered: {text}");
-            ensure!(text.contains("\"structuredContent\"") || text.contains("tool_199"), "answered: {text}");
-        }
-        Ok(())
+    /// Calls in one turn.
+    pub(crate) fn turn_calls(&self) -> usize {
+        self.connections.len() * CALLS_EACH
     }
 
     /// How many calls were made.
     pub(crate) fn calls(&self) -> f64 {
         self.last_id as f64
     }
-}
 
-impl Connection {
-    /// Reads one answer, of a given length or in chunks. The head is read once and nothing is copied twice: the
-    /// client shares its cores with the server it measures.
-    fn answer(&mut self) -> Result<()> {
-        self.filled = 0;
-        let head_end = loop {
-            self.read()?;
-            if let Some(at) = find(self.text(), b"\r\n\r\n") {
-                break at + 4;
-            }
-        };
-        let head =
-            String::from_utf8_lossy(self.text().get(..head_end).unwrap_or_default()).to_ascii_lowercase();
-        let length =
-            head.split("content-length: ").nth(1).and_then(|rest| rest.lines().next()?.parse::<usize>().ok());
-        loop {
-            let whole = match length {
-                Some(length) => self.filled >= head_end + length,
-                None => self.text().ends_with(b"0\r\n\r\n"),
-            };
-            if whole {
-                return Ok(());
-            }
-            self.read()?;
+    #[allow(clippy::panic, reason = "a server that fails under load has lost; there is nothing to measure")]
+    pub(crate) fn turn(&mut self) {
+        if let Err(error) = self.try_turn(CALLS_EACH, false) {
+            panic!("the server failed under load: {error:#}");
         }
     }
 
-    fn text(&self) -> &[u8] {
-        self.buffer.get(..self.filled).unwrap_or_default()
+    fn try_turn(&mut self, calls_each: usize, keep: bool) -> Result<()> {
+        for call in 0..=calls_each {
+            for connection in &mut self.connections {
+                if call > 0 {
+                    connection.take_answer(keep)?;
+                }
+                if call < calls_each {
+                    self.last_id += 1;
+                    let id = self.last_id.to_string();
+                    let length = self.body.0.len() + id.len() + self.body.1.len();
+                    let (open, close) = &self.body;
+                    connection.send(format_args!(
+                        "{}Content-Length: {length}\r\n\r\n{open}{id}{close}",
+                        self.head
+                    ))?;
+                }
+            }
+        }
+        Ok(())
     }
 
-    fn read(&mut self) -> Result<()> {
-        let read = self.tcp.read(self.buffer.get_mut(self.filled..).unwrap_or_default())?;
-        ensure!(read > 0, "the connection ended, or the answer is larger than the buffer");
-        self.filled += read;
+    /// One call on every connection, whose answer is looked at.
+    pub(crate) fn check(&mut self, right: impl Fn(&Value) -> bool) -> Result<()> {
+        self.try_turn(1, true)?;
+        for (connection, id) in self.connections.iter().rev().zip((0..=self.last_id).rev()) {
+            let answer: Value = serde_json::from_slice(connection.body()).context("the answer is no JSON")?;
+            ensure!(answer.get("id").and_then(Value::as_u64) == Some(id), "not the answer to {id}: {answer}");
+            ensure!(answer.get("result").is_some_and(&right), "a wrong answer: {answer}");
+        }
         Ok(())
     }
 }
 
-fn find(text: &[u8], word: &[u8]) -> Option<usize> {
-    text.windows(word.len()).position(|window| window == word)
+/// The start of a POST, up to the headers of its revision.
+pub(crate) fn post(to: SocketAddr) -> String {
+    format!(
+        "POST /mcp HTTP/1.1\r\nHost: {to}\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\n"
+    )
 }
 
-/// User and system time of a process so far.
-pub(crate) fn cpu_seconds(child: &Child) -> Result<f64> {
-    const TICKS_PER_SECOND: f64 = 100.0;
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id()))?;
-    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-    let ticks =
-        |at: usize| fields.get(at).and_then(|field| field.parse::<f64>().ok()).context("an unreadable stat");
-    Ok((ticks(11)? + ticks(12)?) / TICKS_PER_SECOND)
+/// What a revision wants in every request: `_meta`, and headers.
+fn dress(speaks: Speaks, method: &str, params: &Value) -> (Value, String) {
+    let version = speaks.name();
+    let mut headers = format!("MCP-Protocol-Version: {version}\r\n");
+    let mut params = params.clone();
+    if speaks == Speaks::Modern {
+        headers.push_str(&format!("Mcp-Method: {method}\r\n"));
+        if let Some(name) = params.get("name").and_then(Value::as_str) {
+            headers.push_str(&format!("Mcp-Name: {name}\r\n"));
+        }
+        if let Some(object) = params.as_object_mut() {
+            object.insert(
+                "_meta".to_owned(),
+                json!({"io.modelcontextprotocol/protocolVersion": version,
+                    "io.modelcontextprotocol/clientCapabilities": {},
+                    "io.modelcontextprotocol/clientInfo": {"name": "bench", "version": "1"}}),
+            );
+        }
+    }
+    (params, headers)
+}
+
+pub(crate) struct Connection {
+    tcp: TcpStream,
+    request: Vec<u8>,
+    /// The last answer, and where its body stands in it.
+    buffer: Vec<u8>,
+    body: std::ops::Range<usize>,
+}
+
+impl Connection {
+    pub(crate) fn open(to: SocketAddr) -> Result<Self> {
+        let tcp = TcpStream::connect(to)?;
+        tcp.set_nodelay(true)?;
+        Ok(Self { tcp, request: Vec::new(), buffer: vec![0; BUFFER_BYTES], body: 0..0 })
+    }
+
+    pub(crate) fn send(&mut self, request: std::fmt::Arguments<'_>) -> Result<()> {
+        self.request.clear();
+        self.request.write_fmt(request)?;
+        Ok(self.tcp.write_all(&self.request)?)
+    }
+
+    /// Reads one answer that says its length and must be a success. Only the head is looked at; the rest of a long body
+    /// is dropped inside the kernel unless it is kept, so that the client takes little from the servers.
+    fn take_answer(&mut self, keep: bool) -> Result<()> {
+        let mut have = 0;
+        while !self.head_is_whole(have)? {
+            let free = self.buffer.get_mut(have..HEAD_BYTES).context("a head over the size of the buffer")?;
+            let read = self.tcp.read(free)?;
+            ensure!(read > 0, "the connection ended");
+            have += read;
+        }
+        ensure!(have <= self.body.end, "more came than one answer");
+        while have < self.body.end {
+            let free = self.buffer.get_mut(have..self.body.end).context("a body over the buffer")?;
+            let read = if keep { self.tcp.read(free)? } else { recv(&self.tcp, free, RecvFlags::TRUNC)?.1 };
+            ensure!(read > 0, "the connection ended");
+            have += read;
+        }
+        Ok(())
+    }
+
+    /// Looks for the end of the head in the first bytes of the buffer and notes where the body stands.
+    fn head_is_whole(&mut self, have: usize) -> Result<bool> {
+        let so_far = self.buffer.get(..have).unwrap_or_default();
+        let Some(end) = find(so_far, b"\r\n\r\n") else { return Ok(false) };
+        let head = std::str::from_utf8(so_far.get(..end).unwrap_or_default())?;
+        ensure!(head.starts_with("HTTP/1.1 200"), "answered: {head}");
+        let Some(length) = header(head, "content-length") else { bail!("no length: {head}") };
+        self.body = end + 4..end + 4 + length.parse::<usize>()?;
+        Ok(true)
+    }
+
+    fn body(&self) -> &[u8] {
+        self.buffer.get(self.body.clone()).unwrap_or_default()
+    }
+
+    /// Reads one answer of any form to its end and gives back its head.
+    pub(crate) fn read_head(&mut self) -> Result<String> {
+        let mut text = Vec::new();
+        loop {
+            let read = self.tcp.read(&mut self.buffer)?;
+            ensure!(read > 0, "the connection ended");
+            text.extend_from_slice(self.buffer.get(..read).unwrap_or_default());
+            let Some(end) = find(&text, b"\r\n\r\n") else { continue };
+            let head = std::str::from_utf8(text.get(..end).unwrap_or_default())?;
+            ensure!(head.starts_with("HTTP/1.1 2"), "answered: {head}");
+            let body = text.get(end + 4..).unwrap_or_default();
+            let whole = match header(head, "content-length") {
+                Some(length) => body.len() >= length.parse::<usize>()?,
+                None => header(head, "transfer-encoding").is_none() || body.ends_with(b"0\r\n\r\n"),
+            };
+            if whole {
+                return Ok(head.to_owned());
+            }
+        }
+    }
+}
+
+/// The value of a header in the text of a head.
+pub(crate) fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
+    head.lines().find_map(|line| {
+        let (key, value) = line.split_once(':')?;
+        key.eq_ignore_ascii_case(name).then(|| value.trim())
+    })
+}
+
+fn find(text: &[u8], word: &[u8]) -> Option<usize> {
+    text.windows(word.len()).position(|window| window == word)
 }

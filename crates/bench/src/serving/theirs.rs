@@ -1,4 +1,5 @@
-//! The same tools on rmcp's own server, in its fastest form: stateless, with plain JSON answers.
+//! The same tools on rmcp's own server, in its fastest form unless sessions are asked for: stateless, with plain JSON
+//! answers, on bare hyper.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -61,11 +62,14 @@ impl ServerHandler for Echo {
     }
 }
 
-pub(super) async fn serve(announce: impl FnOnce(SocketAddr) -> std::io::Result<()>) -> Result<()> {
+pub(super) async fn serve(
+    announce: impl FnOnce(SocketAddr) -> std::io::Result<()>,
+    sessions: bool,
+) -> Result<()> {
     let echo = Echo::new()?;
     let mut config = StreamableHttpServerConfig::default();
-    config.legacy_session_mode = false;
-    config.json_response = true;
+    config.legacy_session_mode = sessions;
+    config.json_response = !sessions;
     let service = StreamableHttpService::new(
         move || Ok(echo.clone()),
         Arc::new(LocalSessionManager::default()),

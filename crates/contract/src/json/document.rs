@@ -12,9 +12,9 @@ use super::tape::Slot;
 /// A text and its tape; every node refers to one of these.
 pub(super) struct Text<'a> {
     pub(super) source: Cow<'a, str>,
-    pub(super) slots: Vec<Slot>,
-    /// Values of the numbers that have a fraction or an exponent.
-    pub(super) doubles: Vec<f64>,
+    pub(super) slots: Vec<Slot<'a>>,
+    /// Texts of the keys that have an escape: keys are compared all the time, so they are unescaped once.
+    pub(super) keys: Vec<Box<str>>,
 }
 
 /// A strictly read JSON text that borrows its bytes.
@@ -34,7 +34,7 @@ impl<'a> Document<'a> {
     /// The whole value.
     #[must_use]
     pub fn root(&self) -> Node<'_> {
-        Node::new(&self.text, 0)
+        Node::root(&self.text)
     }
 
     /// The text as it came.
@@ -63,11 +63,11 @@ impl OwnedDocument {
     /// A [`ReadError`] that names the rule or limit, the byte and the place.
     pub fn parse(text: impl Into<String>, limits: &Limits) -> Result<Self, ReadError> {
         let mut source = text.into();
-        let Text { mut slots, mut doubles, .. } = parse(source.as_bytes(), limits)?;
+        let Text { slots, mut keys, .. } = parse(source.as_bytes(), limits)?;
+        let slots = slots.iter().map(|slot| slot.kept(&source)).collect();
         source.shrink_to_fit();
-        slots.shrink_to_fit();
-        doubles.shrink_to_fit();
-        Ok(Self { text: Arc::new(Text { source: Cow::Owned(source), slots, doubles }) })
+        keys.shrink_to_fit();
+        Ok(Self { text: Arc::new(Text { source: Cow::Owned(source), slots, keys }) })
     }
 
     /// The same for a text that is not kept for long: memory that reading asked for is not given back first.
@@ -75,14 +75,16 @@ impl OwnedDocument {
     /// # Errors
     /// A [`ReadError`] that names the rule or limit, the byte and the place.
     pub fn parse_passing(source: String, limits: &Limits) -> Result<Self, ReadError> {
-        let Text { slots, doubles, .. } = parse(source.as_bytes(), limits)?;
-        Ok(Self { text: Arc::new(Text { source: Cow::Owned(source), slots, doubles }) })
+        let Text { slots, keys, .. } = parse(source.as_bytes(), limits)?;
+        // Done in place: both kinds of slot have the same size.
+        let slots = slots.into_iter().map(|slot| slot.kept(&source)).collect();
+        Ok(Self { text: Arc::new(Text { source: Cow::Owned(source), slots, keys }) })
     }
 
     /// The whole value.
     #[must_use]
     pub fn root(&self) -> Node<'_> {
-        Node::new(&self.text, 0)
+        Node::root(&self.text)
     }
 
     /// The text as it came.

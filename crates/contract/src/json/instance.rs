@@ -7,7 +7,7 @@ use jsonschema::json::{self, Json, NodeIdentity};
 use serde_json::Value;
 
 use super::document::{OwnedDocument, Text};
-use super::node::{Elements, Kind, Members, Node};
+use super::node::{Elements, Kind, NamedMembers, Node};
 use super::number::Number;
 use super::parse::Limits;
 use super::string::Key;
@@ -41,7 +41,8 @@ impl Json for Tape {
         match buffer {
             Some(document) => f(document.root()),
             None => {
-                f(Node::new(&Text { source: Cow::Borrowed(""), slots: Vec::new(), doubles: Vec::new() }, 0))
+                let empty = Text { source: Cow::Borrowed(""), slots: Vec::new(), keys: Vec::new() };
+                f(Node::root(&empty))
             }
         }
     }
@@ -149,7 +150,7 @@ impl<'a> json::Node<'a, Tape> for Node<'a> {
 
 impl<'a> json::Object<'a, Tape> for Node<'a> {
     type Node = Node<'a>;
-    type MemberName = Cow<'a, str>;
+    type MemberName = &'a str;
     type MembersIter = NamedMembers<'a>;
 
     #[inline]
@@ -164,7 +165,7 @@ impl<'a> json::Object<'a, Tape> for Node<'a> {
 
     #[inline]
     fn members(&self) -> NamedMembers<'a> {
-        NamedMembers(Node::members(*self))
+        self.named_members()
     }
 }
 
@@ -180,18 +181,5 @@ impl<'a> json::Array<'a, Tape> for Node<'a> {
     #[inline]
     fn elements(&self) -> Elements<'a> {
         Node::elements(*self)
-    }
-}
-
-/// Members with their names unescaped, as the validator wants them.
-#[derive(Debug)]
-pub struct NamedMembers<'a>(Members<'a>);
-
-impl<'a> Iterator for NamedMembers<'a> {
-    type Item = (Cow<'a, str>, Node<'a>);
-
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        self.0.next_named()
     }
 }

@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::document::Text;
-use super::number::{Magnitude, Number};
+use super::number::Number;
 use super::pointer::Pointer;
 use super::string::unescape;
-use super::tape::{Shape, Slot};
+use super::tape::{Extent, Slot};
 
 /// What a value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -43,97 +43,98 @@ impl Kind {
     }
 }
 
-/// One value of a [`super::Document`]. Copying it copies a reference and a number.
+/// One value of a [`super::Document`]. Copying it copies two references.
 #[derive(Clone, Copy)]
 pub struct Node<'a> {
     text: &'a Text<'a>,
-    at: u32,
+    /// One of the text's own.
+    slot: &'a Slot<'a>,
 }
 
 impl<'a> Node<'a> {
+    /// The whole value of a text.
     #[inline]
-    pub(super) fn new(text: &'a Text<'a>, at: u32) -> Self {
-        Self { text, at }
+    pub(super) fn root(text: &'a Text<'a>) -> Self {
+        Self { text, slot: text.slots.first().unwrap_or(&Slot::NULL) }
     }
 
+    /// Its place on the tape. Checks ask for what a value is far more often than for where it stands, so a node keeps
+    /// the way to the first and works out the second.
     #[inline]
-    fn slot(self) -> Slot {
-        self.text.slots.get(self.at as usize).copied().unwrap_or(Slot::NULL)
+    fn at(self) -> usize {
+        let from = self.text.slots.as_ptr() as usize;
+        (std::ptr::from_ref(self.slot) as usize).wrapping_sub(from) / size_of::<Slot<'_>>()
     }
 
+    /// The slots from this value's own to the end of it.
     #[inline]
-    fn at(self, at: u32) -> Self {
-        Self { text: self.text, at }
+    fn slots(self) -> &'a [Slot<'a>] {
+        let at = self.at();
+        self.text.slots.get(at..at.wrapping_add(self.slot.span())).unwrap_or_default()
     }
 
-    /// The slot after this value.
+    /// The slots of what this container holds.
     #[inline]
-    fn next(self) -> u32 {
-        self.slot().next(self.at)
+    fn inside(self, extent: &Extent) -> &'a [Slot<'a>] {
+        let at = extent.at as usize;
+        self.text.slots.get(at + 1..at + extent.slots as usize).unwrap_or_default()
     }
 
     /// Its place on the tape, and the tape: tells one live node from another.
     #[inline]
     pub(super) fn identity(self) -> (usize, u32) {
-        (self.text.slots.as_ptr() as usize, self.at)
+        (self.text.slots.as_ptr() as usize, self.at() as u32)
     }
 
     /// What it is.
     #[inline]
     #[must_use]
     pub fn kind(self) -> Kind {
-        match self.slot().shape() {
-            Shape::Null => Kind::Null,
-            Shape::False | Shape::True => Kind::Boolean,
-            Shape::Number | Shape::Integer => Kind::Number,
-            Shape::String => Kind::String,
-            Shape::Array => Kind::Array,
-            Shape::Object => Kind::Object,
-        }
+        self.slot.kind()
     }
 
     /// The value exactly as it stands in the text, white space inside it included.
     #[inline]
     #[must_use]
     pub fn raw(self) -> &'a str {
-        self.text.source.get(self.slot().range()).unwrap_or("null")
+        self.text.source.get(self.range()).unwrap_or("null")
     }
 
     /// Byte range of [`Node::raw`] in the text.
     #[inline]
     #[must_use]
     pub fn range(self) -> std::ops::Range<usize> {
-        self.slot().range()
+        self.slot.range(&self.text.source)
     }
 
     /// `true` for `null`.
     #[inline]
     #[must_use]
     pub fn is_null(self) -> bool {
-        self.slot().shape() == Shape::Null
+        matches!(self.slot, Slot::Null { .. })
     }
 
     /// `true` for an object.
     #[inline]
     #[must_use]
     pub fn is_object(self) -> bool {
-        self.slot().shape() == Shape::Object
+        matches!(self.slot, Slot::Object(_))
     }
 
     /// `true` for an array.
     #[inline]
     #[must_use]
     pub fn is_array(self) -> bool {
-        self.slot().shape() == Shape::Array
+        matches!(self.slot, Slot::Array(_))
     }
 
     /// The boolean, if it is one.
     #[inline]
     #[must_use]
     pub fn as_bool(self) -> Option<bool> {
-        match self.slot().shape() {
-            Shape::True => Some(true),
-            Shape::False => Some(false),
+        match self.slot {
+            Slot::True { .. } => Some(true),
+            Slot::False { .. } => Some(false),
             _ => None,
         }
     }
@@ -142,29 +143,57 @@ impl<'a> Node<'a> {
     #[inline]
     #[must_use]
     pub fn as_str(self) -> Option<Cow<'a, str>> {
-        let slot = self.slot();
-        if slot.shape() != Shape::String {
-            return None;
+        match *self.slot {
+            Slot::Text(text) => Some(Cow::Borrowed(text)),
+            Slot::Kept { start, end } => Some(Cow::Borrowed(self.kept(start, end))),
+            Slot::Escaped { .. } => Some(self.unescaped()),
+            Slot::EscapedKey { .. } => Some(Cow::Borrowed(self.name())),
+            _ => None,
         }
-        let range = slot.range();
-        let inner = self.text.source.get(range.start + 1..range.end - 1).unwrap_or_default();
-        Some(unescape(inner, slot.escaped()))
+    }
+
+    /// A string without an escape, in a document that owns its text.
+    fn kept(self, start: u32, end: u32) -> &'a str {
+        self.text.source.get(start as usize..end as usize).unwrap_or_default()
+    }
+
+    /// The text of a key.
+    #[inline]
+    fn name(self) -> &'a str {
+        match *self.slot {
+            Slot::Text(text) => text,
+            _ => self.other_name(),
+        }
+    }
+
+    #[inline(never)]
+    fn other_name(self) -> &'a str {
+        match *self.slot {
+            Slot::Kept { start, end } => self.kept(start, end),
+            Slot::EscapedKey { key, .. } => {
+                self.text.keys.get(key as usize).map(|key| &**key).unwrap_or_default()
+            }
+            _ => "",
+        }
+    }
+
+    /// A string with an escape.
+    #[cold]
+    fn unescaped(self) -> Cow<'a, str> {
+        let raw = self.raw();
+        unescape(raw.get(1..raw.len().saturating_sub(1)).unwrap_or_default(), true)
     }
 
     /// The number, if it is one.
     #[inline]
     #[must_use]
     pub fn as_number(self) -> Option<Number<'a>> {
-        let slot = self.slot();
-        let value = match slot.shape() {
-            Shape::Integer => Magnitude::Integer(slot.value()),
-            Shape::Number if slot.fractional() => {
-                Magnitude::Double(self.text.doubles.get(slot.double()).copied().unwrap_or(f64::NAN))
-            }
-            Shape::Number => Magnitude::Large,
-            _ => return None,
-        };
-        Some(Number::new(self, value))
+        match *self.slot {
+            Slot::Integer { value, .. } => Some(Number::Integer(self, value)),
+            Slot::Double { value, .. } => Some(Number::Double(self, value)),
+            Slot::Large { .. } => Some(Number::Large(self)),
+            _ => None,
+        }
     }
 
     /// The number as a signed integer, if it is written as one that fits.
@@ -185,8 +214,10 @@ impl<'a> Node<'a> {
     #[inline]
     #[must_use]
     pub fn len(self) -> usize {
-        let slot = self.slot();
-        if matches!(slot.shape(), Shape::Array | Shape::Object) { slot.count() } else { 0 }
+        match self.slot {
+            Slot::Array(extent) | Slot::Object(extent) => extent.count as usize,
+            _ => 0,
+        }
     }
 
     /// `true` if [`Node::len`] is 0.
@@ -222,53 +253,54 @@ impl<'a> Node<'a> {
     #[inline]
     #[must_use]
     pub fn members(self) -> Members<'a> {
-        let slot = self.slot();
-        let left = if slot.shape() == Shape::Object { slot.count() } else { 0 };
-        Members { node: self, at: self.at + 1, left }
+        let rest = if let Slot::Object(extent) = self.slot { self.inside(extent) } else { &[] };
+        Members { text: self.text, rest }
+    }
+
+    /// Names and values in the order of the text; none for anything but an object.
+    #[inline]
+    pub(crate) fn named_members(self) -> NamedMembers<'a> {
+        NamedMembers(self.members())
     }
 
     /// Elements in order; none for anything but an array.
     #[inline]
     #[must_use]
     pub fn elements(self) -> Elements<'a> {
-        let slot = self.slot();
-        let left = if slot.shape() == Shape::Array { slot.count() } else { 0 };
-        Elements { node: self, at: self.at + 1, left }
+        let rest = if let Slot::Array(extent) = self.slot { self.inside(extent) } else { &[] };
+        Elements { text: self.text, rest }
     }
 
     /// Compares the text of a string with `text` without allocating where nothing is escaped.
     #[inline]
     #[must_use]
     pub fn is_text(self, text: &str) -> bool {
-        let slot = self.slot();
-        if slot.shape() != Shape::String {
-            return false;
+        match *self.slot {
+            Slot::Text(own) => own == text,
+            Slot::Kept { start, end } => self.kept(start, end) == text,
+            Slot::Escaped { .. } => self.unescaped() == text,
+            Slot::EscapedKey { .. } => self.name() == text,
+            _ => false,
         }
-        if slot.escaped() {
-            return self.as_str().is_some_and(|s| s == text);
-        }
-        let range = slot.range();
-        range.len() == text.len() + 2
-            && self.text.source.as_bytes().get(range.start + 1..range.end - 1) == Some(text.as_bytes())
     }
 
     /// The text between the quotes, if nothing in it is escaped.
     #[inline]
     pub(crate) fn plain_str(self) -> Option<&'a str> {
-        let slot = self.slot();
-        if slot.shape() != Shape::String || slot.escaped() {
-            return None;
+        match *self.slot {
+            Slot::Text(text) => Some(text),
+            Slot::Kept { start, end } => Some(self.kept(start, end)),
+            _ => None,
         }
-        let range = slot.range();
-        self.text.source.get(range.start + 1..range.end - 1)
     }
 
     /// Where `inner` stands below this value; the root if it does not.
     pub(crate) fn pointer_to(self, inner: Node<'_>) -> Pointer {
         let mut pointer = Pointer::root();
         let mut node = self;
-        while node.at != inner.at {
-            let holds = |child: &Self| (child.at..child.next()).contains(&inner.at);
+        let sought = inner.at();
+        while node.at() != sought {
+            let holds = |child: &Self| (child.at()..child.at() + child.slot.span()).contains(&sought);
             if let Some((i, child)) = node.elements().enumerate().find(|(_, child)| holds(child)) {
                 pointer.push(&i.to_string());
                 node = child;
@@ -285,15 +317,14 @@ impl<'a> Node<'a> {
     /// Depth of nesting below this value; 0 for a scalar.
     #[must_use]
     pub fn depth(self) -> usize {
-        let mut ends: Vec<u32> = Vec::new();
+        let mut ends: Vec<usize> = Vec::new();
         let mut deepest = 0;
-        for at in self.at..self.next() {
+        for (at, slot) in self.slots().iter().enumerate() {
             while ends.last().is_some_and(|&end| at >= end) {
                 ends.pop();
             }
-            let node = self.at(at);
-            if node.is_object() || node.is_array() {
-                ends.push(node.next());
+            if matches!(slot, Slot::Array(_) | Slot::Object(_)) {
+                ends.push(at + slot.span());
                 deepest = deepest.max(ends.len());
             }
         }
@@ -303,16 +334,13 @@ impl<'a> Node<'a> {
     /// The value as a tree. For cold paths: schemas, error messages.
     #[must_use]
     pub fn to_value(self) -> Value {
-        match self.slot().shape() {
-            Shape::Null => Value::Null,
-            Shape::False => Value::Bool(false),
-            Shape::True => Value::Bool(true),
-            Shape::Number | Shape::Integer => {
-                self.as_number().map_or(Value::Null, |n| Value::Number(n.to_number()))
-            }
-            Shape::String => Value::String(self.as_str().unwrap_or_default().into_owned()),
-            Shape::Array => Value::Array(self.elements().map(Self::to_value).collect()),
-            Shape::Object => Value::Object(
+        match self.kind() {
+            Kind::Null => Value::Null,
+            Kind::Boolean => Value::Bool(self.as_bool().unwrap_or_default()),
+            Kind::Number => self.as_number().map_or(Value::Null, |n| Value::Number(n.to_number())),
+            Kind::String => Value::String(self.as_str().unwrap_or_default().into_owned()),
+            Kind::Array => Value::Array(self.elements().map(Self::to_value).collect()),
+            Kind::Object => Value::Object(
                 self.members()
                     .map(|(k, v)| (k.as_str().unwrap_or_default().into_owned(), v.to_value()))
                     .collect(),
@@ -322,8 +350,8 @@ impl<'a> Node<'a> {
 
     /// Writes the value without insignificant white space; every token stays as it was written.
     pub fn write_compact(self, out: &mut String) {
-        match self.slot().shape() {
-            Shape::Array => {
+        match self.kind() {
+            Kind::Array => {
                 out.push('[');
                 for (i, element) in self.elements().enumerate() {
                     if i > 0 {
@@ -333,7 +361,7 @@ impl<'a> Node<'a> {
                 }
                 out.push(']');
             }
-            Shape::Object => {
+            Kind::Object => {
                 out.push('{');
                 for (i, (key, value)) in self.members().enumerate() {
                     if i > 0 {
@@ -365,22 +393,23 @@ impl std::fmt::Debug for Node<'_> {
 }
 
 /// Keys and values of an object. See [`Node::members`].
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Members<'a> {
-    node: Node<'a>,
-    at: u32,
-    left: usize,
+    text: &'a Text<'a>,
+    rest: &'a [Slot<'a>],
 }
 
-impl<'a> Members<'a> {
-    /// The next member with its key as text, without a detour over a key node.
+/// Members with their names unescaped, as the validator wants them.
+#[derive(Debug)]
+pub struct NamedMembers<'a>(Members<'a>);
+
+impl<'a> Iterator for NamedMembers<'a> {
+    type Item = (&'a str, Node<'a>);
+
     #[inline]
-    pub(super) fn next_named(&mut self) -> Option<(Cow<'a, str>, Node<'a>)> {
-        let (key, value) = self.next()?;
-        let slot = key.slot();
-        let range = slot.range();
-        let inner = key.text.source.get(range.start + 1..range.end - 1).unwrap_or_default();
-        Some((unescape(inner, slot.escaped()), value))
+    fn next(&mut self) -> Option<Self::Item> {
+        let (key, value) = self.0.next()?;
+        Some((key.name(), value))
     }
 }
 
@@ -389,24 +418,21 @@ impl<'a> Iterator for Members<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        self.left = self.left.checked_sub(1)?;
-        let key = self.node.at(self.at);
-        let value = self.node.at(self.at + 1);
-        self.at = value.next();
-        Some((key, value))
+        let [key, value, rest @ ..] = self.rest else { return None };
+        self.rest = value.skip_inside(rest);
+        Some((Node { text: self.text, slot: key }, Node { text: self.text, slot: value }))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left, Some(self.left))
+        (usize::from(!self.rest.is_empty()), Some(self.rest.len() / 2))
     }
 }
 
 /// Elements of an array. See [`Node::elements`].
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Elements<'a> {
-    node: Node<'a>,
-    at: u32,
-    left: usize,
+    text: &'a Text<'a>,
+    rest: &'a [Slot<'a>],
 }
 
 impl<'a> Iterator for Elements<'a> {
@@ -414,13 +440,24 @@ impl<'a> Iterator for Elements<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        self.left = self.left.checked_sub(1)?;
-        let element = self.node.at(self.at);
-        self.at = element.next();
-        Some(element)
+        let [slot, rest @ ..] = self.rest else { return None };
+        self.rest = slot.skip_inside(rest);
+        Some(Node { text: self.text, slot })
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left, Some(self.left))
+        (usize::from(!self.rest.is_empty()), Some(self.rest.len()))
+    }
+}
+
+impl std::fmt::Debug for Members<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.clone()).finish()
+    }
+}
+
+impl std::fmt::Debug for Elements<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.clone()).finish()
     }
 }

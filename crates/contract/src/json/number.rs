@@ -6,44 +6,34 @@ use jsonschema::json::JsonNumber;
 
 use super::node::Node;
 
-/// What reading a number has found out about its value.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Magnitude {
-    /// Written as an integer, and small.
-    Integer(i64),
-    /// Written with a fraction or an exponent.
-    Double(f64),
-    /// Written as an integer of many digits.
-    Large,
-}
-
 /// A number as it is written.
 #[derive(Debug, Clone, Copy)]
-pub struct Number<'a> {
-    node: Node<'a>,
-    value: Magnitude,
+pub enum Number<'a> {
+    /// Written as an integer that fits 64 signed bits.
+    Integer(Node<'a>, i64),
+    /// Written with a fraction or an exponent.
+    Double(Node<'a>, f64),
+    /// Written as an integer of more bits, or as a negative zero.
+    Large(Node<'a>),
 }
 
 impl<'a> Number<'a> {
-    #[inline]
-    pub(super) fn new(node: Node<'a>, value: Magnitude) -> Self {
-        Self { node, value }
-    }
-
     /// The literal.
     #[must_use]
     pub fn text(self) -> &'a str {
-        self.node.raw()
+        match self {
+            Self::Integer(node, _) | Self::Double(node, _) | Self::Large(node) => node.raw(),
+        }
     }
 
     /// The value, if it is written as an integer that fits.
     #[inline]
     #[must_use]
     pub fn as_u64(self) -> Option<u64> {
-        match self.value {
-            Magnitude::Integer(n) => u64::try_from(n).ok(),
-            Magnitude::Double(_) => None,
-            Magnitude::Large => self.text().parse().ok(),
+        match self {
+            Self::Integer(_, n) => u64::try_from(n).ok(),
+            Self::Double(..) => None,
+            Self::Large(_) => self.text().parse().ok(),
         }
     }
 
@@ -51,11 +41,11 @@ impl<'a> Number<'a> {
     #[inline]
     #[must_use]
     pub fn as_i64(self) -> Option<i64> {
-        match self.value {
-            Magnitude::Integer(n) => Some(n),
-            Magnitude::Double(_) => None,
+        match self {
+            Self::Integer(_, n) => Some(n),
+            Self::Double(..) => None,
             // A negative zero is no integer.
-            Magnitude::Large => self.text().parse().ok().filter(|n| *n != 0),
+            Self::Large(_) => self.text().parse().ok().filter(|n| *n != 0),
         }
     }
 
@@ -63,10 +53,10 @@ impl<'a> Number<'a> {
     #[inline]
     #[must_use]
     pub fn as_f64(self) -> f64 {
-        match self.value {
-            Magnitude::Integer(n) => n as f64,
-            Magnitude::Double(x) => x,
-            Magnitude::Large => self.text().parse().unwrap_or(f64::NAN),
+        match self {
+            Self::Integer(_, n) => n as f64,
+            Self::Double(_, x) => x,
+            Self::Large(_) => self.text().parse().unwrap_or(f64::NAN),
         }
     }
 
@@ -109,14 +99,14 @@ impl JsonNumber for Number<'_> {
 
     #[inline]
     fn is_integer(&self) -> bool {
-        match self.value {
-            Magnitude::Double(x) => x.fract() == 0.0,
-            Magnitude::Integer(_) | Magnitude::Large => true,
+        match self {
+            Self::Double(_, x) => x.fract() == 0.0,
+            Self::Integer(..) | Self::Large(_) => true,
         }
     }
 
     #[inline]
     fn is_written_as_integer(&self) -> bool {
-        !matches!(self.value, Magnitude::Double(_))
+        !matches!(self, Self::Double(..))
     }
 }

@@ -6,7 +6,7 @@ use super::document::Text;
 use super::error::{ReadError, ReadErrorKind};
 use super::pointer::Pointer;
 use super::string::{Scan, scan, unescape};
-use super::tape::{BYTES_ADDRESSABLE, COUNT_MAX, Shape, Slot};
+use super::tape::{BYTES_ADDRESSABLE, Extent, SLOTS_MAX, Slot};
 use crate::limits;
 
 /// How much of a text is read. Every field has its line in LIMITS.md.
@@ -93,13 +93,13 @@ pub(super) fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Text<'a>, Re
         bytes,
         at: 0,
         slots: Vec::with_capacity((bytes.len() / 12).min(limits.nodes_max) + 1),
-        doubles: Vec::new(),
+        keys: Vec::new(),
         open: Vec::new(),
-        nodes_max: limits.nodes_max.min(COUNT_MAX),
+        nodes_max: limits.nodes_max.min(SLOTS_MAX),
         depth_max: limits.depth_max,
     };
     match reader.text() {
-        Ok(()) => Ok(Text { source: Cow::Borrowed(source), slots: reader.slots, doubles: reader.doubles }),
+        Ok(()) => Ok(Text { source: Cow::Borrowed(source), slots: reader.slots, keys: reader.keys }),
         Err(kind) => Err(ReadError { offset: reader.at, pointer: reader.place(), kind }),
     }
 }
@@ -114,8 +114,8 @@ struct Reader<'a> {
     source: &'a str,
     bytes: &'a [u8],
     at: usize,
-    slots: Vec<Slot>,
-    doubles: Vec<f64>,
+    slots: Vec<Slot<'a>>,
+    keys: Vec<Box<str>>,
     open: Vec<Open>,
     nodes_max: usize,
     depth_max: usize,
@@ -123,7 +123,7 @@ struct Reader<'a> {
 
 type Step<T> = Result<T, ReadErrorKind>;
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
     fn text(&mut self) -> Step<()> {
         self.space();
         self.value()?;
@@ -153,7 +153,7 @@ impl Reader<'_> {
             if self.peek() != Some(b'"') {
                 return Err(self.unexpected("a key"));
             }
-            self.string()?;
+            self.key()?;
             self.space();
             if self.peek() != Some(b':') {
                 return Err(self.unexpected("`:`"));
@@ -170,23 +170,25 @@ impl Reader<'_> {
     fn value(&mut self) -> Step<()> {
         match self.peek() {
             Some(b'"') => self.string(),
-            Some(b'{') => self.open(Shape::Object),
-            Some(b'[') => self.open(Shape::Array),
+            Some(b'{') => self.open(true),
+            Some(b'[') => self.open(false),
             Some(b'-' | b'0'..=b'9') => self.number(),
-            Some(b't') => self.word(b"true", Shape::True),
-            Some(b'f') => self.word(b"false", Shape::False),
-            Some(b'n') => self.word(b"null", Shape::Null),
+            Some(b't') => self.word(b"true", |start| Slot::True { start }),
+            Some(b'f') => self.word(b"false", |start| Slot::False { start }),
+            Some(b'n') => self.word(b"null", |start| Slot::Null { start }),
             _ => Err(self.unexpected("a value")),
         }
     }
 
-    fn open(&mut self, shape: Shape) -> Step<()> {
+    fn open(&mut self, object: bool) -> Step<()> {
         if self.open.len() >= self.depth_max {
             return Err(ReadErrorKind::Depth { limit: self.depth_max });
         }
         let slot = self.slots.len();
-        self.push(Slot::leaf(shape, self.at, self.at))?;
-        self.open.push(Open { slot, count: 0, object: shape == Shape::Object });
+        // Its extent is known when it closes.
+        let extent = Extent { start: self.at as u32, end: 0, at: slot as u32, slots: 1, count: 0 };
+        self.push(if object { Slot::Object(extent) } else { Slot::Array(extent) })?;
+        self.open.push(Open { slot, count: 0, object });
         self.at += 1;
         Ok(())
     }
@@ -201,31 +203,52 @@ impl Reader<'_> {
             }
         }
         self.at += 1;
-        let next = self.slots.len();
-        if let Some(slot) = self.slots.get_mut(open.slot) {
-            slot.close(self.at, next, open.count);
+        let slots = (self.slots.len() - open.slot) as u32;
+        if let Some(Slot::Array(extent) | Slot::Object(extent)) = self.slots.get_mut(open.slot) {
+            *extent = Extent { end: self.at as u32, slots, count: open.count, ..*extent };
         }
         Ok(())
     }
 
-    fn word(&mut self, word: &'static [u8], shape: Shape) -> Step<()> {
+    fn word(&mut self, word: &'static [u8], slot: fn(u32) -> Slot<'a>) -> Step<()> {
         let end = self.at + word.len();
         if self.bytes.get(self.at..end) != Some(word) {
             return Err(self.unexpected("a value"));
         }
-        self.push(Slot::leaf(shape, self.at, end))?;
+        self.push(slot(self.at as u32))?;
         self.at = end;
         Ok(())
     }
 
     fn string(&mut self) -> Step<()> {
+        let (start, end, plain) = self.scan()?;
+        self.push(match plain {
+            Some(text) => Slot::Text(text),
+            None => Slot::Escaped { start: start as u32, end: end as u32 },
+        })?;
+        self.at = end;
+        Ok(())
+    }
+
+    fn key(&mut self) -> Step<()> {
+        let (start, end, plain) = self.scan()?;
+        if let Some(text) = plain {
+            self.push(Slot::Text(text))?;
+        } else {
+            let key = self.keys.len() as u32;
+            self.push(Slot::EscapedKey { start: start as u32, end: end as u32, key })?;
+            self.keys.push(unescape(self.source.get(start + 1..end - 1).unwrap_or_default(), true).into());
+        }
+        self.at = end;
+        Ok(())
+    }
+
+    /// Where the string here starts and ends, and its text if nothing in it is escaped.
+    fn scan(&mut self) -> Step<(usize, usize, Option<&'a str>)> {
         let start = self.at;
         match scan(self.bytes, start + 1) {
-            Ok(Scan { end, escaped }) => {
-                self.push(Slot::string(start, end, escaped))?;
-                self.at = end;
-                Ok(())
-            }
+            Ok(Scan { end, escaped: false }) => Ok((start, end, self.source.get(start + 1..end - 1))),
+            Ok(Scan { end, escaped: true }) => Ok((start, end, None)),
             Err((at, kind)) => {
                 self.at = at;
                 Err(kind)
@@ -274,14 +297,16 @@ impl Reader<'_> {
             }
             // A negative zero is no integer.
             let value = if literal == "-0" { None } else { literal.parse().ok() };
-            self.push(Slot::integer(start, at, value))?;
+            self.push(match value {
+                Some(value) => Slot::Integer { start: start as u32, end: at as u32, value },
+                None => Slot::Large { start: start as u32, end: at as u32 },
+            })?;
         } else {
-            let double = literal.parse().unwrap_or(f64::NAN);
-            if !f64::is_finite(double) {
+            let value = literal.parse().unwrap_or(f64::NAN);
+            if !f64::is_finite(value) {
                 return Err(ReadErrorKind::NumberRange);
             }
-            self.push(Slot::fraction(start, at, self.doubles.len()))?;
-            self.doubles.push(double);
+            self.push(Slot::Double { start: start as u32, end: at as u32, value })?;
         }
         self.at = at;
         Ok(())
@@ -299,7 +324,7 @@ impl Reader<'_> {
         at
     }
 
-    fn push(&mut self, slot: Slot) -> Step<()> {
+    fn push(&mut self, slot: Slot<'a>) -> Step<()> {
         if self.slots.len() >= self.nodes_max {
             return Err(ReadErrorKind::Nodes { limit: self.nodes_max });
         }
@@ -309,7 +334,7 @@ impl Reader<'_> {
 
     /// The slot after the value at `at`.
     fn after(&self, at: usize) -> usize {
-        self.slots.get(at).map_or(at, |slot| slot.next(at as u32) as usize)
+        self.slots.get(at).map_or(at, |slot| at + slot.span())
     }
 
     fn byte(&self, at: usize) -> Option<u8> {
@@ -338,21 +363,17 @@ impl Reader<'_> {
         if count > PAIRWISE_MAX {
             return self.keys_are_unique_sorted(object, count);
         }
-        let mut keys = [(0usize, 0usize); PAIRWISE_MAX];
+        let mut keys = [""; PAIRWISE_MAX];
         let mut at = object + 1;
         for i in 0..count {
-            let Some(key) = self.slots.get(at) else { return Ok(()) };
-            if key.escaped() {
+            let Some(&Slot::Text(key)) = self.slots.get(at) else {
                 return self.keys_are_unique_sorted(object, count);
-            }
-            let range = key.range();
-            for &(start, len) in keys.iter().take(i) {
-                if len == range.len() && self.bytes.get(start..start + len) == self.bytes.get(range.clone()) {
-                    return Err(self.duplicate(*key));
-                }
+            };
+            if keys.iter().take(i).any(|earlier| *earlier == key) {
+                return Err(ReadErrorKind::DuplicateKey { key: key.to_owned() });
             }
             if let Some(entry) = keys.get_mut(i) {
-                *entry = (range.start, range.len());
+                *entry = key;
             }
             at = self.after(at + 1);
         }
@@ -363,25 +384,25 @@ impl Reader<'_> {
         let mut keys = Vec::with_capacity(count);
         let mut at = object + 1;
         for _ in 0..count {
-            let Some(key) = self.slots.get(at) else { return Ok(()) };
-            let text = self.source.get(key.start() + 1..key.range().end - 1).unwrap_or_default();
-            keys.push((unescape(text, key.escaped()), *key));
+            keys.push(self.key_text(at));
             at = self.after(at + 1);
         }
-        keys.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-        for pair in keys.windows(2) {
-            if let [(a, first), (b, second)] = pair
-                && a == b
-            {
-                return Err(self.duplicate(if first.start() > second.start() { *first } else { *second }));
-            }
+        keys.sort_unstable();
+        match keys.windows(2).find(|pair| matches!(pair, [a, b] if a == b)) {
+            Some([key, ..]) => Err(ReadErrorKind::DuplicateKey { key: (*key).to_owned() }),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
-    fn duplicate(&self, key: Slot) -> ReadErrorKind {
-        let text = self.source.get(key.start() + 1..key.range().end - 1).unwrap_or_default();
-        ReadErrorKind::DuplicateKey { key: unescape(text, key.escaped()).into_owned() }
+    /// The text of the key at `at`.
+    fn key_text(&self, at: usize) -> &str {
+        match self.slots.get(at) {
+            Some(Slot::Text(text)) => text,
+            Some(Slot::EscapedKey { key, .. }) => {
+                self.keys.get(*key as usize).map(|key| &**key).unwrap_or_default()
+            }
+            _ => "",
+        }
     }
 
     /// The value being read when something went wrong; built only then.
@@ -400,9 +421,7 @@ impl Reader<'_> {
                 // A container on the way to the failure is still open, and always the last member.
                 at = self.after(at + 1);
             }
-            let Some(key) = self.slots.get(at) else { break };
-            let text = self.source.get(key.start() + 1..key.range().end - 1).unwrap_or_default();
-            pointer.push(&unescape(text, key.escaped()));
+            pointer.push(self.key_text(at));
         }
         pointer
     }

@@ -1,142 +1,157 @@
 //! The tape: one slot per value and per key, in the order of the text.
+//!
+//! A slot holds what a check asks for (the kind, the value, the text of a string, the extent of a container), so that a
+//! check never goes back to the text. Where a value stands in the text is kept beside it, or follows from its address.
 
-/// What a slot holds. The order of the variants is part of [`Slot`]'s packing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub(super) enum Shape {
-    Null = 0,
-    False = 1,
-    True = 2,
-    Number = 3,
-    String = 4,
-    Array = 5,
-    Object = 6,
-    /// A number whose value stands in the slot itself.
-    Integer = 7,
-}
+use std::ops::Range;
 
-/// 16 bytes: the source range, then for a container where the next sibling stands and how many entries it has,
-/// for a small integer its value, for a fraction its index among the doubles.
+use super::node::Kind;
+
+/// One value or key. Containers count their entries and the slots they take, their own included.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Slot {
-    start: u32,
-    end: u32,
-    next: u32,
-    meta: u32,
+pub(super) enum Slot<'a> {
+    Null {
+        start: u32,
+    },
+    False {
+        start: u32,
+    },
+    True {
+        start: u32,
+    },
+    /// Written as an integer that fits 64 signed bits.
+    Integer {
+        start: u32,
+        end: u32,
+        value: i64,
+    },
+    /// Written with a fraction or an exponent.
+    Double {
+        start: u32,
+        end: u32,
+        value: f64,
+    },
+    /// Written as an integer of more bits, or as a negative zero.
+    Large {
+        start: u32,
+        end: u32,
+    },
+    /// What stands between the quotes; nothing in it is escaped.
+    Text(&'a str),
+    /// The same in a document that owns its text: between these two places.
+    Kept {
+        start: u32,
+        end: u32,
+    },
+    /// A string with an escape, quotes included.
+    Escaped {
+        start: u32,
+        end: u32,
+    },
+    /// A key with an escape, quotes included, and its place among the keys that were unescaped.
+    EscapedKey {
+        start: u32,
+        end: u32,
+        key: u32,
+    },
+    Array(Extent),
+    Object(Extent),
 }
 
-const SHAPE_BITS: u32 = 3;
-const SHAPE_MASK: u32 = (1 << SHAPE_BITS) - 1;
-/// A string with a backslash, or a number with a fraction or an exponent.
-const MARKED: u32 = 1 << SHAPE_BITS;
-const COUNT_SHIFT: u32 = SHAPE_BITS + 1;
-const COUNT_BITS: u32 = 32 - COUNT_SHIFT;
-/// Integers from minus this to below it stand in their slot.
-const INTEGER_BOUND: i64 = 1 << (32 + COUNT_BITS - 1);
+/// Where a container stands in the text and on the tape.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Extent {
+    pub(super) start: u32,
+    pub(super) end: u32,
+    /// The place of its own slot.
+    pub(super) at: u32,
+    pub(super) slots: u32,
+    pub(super) count: u32,
+}
 
 /// A text longer than this cannot be addressed by a slot; `Limits` never allow more.
 pub(super) const BYTES_ADDRESSABLE: usize = u32::MAX as usize;
-/// The most members or elements a container slot can count.
-pub(super) const COUNT_MAX: usize = (u32::MAX >> COUNT_SHIFT) as usize;
+/// The most slots a tape can have.
+pub(super) const SLOTS_MAX: usize = u32::MAX as usize;
 
-impl Slot {
+const _: () = assert!(size_of::<Slot<'_>>() == 24, "memory bounds count on it");
+
+impl<'a> Slot<'a> {
     /// What is read where no slot is; never met on a tape that was parsed.
-    pub(super) const NULL: Self = Self { start: 0, end: 0, next: 0, meta: Shape::Null as u32 };
+    pub(super) const NULL: Slot<'static> = Slot::Null { start: 0 };
 
-    /// A value without children, or a container that is not closed yet.
-    pub(super) fn leaf(shape: Shape, start: usize, end: usize) -> Self {
-        Self { start: start as u32, end: end as u32, next: 0, meta: shape as u32 }
-    }
-
-    pub(super) fn string(start: usize, end: usize, escaped: bool) -> Self {
-        let mut slot = Self::leaf(Shape::String, start, end);
-        if escaped {
-            slot.meta |= MARKED;
-        }
-        slot
-    }
-
-    /// A number with a fraction or an exponent; `double` is its index among the doubles.
-    pub(super) fn fraction(start: usize, end: usize, double: usize) -> Self {
-        let mut slot = Self::leaf(Shape::Number, start, end);
-        slot.meta |= MARKED;
-        slot.next = double as u32;
-        slot
-    }
-
-    /// A number written as an integer; its value stands in the slot where it fits 60 bits.
-    pub(super) fn integer(start: usize, end: usize, value: Option<i64>) -> Self {
-        match value {
-            Some(value) if (-INTEGER_BOUND..INTEGER_BOUND).contains(&value) => {
-                let mut slot = Self::leaf(Shape::Integer, start, end);
-                slot.meta |= (value as u32) << COUNT_SHIFT;
-                slot.next = (value >> COUNT_BITS) as u32;
-                slot
+    #[inline]
+    pub(super) fn kind(&self) -> Kind {
+        match self {
+            Self::Null { .. } => Kind::Null,
+            Self::False { .. } | Self::True { .. } => Kind::Boolean,
+            Self::Integer { .. } | Self::Double { .. } | Self::Large { .. } => Kind::Number,
+            Self::Text(_) | Self::Kept { .. } | Self::Escaped { .. } | Self::EscapedKey { .. } => {
+                Kind::String
             }
-            _ => Self::leaf(Shape::Number, start, end),
+            Self::Array(_) => Kind::Array,
+            Self::Object(_) => Kind::Object,
         }
     }
 
-    /// The value of [`Shape::Integer`].
+    /// Slots from this one to the next value.
     #[inline]
-    pub(super) fn value(self) -> i64 {
-        i64::from(self.next as i32) << COUNT_BITS | i64::from(self.meta >> COUNT_SHIFT)
-    }
-
-    /// The index of a fraction among the doubles.
-    #[inline]
-    pub(super) fn double(self) -> usize {
-        self.next as usize
-    }
-
-    /// Completes a container once its end is known.
-    pub(super) fn close(&mut self, end: usize, next: usize, count: u32) {
-        self.end = end as u32;
-        self.next = next as u32;
-        self.meta |= count << COUNT_SHIFT;
-    }
-
-    #[inline]
-    pub(super) fn shape(self) -> Shape {
-        match self.meta & SHAPE_MASK {
-            0 => Shape::Null,
-            1 => Shape::False,
-            2 => Shape::True,
-            3 => Shape::Number,
-            4 => Shape::String,
-            5 => Shape::Array,
-            6 => Shape::Object,
-            _ => Shape::Integer,
+    pub(super) fn span(&self) -> usize {
+        match self {
+            Self::Array(extent) | Self::Object(extent) => extent.slots as usize,
+            _ => 1,
         }
     }
 
+    /// What comes after this value on the tape; `rest` is what comes after its own slot.
     #[inline]
-    pub(super) fn start(self) -> usize {
-        self.start as usize
+    pub(super) fn skip_inside<'t>(&self, rest: &'t [Self]) -> &'t [Self] {
+        match self {
+            Self::Array(extent) | Self::Object(extent) => {
+                rest.get(extent.slots as usize - 1..).unwrap_or_default()
+            }
+            _ => rest,
+        }
     }
 
-    #[inline]
-    pub(super) fn range(self) -> std::ops::Range<usize> {
-        self.start as usize..self.end as usize
+    /// Where the value stands in `source`, the text it was read from.
+    pub(super) fn range(&self, source: &str) -> Range<usize> {
+        let of = |start: u32, end: u32| start as usize..end as usize;
+        match *self {
+            Self::Null { start } | Self::True { start } => of(start, start + 4),
+            Self::False { start } => of(start, start + 5),
+            Self::Integer { start, end, .. } | Self::Double { start, end, .. } => of(start, end),
+            Self::Large { start, end } | Self::Escaped { start, end } => of(start, end),
+            Self::EscapedKey { start, end, .. } => of(start, end),
+            Self::Array(Extent { start, end, .. }) | Self::Object(Extent { start, end, .. }) => {
+                of(start, end)
+            }
+            Self::Kept { start, end } => start as usize - 1..end as usize + 1,
+            Self::Text(text) => {
+                let at = (text.as_ptr() as usize).wrapping_sub(source.as_ptr() as usize);
+                at.wrapping_sub(1)..at.wrapping_add(text.len() + 1)
+            }
+        }
     }
 
-    #[inline]
-    pub(super) fn next(self, at: u32) -> u32 {
-        if matches!(self.shape(), Shape::Array | Shape::Object) { self.next } else { at + 1 }
-    }
-
-    #[inline]
-    pub(super) fn count(self) -> usize {
-        (self.meta >> COUNT_SHIFT) as usize
-    }
-
-    #[inline]
-    pub(super) fn escaped(self) -> bool {
-        self.meta & MARKED != 0
-    }
-
-    #[inline]
-    pub(super) fn fractional(self) -> bool {
-        self.meta & MARKED != 0
+    /// The same slot for a document that owns `source`.
+    pub(super) fn kept(self, source: &str) -> Slot<'static> {
+        match self {
+            Self::Text(_) => {
+                let range = self.range(source);
+                Slot::Kept { start: range.start as u32 + 1, end: range.end as u32 - 1 }
+            }
+            Self::Null { start } => Slot::Null { start },
+            Self::False { start } => Slot::False { start },
+            Self::True { start } => Slot::True { start },
+            Self::Integer { start, end, value } => Slot::Integer { start, end, value },
+            Self::Double { start, end, value } => Slot::Double { start, end, value },
+            Self::Large { start, end } => Slot::Large { start, end },
+            Self::Kept { start, end } => Slot::Kept { start, end },
+            Self::Escaped { start, end } => Slot::Escaped { start, end },
+            Self::EscapedKey { start, end, key } => Slot::EscapedKey { start, end, key },
+            Self::Array(extent) => Slot::Array(extent),
+            Self::Object(extent) => Slot::Object(extent),
+        }
     }
 }

@@ -5,7 +5,7 @@
 use toolcrib_contract::json::{Document, Limits, OwnedDocument, ReadErrorKind};
 use toolcrib_contract::limits::{JSON_DEPTH_MAX, JSON_MESSAGE_BYTES_MAX, JSON_NODES_MAX};
 
-const SLOT_BYTES: usize = 16;
+const SLOT_BYTES: usize = 24;
 /// What the duplicate check notes for each key of one object.
 const KEY_BYTES: usize = 40;
 /// The tape at its limit, once more while it moves to a larger place (it grows by doubling), the keys of one object
@@ -77,15 +77,19 @@ fn a_kept_text_takes_its_bytes_and_its_tape() {
         let mut kept = None;
         let used = allocation_counter::measure(|| kept = OwnedDocument::parse(text, &Limits::message()).ok());
         let Some(kept) = kept else { continue };
-        let mut slots = 0;
+        let (mut slots, mut escaped) = (0, 0);
         let mut open = vec![kept.root()];
         while let Some(node) = open.pop() {
             slots += 1 + node.members().count();
+            // Keys with an escape are kept unescaped as well.
+            let keys = node.members().filter(|(key, _)| key.raw().contains('\\'));
+            escaped +=
+                keys.map(|(key, _)| size_of::<Box<str>>() + key.as_str().unwrap().len()).sum::<usize>();
             open.extend(node.members().map(|(_, value)| value).chain(node.elements()));
         }
         // The text was allocated before the count began and is dropped inside it: the kept document holds its only copy.
         let bytes = usize::try_from(used.bytes_current + i64::try_from(len).unwrap()).unwrap();
-        let least = len + SLOT_BYTES * slots;
+        let least = len + SLOT_BYTES * slots + escaped;
         assert!((least..=least + 160).contains(&bytes), "{name}: {bytes} bytes for {least}");
     }
 }

@@ -5,23 +5,29 @@ use std::sync::Arc;
 use toolcrib_contract::json::ObjectWriter;
 use toolcrib_protocol::{ClientCapabilities, ClientInfo, Code, Era, Request, Revision, RpcError};
 
+use crate::caller::Caller;
+use crate::discovery::enable::obstacle;
 use crate::engine::Engine;
+use crate::exchange::Exchange;
 use crate::principal::Principal;
 use crate::reply::Reply;
 use crate::session::{Session, SessionId};
+use crate::stage::caller;
+use crate::toolset::catalogue::enumerated;
+use crate::toolset::selection::Approach;
 
 impl Engine {
-    pub(super) fn discover(&self, request: &Request<'_>) -> Reply {
+    pub(super) fn discover(&self, caller: &Caller<'_>, request: &Request<'_>) -> Reply {
         let versions: Vec<String> = Revision::ALL.iter().map(|revision| format!("\"{revision}\"")).collect();
         let mut object = ObjectWriter::new();
         object
             .string("resultType", "complete")
             .raw("supportedVersions", &format!("[{}]", versions.join(",")))
             .raw("capabilities", &self.capabilities(Era::Modern));
-        if let Some(instructions) = self.instructions() {
+        if let Some(instructions) = self.instructions_for(caller) {
             object.string("instructions", &instructions);
         }
-        let hint = self.render().hint;
+        let hint = self.list_render(caller).hint;
         object
             .raw("ttlMs", &hint.ttl_ms.to_string())
             .string("cacheScope", hint.scope.as_str())
@@ -34,6 +40,7 @@ impl Engine {
         &self,
         principal: Principal,
         id: Option<SessionId>,
+        approach: Arc<Approach>,
         request: &Request<'_>,
     ) -> Result<(Arc<Session>, Reply), Reply> {
         let refuse = |error: &RpcError| Reply::error(200, Some(request.id), error);
@@ -48,17 +55,45 @@ impl Engine {
         let client_info = request.params.get("clientInfo").and_then(ClientInfo::read);
         let revision = Revision::negotiate(&requested);
         let session = Session::new(id, principal, revision, capabilities, client_info);
+        session.come_by(approach);
+        let caller = caller::legacy(&session, Exchange::silent());
+        session.sees(self.view_of(&caller).fingerprint());
+        if self.toolsets().is_on() {
+            tracing::info!(target: "toolcrib", "a session begins, client mode {}", self.client_mode(&caller));
+        }
         self.hub().join(session.news());
         let mut object = ObjectWriter::new();
         object
             .string("protocolVersion", revision.as_str())
             .raw("capabilities", &self.capabilities(Era::Legacy))
             .raw("serverInfo", &self.info().implementation());
-        if let Some(instructions) = self.instructions() {
+        if let Some(instructions) = self.instructions_for(&caller) {
             object.string("instructions", &instructions);
         }
         let reply = Reply::result(request.id, object.finish().as_bytes());
         Ok((session, reply))
+    }
+
+    /// The author's instructions, and for a client that does not see everything how to get at the rest.
+    fn instructions_for(&self, caller: &Caller<'_>) -> Option<String> {
+        let own = self.instructions();
+        let snapshot = self.registry().load();
+        let catalogue = &snapshot.catalogue;
+        let standing = self.standing(caller, catalogue);
+        if !catalogue.options().has_discovery() || standing.loaded == standing.reach {
+            return own.map(|own| String::clone(&own));
+        }
+        let hidden = catalogue.reachable_kits(&standing).filter(|(at, _)| !standing.loaded.has(*at));
+        let names = enumerated(hidden.map(|(_, kit)| kit.name.to_string()), ", ");
+        let mut text = own.map_or_else(String::new, |own| format!("{own}\n\n"));
+        text.push_str(&format!(
+            "More tools are available than are listed, in these toolsets: {names}. search_tools finds one by what it \
+             does, call_tool calls it."
+        ));
+        if obstacle(self, caller, "").is_none() {
+            text.push_str(" enable_toolset lists a whole toolset.");
+        }
+        Some(text)
     }
 
     /// Only what would be answered is advertised.

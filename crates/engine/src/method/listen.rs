@@ -3,6 +3,8 @@
 //! Guarantees: the first message acknowledges what is honoured; every message carries the subscription's id; nothing
 //! unasked is sent; a server that stops ends the subscription with its result.
 
+use std::sync::Arc;
+
 use toolcrib_contract::json::{Node, ObjectWriter};
 use toolcrib_protocol::{Code, Request, RpcError, meta, write};
 
@@ -14,6 +16,7 @@ use crate::limits::SUBSCRIPTIONS_MAX;
 use crate::refusal::Refusal;
 use crate::reply::Reply;
 use crate::session::Session;
+use crate::stage::caller;
 
 impl Engine {
     pub(super) async fn listen(&self, caller: &Caller<'_>, request: &Request<'_>) -> Result<Reply, Refusal> {
@@ -26,10 +29,16 @@ impl Engine {
         params.raw("_meta", &tag).raw("notifications", &filter_json(&wanted));
         let acknowledged =
             write::notification("notifications/subscriptions/acknowledged", Some(&params.finish()));
+        let _listening = wanted.tools.then(|| self.listeners().enter(caller));
         let subscriber = Subscriber::new(wanted);
+        let mut seen = self.view_of(caller).fingerprint();
         self.hub().join(&subscriber);
         caller.exchange.send(acknowledged).map_err(|_| Refusal::Cancelled)?;
-        tell(&subscriber, &caller.exchange, Some(&tag)).await?;
+        let changed = || {
+            let now = self.view_of(caller).fingerprint();
+            std::mem::replace(&mut seen, now) != now || self.is_plain_for(caller)
+        };
+        tell(&subscriber, &caller.exchange, Some(&tag), changed).await?;
         let mut result = ObjectWriter::new();
         let both = format!("{},{}", tag.trim_end_matches('}'), self.meta().trim_start_matches('{'));
         result.string("resultType", "complete").raw("_meta", &both);
@@ -37,8 +46,22 @@ impl Engine {
     }
 
     /// Sends a legacy session's unsolicited messages until it ends or the client is gone.
-    pub async fn tell_news(&self, session: &Session, exchange: &Exchange) {
-        let _ = tell(session.news(), exchange, None).await;
+    pub async fn tell_news(&self, session: &Arc<Session>, exchange: &Exchange) {
+        session.hears();
+        let caller = caller::legacy(session, Exchange::silent());
+        let changed = || {
+            let changed = session.sees(self.view_of(&caller).fingerprint()) || self.is_plain_for(&caller);
+            if changed {
+                session.tell_changed();
+            }
+            changed
+        };
+        let _ = tell(session.news(), exchange, None, changed).await;
+    }
+
+    /// A caller that sees everything hears of every change, also of one that leaves its list as it was.
+    fn is_plain_for(&self, caller: &Caller<'_>) -> bool {
+        self.registry().load().catalogue.options().is_plain_for(&caller.approach.selection)
     }
 
     /// What was asked for and can be delivered.
@@ -84,14 +107,21 @@ impl Engine {
     }
 }
 
-async fn tell(subscriber: &Subscriber, exchange: &Exchange, tag: Option<&str>) -> Result<(), Refusal> {
+/// Tells of changes as they come; `changed` says whether the list of tools is another one for this client (R3.5).
+async fn tell(
+    subscriber: &Subscriber,
+    exchange: &Exchange,
+    tag: Option<&str>,
+    mut changed: impl FnMut() -> bool,
+) -> Result<(), Refusal> {
     loop {
         let batch = tokio::select! {
             biased;
             () = exchange.cancelled() => return Err(Refusal::Cancelled),
             batch = subscriber.next() => batch,
         };
-        let Some(batch) = batch else { return Ok(()) };
+        let Some(mut batch) = batch else { return Ok(()) };
+        batch.tools = batch.tools && changed();
         for message in batch.messages(tag) {
             exchange.send(message).map_err(|_| Refusal::Cancelled)?;
         }

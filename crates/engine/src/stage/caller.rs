@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use toolcrib_protocol::header::{self, Headers};
-use toolcrib_protocol::{Era, Meta, Request, Revision};
+use toolcrib_protocol::{ClientCapabilities, ClientInfo, Era, Meta, Request, Revision};
 
 use crate::caller::Caller;
 use crate::exchange::Exchange;
@@ -15,6 +15,7 @@ use crate::peer::{ModernPeer, Peer};
 use crate::principal::Principal;
 use crate::refusal::Refusal;
 use crate::session::Session;
+use crate::toolset::selection::Approach;
 
 /// The caller of a modern request.
 pub fn modern<'a>(
@@ -42,7 +43,7 @@ pub fn modern<'a>(
         client_info: meta.client_info,
         log_level: meta.log_level,
     };
-    Ok(Caller { principal, peer: Peer::Modern(Arc::new(peer)), headers, exchange })
+    Ok(Caller { principal, peer: Peer::Modern(Arc::new(peer)), headers, exchange, approach: Arc::default() })
 }
 
 /// The caller of a legacy request.
@@ -54,7 +55,31 @@ pub fn legacy<'a>(session: &Arc<Session>, exchange: Arc<Exchange>) -> Caller<'a>
         peer: Peer::Legacy(session.clone()),
         headers: None,
         exchange,
+        approach: session.approach(),
     }
+}
+
+/// A caller that nobody sent, for explaining what a client of this name would meet.
+#[must_use]
+pub fn supposed<'a>(client: &str, era: Era, principal: Principal, approach: Arc<Approach>) -> Caller<'a> {
+    let client_info = Some(ClientInfo { name: client.into(), version: "".into() });
+    let capabilities = ClientCapabilities::default();
+    let peer = match era {
+        Era::Modern => Peer::Modern(Arc::new(ModernPeer {
+            revision: Revision::FIRST_MODERN,
+            capabilities,
+            client_info,
+            log_level: None,
+        })),
+        Era::Legacy => Peer::Legacy(Session::new(
+            None,
+            principal.clone(),
+            Revision::NEWEST_LEGACY,
+            capabilities,
+            client_info,
+        )),
+    };
+    Caller { principal, peer, headers: None, exchange: Exchange::silent(), approach }
 }
 
 /// What `Mcp-Name` must repeat. A missing or wrongly typed member is refused later, as the parameter it is.

@@ -5,20 +5,21 @@
 use super::{Call, Checked, Resolved};
 use crate::engine::Fault;
 use crate::refusal::Refusal;
-use crate::validation::Mode;
+use crate::validation::Strictness;
 
 impl<'a> Call<'a, Resolved<'a>> {
     pub(super) fn check(self) -> Result<Call<'a, Checked<'a>>, Refusal> {
-        let Resolved { entry, arguments } = &self.stage;
-        if let (Some(headers), false) = (self.caller.headers, entry.param_headers().is_empty()) {
+        let Resolved { entry, arguments, inner } = &self.stage;
+        // Headers repeat the arguments of the tool that the request names, which is not the inner one.
+        if let (Some(headers), false) = (self.caller.headers, *inner || entry.param_headers().is_empty()) {
             entry.param_headers().check(headers, Some(arguments.node()))?;
         }
         match (entry.validation().input, entry.contract()) {
-            (Mode::Off, _) => {}
-            (Mode::Enforce, contract) => {
+            (Strictness::Off, _) => {}
+            (Strictness::Enforce, contract) => {
                 contract.check_input(arguments.node()).map_err(Refusal::BadArguments)?;
             }
-            (Mode::Warn, contract) => {
+            (Strictness::Warn, contract) => {
                 if let Err(violations) = contract.check_input(arguments.node()) {
                     self.engine.report(&Fault::InputInvalid { tool: entry.name(), violations: &violations });
                 }

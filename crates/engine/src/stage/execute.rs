@@ -5,7 +5,9 @@ use toolcrib_protocol::Params;
 use super::{Call, Executed, Outcome, Recorded, Resolved};
 use crate::ask::InputRequired;
 use crate::context::Context;
+use crate::discovery;
 use crate::engine::Fault;
+use crate::entry::Behind;
 use crate::guarded::{Stopped, guarded};
 use crate::peer::Peer;
 use crate::refusal::Refusal;
@@ -17,7 +19,16 @@ const ROUNDS_MAX: usize = 10;
 
 impl<'a> Call<'a, Recorded<'a>> {
     pub(super) async fn execute(self) -> Result<Call<'a, Executed>, Refusal> {
-        let Recorded(Resolved { entry, arguments }) = &self.stage;
+        let Recorded(Resolved { entry, arguments, inner }) = &self.stage;
+        let tool = match entry.behind() {
+            Behind::Tool(tool) => tool,
+            Behind::Discovery(meta) => {
+                let answer = discovery::answer(self.engine, self.caller, *meta, arguments.node()).await;
+                let outcome = Outcome::Answer(answer.map_err(|error| refuse(&self, error))?);
+                let (entry, inner) = (entry.clone(), *inner);
+                return Ok(self.at(|_| Executed { entry, inner, outcome }));
+            }
+        };
         let params = self.request.params;
         let mut round = self.engine.round(self.caller, self.request)?;
         for _ in 0..ROUNDS_MAX {
@@ -28,11 +39,8 @@ impl<'a> Call<'a, Recorded<'a>> {
                 params: params.node(),
                 context: &context,
             };
-            let call = guarded(
-                || entry.tool().call(invocation),
-                &self.caller.exchange,
-                self.engine.options().call_ms_max,
-            );
+            let call =
+                guarded(|| tool.call(invocation), &self.caller.exchange, self.engine.options().call_ms_max);
             let outcome = match call.await {
                 Ok(Ok(answer)) => Outcome::Answer(answer),
                 Ok(Err(ToolError::InputRequired(required))) => match &self.caller.peer {
@@ -47,8 +55,8 @@ impl<'a> Call<'a, Recorded<'a>> {
                 Ok(Err(error)) => return Err(refuse(&self, error)),
                 Err(stopped) => return Err(stop(&self, stopped)),
             };
-            let entry = entry.clone();
-            return Ok(self.at(|_| Executed { entry, outcome }));
+            let (entry, inner) = (entry.clone(), *inner);
+            return Ok(self.at(|_| Executed { entry, inner, outcome }));
         }
         Err(Refusal::Failed("The tool asked too often.".into()))
     }

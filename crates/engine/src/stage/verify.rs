@@ -12,14 +12,17 @@ use crate::engine::{Engine, Fault};
 use crate::entry::Entry;
 use crate::limits::ANSWER_BYTES_MAX;
 use crate::refusal::Refusal;
-use crate::validation::Mode;
+use crate::validation::Strictness;
 
 impl<'a> Call<'a, Executed> {
     pub(super) fn verify(self) -> Result<Call<'a, Verified>, Refusal> {
         let engine = self.engine;
-        let Executed { entry, outcome } = self.stage;
+        let Executed { entry, inner, outcome } = self.stage;
         let verified = match outcome {
-            Outcome::Answer(answer) => Outcome::Answer(verify(engine, &entry, answer)?),
+            Outcome::Answer(answer) => {
+                let answer = verify(engine, &entry, answer)?;
+                Outcome::Answer(if inner { as_call_tool(answer)? } else { answer })
+            }
             asks @ Outcome::Asks(_) => asks,
         };
         Ok(Call { engine, caller: self.caller, request: self.request, stage: Verified(verified) })
@@ -86,7 +89,7 @@ fn verify_result(engine: &Engine, entry: &Entry, result: Node<'_>) -> Result<Opt
     }
     let complete = result.get("resultType").is_none_or(|kind| kind.is_text("complete"));
     let mode = entry.validation().output;
-    if entry.contract().output().is_none() || !complete || mode == Mode::Off {
+    if entry.contract().output().is_none() || !complete || mode == Strictness::Off {
         return Ok(None);
     }
     let kept = match structured {
@@ -97,7 +100,7 @@ fn verify_result(engine: &Engine, entry: &Entry, result: Node<'_>) -> Result<Opt
     };
     match kept {
         // It was reported; the operator wants it passed on.
-        Err(_) if mode == Mode::Warn => Ok(None),
+        Err(_) if mode == Strictness::Warn => Ok(None),
         other => other.map(|()| None),
     }
 }
@@ -114,4 +117,63 @@ fn invalid(engine: &Engine, entry: &Entry, violations: Violations) -> Refusal {
 fn missing(engine: &Engine, entry: &Entry) -> Refusal {
     engine.report(&Fault::OutputMissing { tool: entry.name() });
     Refusal::OutputMissing
+}
+
+/// An inner tool's answer in the form that `call_tool` promises: structured content, and that an object.
+fn as_call_tool(answer: Answer) -> Result<Answer, Refusal> {
+    match answer {
+        Answer::Built(mut result) if !result.is_error => {
+            result.structured = match result.structured.take() {
+                Some(raw) if raw.starts_with('{') => Some(raw),
+                Some(raw) => Some(format!("{{\"result\":{raw}}}").into()),
+                None => {
+                    let blocks = result.content.iter().map(crate::content::Content::as_json);
+                    Some(text_of(&format!("[{}]", blocks.collect::<Vec<_>>().join(",")))?)
+                }
+            };
+            Ok(Answer::Built(result))
+        }
+        Answer::Built(result) => Ok(Answer::Built(result)),
+        Answer::Raw(raw) => {
+            let document =
+                Document::parse(raw.as_bytes(), &answer_limits()).map_err(|_| Refusal::AnswerMalformed)?;
+            let changed = with_structure(document.root())?;
+            drop(document);
+            Ok(Answer::Raw(changed.unwrap_or(raw)))
+        }
+        Answer::Forwarded(forwarded) => {
+            let changed = with_structure(forwarded.result())?;
+            Ok(changed.map_or(Answer::Forwarded(forwarded), Answer::Raw))
+        }
+    }
+}
+
+/// A whole result with structured content that is an object, if it has to be changed for that.
+fn with_structure(result: Node<'_>) -> Result<Option<Box<str>>, Refusal> {
+    let structured = result.get("structuredContent");
+    let is_error = result.get("isError").and_then(Node::as_bool) == Some(true);
+    let complete = result.get("resultType").is_none_or(|kind| kind.is_text("complete"));
+    if is_error || !complete || structured.is_some_and(Node::is_object) {
+        return Ok(None);
+    }
+    let wrapped = match structured {
+        Some(value) => format!("{{\"result\":{}}}", value.raw()).into(),
+        None => text_of(result.get("content").map_or("[]", Node::raw))?,
+    };
+    let mut object = ObjectWriter::new();
+    for (key, value) in result.members().filter(|(key, _)| !key.is_text("structuredContent")) {
+        object.copy(key, value);
+    }
+    object.raw("structuredContent", &wrapped);
+    Ok(Some(object.finish().into()))
+}
+
+/// The text of content blocks as an object.
+fn text_of(blocks: &str) -> Result<Box<str>, Refusal> {
+    let document =
+        Document::parse(blocks.as_bytes(), &answer_limits()).map_err(|_| Refusal::AnswerMalformed)?;
+    let texts = document.root().elements().filter_map(|block| block.get("text")?.as_str());
+    let mut object = ObjectWriter::new();
+    object.string("text", &texts.collect::<Vec<_>>().join("\n"));
+    Ok(object.finish().into())
 }

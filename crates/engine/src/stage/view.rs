@@ -1,10 +1,14 @@
 //! View: which contract the call means, among those this caller sees.
 //!
-//! Refuses a name that is not in the view exactly like one that does not exist (-32602).
+//! Refuses a name that is not in the view exactly like one that does not exist (-32602). `call_tool` is resolved here
+//! to the tool it names, among all that the caller can reach: from here on there is only the inner tool, so every
+//! later stage judges that one, and none can tell how it was named but by [`Resolved::inner`].
 
+use toolcrib_contract::json::Node;
 use toolcrib_protocol::{Code, RpcError};
 
 use super::{Call, Known, Resolved};
+use crate::discovery::Meta;
 use crate::refusal::Refusal;
 use crate::tool::Arguments;
 
@@ -13,18 +17,33 @@ impl<'a> Call<'a, Known> {
         let params = self.request.params;
         let name = params.string("name")?;
         let arguments = match params.get("arguments") {
-            None => Arguments::Sent(self.engine.no_arguments()),
-            Some(node) if node.is_object() => Arguments::Sent(node),
+            None => self.engine.no_arguments(),
+            Some(node) if node.is_object() => node,
             Some(_) => {
                 return Err(RpcError::new(Code::InvalidParams, "params.arguments must be an object").into());
             }
         };
-        let entry = self
-            .engine
-            .view_of(self.caller)
-            .get(&name)
-            .cloned()
-            .ok_or_else(|| Refusal::UnknownTool(name.as_ref().into()))?;
-        Ok(self.at(|Known| Resolved { entry, arguments }))
+        let entry = self.engine.view_of(self.caller).get(&name).cloned().ok_or_else(|| unknown(&name))?;
+        let resolved = if entry.meta() == Some(Meta::Call) {
+            entry.contract().check_input(arguments).map_err(Refusal::BadArguments)?;
+            self.resolve_inner(arguments)?
+        } else {
+            Resolved { entry, arguments: Arguments::Sent(arguments), inner: false }
+        };
+        Ok(self.at(|Known| resolved))
     }
+
+    /// The tool that `call_tool` names; it cannot name itself.
+    fn resolve_inner(&self, outer: Node<'a>) -> Result<Resolved<'a>, Refusal> {
+        let name = outer.get("name").and_then(Node::as_str).unwrap_or_default();
+        let arguments = outer.get("arguments").unwrap_or_else(|| self.engine.no_arguments());
+        let entry =
+            self.engine.reachable(self.caller, &name).filter(|entry| entry.meta() != Some(Meta::Call));
+        let entry = entry.ok_or_else(|| unknown(&name))?;
+        Ok(Resolved { entry, arguments: Arguments::Sent(arguments), inner: true })
+    }
+}
+
+fn unknown(name: &str) -> Refusal {
+    Refusal::UnknownTool(name.into())
 }

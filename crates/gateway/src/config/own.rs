@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use toolcrib_engine::Mode;
+use toolcrib_engine::Strictness;
 use toolcrib_upstream::spec::{Command, Endpoint};
 use toolcrib_upstream::{Spec, Transport};
 
@@ -234,7 +234,7 @@ fn rule(table: RuleTable) -> Rule {
     }
 }
 
-impl From<ModeWord> for Mode {
+impl From<ModeWord> for Strictness {
     fn from(word: ModeWord) -> Self {
         match word {
             ModeWord::Enforce => Self::Enforce,

@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use toolcrib_engine::Mode;
+use toolcrib_engine::Strictness;
 use toolcrib_upstream::Transport;
 
 use super::*;
@@ -56,8 +56,8 @@ token = "${TOKEN}"
     assert_eq!(command.env.get("A").map(String::as_str), Some("b"));
     assert_eq!((files.prefix.as_deref(), files.spec.call_ms_max), (Some("files"), 500));
     assert!(files.admits("read_x") && !files.admits("write_x"));
-    assert_eq!(files.validation("read_x").output, Mode::Warn);
-    assert_eq!(files.validation("read_x").input, Mode::Off);
+    assert_eq!(files.validation("read_x").output, Strictness::Warn);
+    assert_eq!(files.validation("read_x").input, Strictness::Off);
     let Transport::Http(endpoint) = &remote.spec.transport else { panic!("no url") };
     assert_eq!(endpoint.headers.get("Authorization").map(String::as_str), Some("Bearer s3cret"));
     assert_eq!(remote.prefix.as_deref(), Some("web"));

@@ -1,21 +1,21 @@
 //! Validation modes and budgets.
 
 use serde_json::json;
-use toolcrib_engine::Mode;
+use toolcrib_engine::Strictness;
 use toolcrib_gateway::{Pattern, Rule};
 
 use super::bed::{Bed, stdio};
 
-fn rule(tools: &str, input: Mode, output: Mode) -> Rule {
+fn rule(tools: &str, input: Strictness, output: Strictness) -> Rule {
     Rule { tools: Pattern::new(tools), input: Some(input), output: Some(output), result_bytes_max: None }
 }
 
 /// R5.5: `enforce` refuses, `warn` passes the answer on and reports it, `off` does not look.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_answer_that_breaks_its_schema_is_refused_or_passed_on_as_the_rule_says() {
-    for (mode, passes) in [(Mode::Enforce, false), (Mode::Warn, true), (Mode::Off, true)] {
+    for (mode, passes) in [(Strictness::Enforce, false), (Strictness::Warn, true), (Strictness::Off, true)] {
         let mut source = stdio("s", "strict-output");
-        source.rules = vec![rule("li*", Mode::Enforce, mode)];
+        source.rules = vec![rule("li*", Strictness::Enforce, mode)];
         let bed = Bed::new(vec![source]).await;
         let result = bed.server.call("s__liar", json!({})).await.unwrap();
         assert_eq!(result["isError"] != true, passes, "{mode:?}: {result}");

@@ -19,6 +19,8 @@ pub(crate) struct Handler {
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) progress: Vec<f64>,
+    /// How often the list of tools was said to have changed.
+    pub(crate) changes: usize,
     /// Message, and whether a schema for an object came with it.
     pub(crate) asked: Vec<(String, bool)>,
 }
@@ -51,6 +53,10 @@ impl ClientHandler for Handler {
         _context: NotificationContext<RoleClient>,
     ) {
         self.seen().progress.push(params.progress);
+    }
+
+    async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.seen().changes += 1;
     }
 
     fn get_info(&self) -> ClientConfig {

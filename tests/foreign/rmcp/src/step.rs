@@ -1,8 +1,9 @@
 //! The steps of a plan.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use rmcp::model::{CallToolRequestParams, CallToolResult, ErrorCode};
+use rmcp::model::{CallToolRequestParams, CallToolResult, ErrorCode, Tool};
 use rmcp::{ClientCacheConfig, ServiceError};
 use serde_json::{Map, Value};
 
@@ -20,6 +21,10 @@ pub(crate) async fn take(client: &Client, step: &str, options: &Value) -> Result
         "progress" => progress(client, options).await,
         "badArguments" => bad_arguments(client, options).await,
         "unknownTool" => refused_with_code(client, options).await,
+        "refused" => refused(client, options).await,
+        "relist" => relist(client, options).await,
+        "same" => same(client, options).await,
+        "callers" => callers(client, options).await,
         "ask" => ask(client, options).await,
         _ => Err("no such step".to_owned()),
     }
@@ -90,6 +95,58 @@ async fn bad_arguments(client: &Client, options: &Value) -> Result<(), String> {
     let result = call(client, options).await.map_err(|error| error.to_string())?;
     expect(result.is_error == Some(true), || format!("not refused: {result:?}"))?;
     expect(text(&result).iter().any(|text| !text.is_empty()), || "a refusal without words".to_owned())
+}
+
+async fn refused(client: &Client, options: &Value) -> Result<(), String> {
+    let result = call(client, options).await.map_err(|error| error.to_string())?;
+    expect(result.is_error == Some(true), || format!("not refused: {result:?}"))?;
+    says(&result, options.get("says").and_then(Value::as_str).unwrap_or_default())
+}
+
+/// Asked of the server, whatever is still fresh.
+async fn list_anew(client: &Client) -> Result<Vec<Tool>, String> {
+    client.set_response_cache_config(ClientCacheConfig::disabled()).await;
+    client.list_all_tools().await.map_err(|error| error.to_string())
+}
+
+fn named<'a>(options: &'a Value, member: &str) -> Vec<&'a str> {
+    options.get(member).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+async fn relist(client: &Client, options: &Value) -> Result<(), String> {
+    let appear = named(options, "appear");
+    let listed = |tools: &[Tool], name: &str| tools.iter().any(|tool| tool.name == name);
+    let before = list_anew(client).await?;
+    expect(!appear.iter().any(|name| listed(&before, name)), || "listed already".to_owned())?;
+    let told = client.service().seen().changes;
+    succeed(client, options).await?;
+    let heard = tokio::time::timeout(SETTLE_TIME_MAX, async {
+        while client.service().seen().changes == told {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    });
+    heard.await.map_err(|_| "no list_changed came".to_owned())?;
+    let after = list_anew(client).await?;
+    let missing = appear.iter().find(|name| !listed(&after, name));
+    missing.map_or(Ok(()), |name| Err(format!("{name} is not listed")))
+}
+
+async fn same(client: &Client, options: &Value) -> Result<(), String> {
+    let before = list_anew(client).await?;
+    for one in options.get("calls").and_then(Value::as_array).into_iter().flatten() {
+        call(client, one).await.map_err(|error| error.to_string())?;
+        let after = list_anew(client).await?;
+        expect(after == before, || format!("another list after {one}"))?;
+    }
+    Ok(())
+}
+
+async fn callers(client: &Client, options: &Value) -> Result<(), String> {
+    let tools = list_anew(client).await?;
+    let carries =
+        |tool: &&Tool| tool.meta.as_ref().is_some_and(|meta| meta.contains_key("anthropic/allowed_callers"));
+    let carrying: BTreeSet<&str> = tools.iter().filter(carries).map(|tool| &*tool.name).collect();
+    expect(carrying == named(options, "tools").into_iter().collect(), || format!("callers: {carrying:?}"))
 }
 
 async fn refused_with_code(client: &Client, options: &Value) -> Result<(), String> {

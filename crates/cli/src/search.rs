@@ -1,0 +1,70 @@
+//! `toolcrib search FILE WORDS…` finds tools; `toolcrib search --eval` measures the ranking over judged questions,
+//! beside plain BM25 over the same text in the same run.
+
+mod collection;
+mod evaluation;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use toolcrib_contract::{Definition, signature};
+use toolcrib_engine::search::{Index, Text};
+
+use crate::exit::{Exit, print};
+use crate::show::badge;
+use crate::{Outcome, source};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A file that holds definitions.
+    #[arg(required_unless_present = "eval", conflicts_with = "eval")]
+    file: Option<PathBuf>,
+    /// What the tool should do.
+    #[arg(required_unless_present = "eval", conflicts_with = "eval")]
+    words: Vec<String>,
+    /// At most so many results.
+    #[arg(long, default_value_t = 10)]
+    limit: usize,
+    #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with = "eval")]
+    format: Format,
+    /// Measure instead: hit@1, recall@5, recall@10 and MRR over judged questions.
+    #[arg(long)]
+    eval: bool,
+    /// The judged questions: one `{"query", "right": ["file#tool", …]}` a line.
+    #[arg(long, requires = "eval", default_value = "crates/engine/tests/search/queries.jsonl")]
+    queries: PathBuf,
+    /// The folder that the questions' files are in.
+    #[arg(long, requires = "eval", default_value = "../shared/data")]
+    data: PathBuf,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    if args.eval {
+        return evaluation::run(&args.queries, &args.data);
+    }
+    let definitions = source::definitions(args.file.as_deref().unwrap_or(Path::new("")))?;
+    let index = Index::build(definitions.iter().map(|definition| Text::of(definition, "")));
+    let hits = index.search(&args.words.join(" "), args.limit, |_| true);
+    let found = hits.iter().filter_map(|hit| Some((definitions.get(hit.at)?, hit.score)));
+    print(&match args.format {
+        Format::Text => found.map(|(definition, _)| format!("{}\n", line(definition))).collect(),
+        Format::Json => {
+            let found = found.map(|(definition, score)| {
+                json!({"name": definition.name(), "signature": signature(definition), "score": score,
+                    "description": definition.description(), "effect": badge(definition.annotations().effect())})
+            });
+            Value::Array(found.collect()).to_string()
+        }
+    })?;
+    Ok(Exit::Nothing)
+}
+
+fn line(definition: &Definition) -> String {
+    format!("{:<12} {}", badge(definition.annotations().effect()), signature(definition))
+}

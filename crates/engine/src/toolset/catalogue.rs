@@ -1,0 +1,301 @@
+//! Which tools are in which toolset, for one state of the registry, and the views made of it.
+//!
+//! Guarantees: built at most once per change, on first use; a view is built once per distinct standing and shared by
+//! every caller that has it; a new state begins without views, so none outlives its tools or what was selected.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, OnceLock};
+
+use toolcrib_protocol::write;
+
+use super::bits::Bits;
+use super::callers;
+use super::prepared::Prepared;
+use super::standing::Standing;
+use super::{DISCOVERY, Toolset, ToolsetOptions, is_always_loaded};
+use crate::discovery::{CALL_READERS, Meta};
+use crate::entry::{DEFAULT_TOOLSET, Entry};
+use crate::limits::TOOLSETS_NAMED_MAX;
+use crate::listing::Item;
+use crate::search::index::{Index, Text};
+use crate::view::View;
+
+/// A toolset with its tools.
+#[derive(Debug)]
+pub struct Kit {
+    pub name: Arc<str>,
+    pub description: Box<str>,
+    pub always_loaded: bool,
+    pub programmatic: bool,
+    /// Places of its tools in the order of the list.
+    pub members: Vec<u32>,
+}
+
+#[derive(Debug)]
+struct Sets {
+    kits: Vec<Kit>,
+    by_name: HashMap<Arc<str>, usize>,
+    /// For each tool, the toolsets it is in.
+    of_entry: Vec<Vec<u32>>,
+    always: Bits,
+}
+
+#[derive(Debug)]
+pub struct Catalogue {
+    all: Arc<View>,
+    options: Arc<ToolsetOptions>,
+    sets: OnceLock<Sets>,
+    index: OnceLock<Index>,
+    views: Prepared,
+}
+
+impl Catalogue {
+    #[must_use]
+    pub fn new(all: Arc<View>, options: Arc<ToolsetOptions>) -> Self {
+        Self { all, options, sets: OnceLock::new(), index: OnceLock::new(), views: Prepared::default() }
+    }
+
+    /// What was declared and selected when this catalogue was made.
+    #[must_use]
+    pub fn options(&self) -> &Arc<ToolsetOptions> {
+        &self.options
+    }
+
+    fn sets(&self) -> &Sets {
+        self.sets.get_or_init(|| self.gather())
+    }
+
+    fn gather(&self) -> Sets {
+        let mut groups: BTreeMap<Arc<str>, Vec<u32>> =
+            self.options.declared.iter().map(|toolset| (Arc::from(&*toolset.name), Vec::new())).collect();
+        let mut add = |name: &str, at: u32| match groups.get_mut(name) {
+            Some(members) if members.last() == Some(&at) => {}
+            Some(members) => members.push(at),
+            None => {
+                groups.insert(name.into(), vec![at]);
+            }
+        };
+        for (at, entry) in (0_u32..).zip(self.all.entries()) {
+            let mut fits = 0;
+            for toolset in self.options.declared.iter().filter(|toolset| toolset.takes_in(entry)) {
+                add(&toolset.name, at);
+                fits += 1;
+            }
+            match entry.own_toolset() {
+                Some(own) => add(own, at),
+                None if fits == 0 => add(entry.server().unwrap_or(DEFAULT_TOOLSET), at),
+                None => {}
+            }
+        }
+        let declared: HashMap<&str, &Toolset> =
+            self.options.declared.iter().map(|toolset| (&*toolset.name, toolset)).collect();
+        let mut kits = Vec::with_capacity(groups.len());
+        let mut of_entry = vec![Vec::new(); self.all.entries().len()];
+        let mut always = Bits::none(groups.len());
+        for (name, members) in groups {
+            let toolset = declared.get(&*name).copied();
+            for at in &members {
+                if let Some(sets) = of_entry.get_mut(*at as usize) {
+                    sets.push(u32::try_from(kits.len()).unwrap_or(u32::MAX));
+                }
+            }
+            let always_loaded = is_always_loaded(&name, toolset);
+            if always_loaded {
+                always.set(kits.len());
+            }
+            kits.push(Kit {
+                description: described(&name, toolset),
+                programmatic: toolset.is_some_and(|toolset| toolset.programmatic),
+                always_loaded,
+                name,
+                members,
+            });
+        }
+        let by_name = kits.iter().enumerate().map(|(at, kit)| (kit.name.clone(), at)).collect();
+        Sets { kits, by_name, of_entry, always }
+    }
+
+    /// The toolsets, by name.
+    #[must_use]
+    pub fn kits(&self) -> &[Kit] {
+        &self.sets().kits
+    }
+
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.sets().by_name.get(name).copied()
+    }
+
+    pub(super) fn always(&self) -> &Bits {
+        &self.sets().always
+    }
+
+    pub(super) fn bits<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Bits {
+        let mut bits = Bits::none(self.kits().len());
+        names.into_iter().filter_map(|name| self.find(name)).for_each(|at| bits.set(at));
+        bits
+    }
+
+    #[must_use]
+    pub fn entries(&self) -> &[Arc<Entry>] {
+        self.all.entries()
+    }
+
+    /// Where a tool stands in the list of all.
+    #[must_use]
+    pub fn entry(&self, at: usize) -> Option<&Arc<Entry>> {
+        self.all.entries().get(at)
+    }
+
+    /// Where the tool of that name stands, whoever sees it.
+    #[must_use]
+    pub fn place(&self, name: &str) -> Option<usize> {
+        let wanted = self.all.get(name)?.rank();
+        self.all.entries().binary_search_by(|entry| entry.rank().cmp(&wanted)).ok()
+    }
+
+    /// Names of the toolsets a tool is in.
+    pub fn toolsets_of(&self, at: usize) -> impl Iterator<Item = &Kit> {
+        let sets = self.sets();
+        sets.of_entry.get(at).into_iter().flatten().filter_map(|kit| sets.kits.get(*kit as usize))
+    }
+
+    /// Whether a tool is in one of these toolsets and passes the standing's filter.
+    #[must_use]
+    pub fn admits(&self, at: usize, within: &Bits, read_only: bool) -> bool {
+        let in_set =
+            self.sets().of_entry.get(at).is_some_and(|of| of.iter().any(|kit| within.has(*kit as usize)));
+        // Where only readers are within reach, call_tool reaches nothing else.
+        let reads =
+            |entry: &Arc<Entry>| entry.contract().effect().read_only || entry.meta() == Some(Meta::Call);
+        in_set && (!read_only || self.entry(at).is_some_and(reads))
+    }
+
+    /// The search index over every tool but those of discovery.
+    #[must_use]
+    pub fn index(&self) -> &Index {
+        self.index.get_or_init(|| {
+            Index::build(self.all.entries().iter().enumerate().map(|(at, entry)| {
+                if entry.meta().is_some() {
+                    return Text::default();
+                }
+                let group: Vec<&str> = self.toolsets_of(at).map(|kit| &*kit.name).collect();
+                Text::of(entry.contract().definition(), &group.join(" "))
+            }))
+        })
+    }
+
+    /// The view of a standing; the same standing gets the same view.
+    #[must_use]
+    pub fn view(&self, standing: &Standing) -> Arc<View> {
+        self.views.get(standing, || self.build(standing))
+    }
+
+    fn build(&self, standing: &Standing) -> View {
+        let rendered =
+            standing.vendor.and_then(|vendor| Some((vendor, self.options.callers.render(vendor)?)));
+        let mut shown = Vec::with_capacity(self.all.entries().len());
+        for (at, entry) in self.all.entries().iter().enumerate() {
+            if !self.admits(at, &standing.loaded, standing.read_only) {
+                continue;
+            }
+            let item = match entry.meta() {
+                Some(Meta::Search) => {
+                    let text = write::quoted(&self.search_description(standing));
+                    rewritten(entry, "description", &text)
+                }
+                Some(Meta::Call) if standing.read_only => rewritten(entry, "annotations", CALL_READERS),
+                Some(_) => entry.item().clone(),
+                None => {
+                    let programmatic = self.toolsets_of(at).any(|kit| kit.programmatic);
+                    let callable = programmatic && callers::is_callable_from_code(entry);
+                    let rendered = rendered.as_ref().filter(|_| callable);
+                    entry.item().clone().changed(|raw| {
+                        callers::with_callers(raw, rendered.map(|(vendor, names)| (*vendor, &**names)))
+                    })
+                }
+            };
+            shown.push((entry.clone(), item));
+        }
+        View::of(shown)
+    }
+
+    /// What lies behind `search_tools`: shorter where the list shows everything anyway. It says which toolsets, not how
+    /// many tools, so that a tool that comes or goes changes the lists of those who see it alone.
+    fn search_description(&self, standing: &Standing) -> String {
+        if standing.loaded == standing.reach {
+            return "Finds tools by what they do. All of them are listed already.".to_owned();
+        }
+        let kits = self.reachable_kits(standing).map(|(_, kit)| match &*kit.description {
+            "" => kit.name.to_string(),
+            text => format!("{} ({text})", kit.name),
+        });
+        format!(
+            "Finds tools by what they do, also those that are not listed. Behind it lie these toolsets: {}. A tool \
+             found here can be called with call_tool.",
+            enumerated(kits, "; ")
+        )
+    }
+
+    /// How many tools of a toolset the standing's filter leaves.
+    pub(crate) fn count(&self, kit: &Kit, standing: &Standing) -> usize {
+        let members = kit.members.iter().map(|at| *at as usize);
+        members.filter(|at| self.admits(*at, &standing.reach, standing.read_only)).count()
+    }
+
+    /// The toolsets a standing reaches, discovery aside.
+    pub(crate) fn reachable_kits<'a>(
+        &'a self,
+        standing: &'a Standing,
+    ) -> impl Iterator<Item = (usize, &'a Kit)> {
+        let kits = self.kits().iter().enumerate();
+        kits.filter(|(at, kit)| standing.reach.has(*at) && &*kit.name != DISCOVERY)
+    }
+
+    /// How many tools a standing reaches, discovery aside.
+    pub(crate) fn reachable_count(&self, standing: &Standing) -> usize {
+        let entries = self.all.entries().iter().enumerate();
+        entries
+            .filter(|(at, entry)| {
+                entry.meta().is_none() && self.admits(*at, &standing.reach, standing.read_only)
+            })
+            .count()
+    }
+}
+
+/// A discovery tool with one member of its definition replaced.
+fn rewritten(entry: &Entry, member: &str, raw: &str) -> Item {
+    Item::same(entry.item().key.clone(), entry.contract().definition().with_member(member, raw))
+}
+
+/// The first of many, and how many more there are.
+pub(crate) fn enumerated(names: impl Iterator<Item = String>, between: &str) -> String {
+    let names: Vec<String> = names.collect();
+    let named = names.get(..TOOLSETS_NAMED_MAX).unwrap_or(&names).join(between);
+    match names.len().saturating_sub(TOOLSETS_NAMED_MAX) {
+        0 => named,
+        more => format!("{named}{between}and {more} more (list_available_toolsets names them)"),
+    }
+}
+
+fn described(name: &str, toolset: Option<&Toolset>) -> Box<str> {
+    match (toolset, name) {
+        (Some(toolset), _) if !toolset.description.is_empty() => toolset.description.clone(),
+        (_, DISCOVERY) => "Finds, loads and calls tools that are not listed".into(),
+        _ => "".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `TOOLSETS_NAMED_MAX`: what a model reads does not grow with the number of servers.
+    #[test]
+    fn no_more_than_toolsets_named_max_are_named() {
+        let names = |count: usize| enumerated((0..count).map(|number| format!("s{number}")), ", ");
+        assert!(!names(TOOLSETS_NAMED_MAX).contains("more"));
+        let many = names(TOOLSETS_NAMED_MAX + 7);
+        assert!(many.ends_with("s39, and 7 more (list_available_toolsets names them)"), "{many}");
+    }
+}

@@ -1,0 +1,132 @@
+//! What an operator or a request names: `all`, or some toolsets.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer};
+
+/// Names of toolsets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Names {
+    All,
+    These(BTreeSet<Box<str>>),
+}
+
+impl Names {
+    /// Reads `a,b` or `all`; empty parts count for nothing.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        Self::from_parts(text.split(',').map(str::trim).filter(|part| !part.is_empty()))
+    }
+
+    pub fn from_parts<'a>(parts: impl IntoIterator<Item = &'a str>) -> Self {
+        let names: BTreeSet<Box<str>> = parts.into_iter().map(Into::into).collect();
+        if names.contains("all") { Self::All } else { Self::These(names) }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        let names = match self {
+            Self::All => None,
+            Self::These(names) => Some(names),
+        };
+        names.into_iter().flatten().map(|name| &**name)
+    }
+
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::These(names) => names.contains(name),
+        }
+    }
+
+    /// Those that both name.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::All, names) | (names, Self::All) => names,
+            (Self::These(left), Self::These(right)) => {
+                Self::These(left.intersection(&right).cloned().collect())
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Names {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let parts = Vec::<String>::deserialize(from)?;
+        Ok(Self::from_parts(parts.iter().map(String::as_str)))
+    }
+}
+
+/// What the address and headers of a request choose (R3.4). It only ever narrows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// Absent: the request chose nothing.
+    pub toolsets: Option<Names>,
+    pub read_only: bool,
+}
+
+impl Selection {
+    /// Narrows by everything another choice says.
+    pub fn narrow_by(&mut self, other: &Self) {
+        if let Some(names) = &other.toolsets {
+            self.narrow(names.clone());
+        }
+        self.read_only |= other.read_only;
+    }
+
+    /// Narrows by another choice of names.
+    pub fn narrow(&mut self, names: Names) {
+        self.toolsets = Some(match self.toolsets.take() {
+            Some(chosen) => chosen.and(names),
+            None => names,
+        });
+    }
+}
+
+/// How a request came: what it chose, and what its transport says about the client.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Approach {
+    pub selection: Selection,
+    pub user_agent: Option<Box<str>>,
+}
+
+impl Approach {
+    /// The same approach, narrowed by what one request chooses; it cannot widen what a session was opened with.
+    #[must_use]
+    pub fn narrowed(self: Arc<Self>, by: &Selection) -> Arc<Self> {
+        let mut selection = self.selection.clone();
+        selection.narrow_by(by);
+        if selection == self.selection {
+            return self;
+        }
+        Arc::new(Self { selection, user_agent: self.user_agent.clone() })
+    }
+}
+
+/// A toolset that does not exist was named.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown toolset {name:?}; known: {}", known.join(", "))]
+pub struct UnknownToolset {
+    pub name: Box<str>,
+    pub known: Vec<Box<str>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// R3.4: several choices of one request narrow each other.
+    #[test]
+    fn choices_only_narrow() {
+        let mut selection = Selection::default();
+        selection.narrow(Names::parse("all"));
+        assert_eq!(selection.toolsets, Some(Names::All));
+        selection.narrow(Names::parse(" a, b ,"));
+        selection.narrow(Names::parse("b,c"));
+        assert_eq!(selection.toolsets, Some(Names::parse("b")));
+        selection.narrow(Names::All);
+        assert_eq!(selection.toolsets, Some(Names::parse("b")));
+    }
+}

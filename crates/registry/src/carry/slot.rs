@@ -1,0 +1,138 @@
+//! Where patches stand in a document: a place that the format's own schema leaves free.
+//!
+//! A slot is an object with one member per direction it restores, and `made`, the number of containers that were made
+//! to hold it, so that taking the slot out leaves the document as it was.
+
+use toolcrib_contract::json::{Node, ObjectWriter};
+
+use crate::PUBLISHER_KEY;
+
+/// Toolcrib's own key.
+pub(crate) const OWN_KEY: &str = "dev.toolcrib";
+const MADE: &str = "made";
+
+/// The place of a slot in one kind of document.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Slot(&'static [&'static str]);
+
+/// In server.json: beside `io.github.stacklok`, where other publishers' namespaces stand.
+pub(crate) const SERVER: Slot = Slot(&["_meta", PUBLISHER_KEY, OWN_KEY]);
+/// In a ToolHive entry: `custom_metadata` is free.
+pub(crate) const ENTRY: Slot = Slot(&["custom_metadata", OWN_KEY]);
+/// In a `tools/list` result: `_meta` is free.
+pub(crate) const TOOLS: Slot = Slot(&["_meta", OWN_KEY]);
+/// At the root of a file: unknown members are allowed by both schemas.
+pub(crate) const FILE: Slot = Slot(&["x-toolcrib"]);
+
+impl Slot {
+    /// The slot's object.
+    pub(crate) fn find<'d>(self, document: Node<'d>) -> Option<Node<'d>> {
+        self.0.iter().try_fold(document, |node, key| node.get(key)).filter(|slot| slot.is_object())
+    }
+
+    /// What is carried under `key`.
+    pub(crate) fn carried<'d>(self, document: Node<'d>, key: &str) -> Option<Node<'d>> {
+        self.find(document)?.get(key)
+    }
+
+    /// The document without what is carried under `key`.
+    pub(crate) fn without(self, document: Node<'_>, key: &str) -> String {
+        let Some(slot) = self.find(document).filter(|slot| slot.get(key).is_some()) else {
+            return document.to_compact();
+        };
+        let made = slot.get(MADE).and_then(Node::as_u64).unwrap_or(0);
+        let mut rest = ObjectWriter::new();
+        let mut others = false;
+        for (name, value) in slot.members().filter(|(name, _)| !name.is_text(key)) {
+            others |= !name.is_text(MADE);
+            rest.copy(name, value);
+        }
+        let rest = others.then(|| rest.finish());
+        // Containers from the inside out: the innermost `made` of them go with the slot when nothing else is in them.
+        let removable = usize::try_from(made).unwrap_or(0).min(self.0.len().saturating_sub(1));
+        replaced(document, self.0, rest.as_deref(), removable).unwrap_or_else(|| "{}".to_owned())
+    }
+
+    /// The document with `payload` carried under `key`.
+    pub(crate) fn with(self, document: Node<'_>, key: &str, payload: &str) -> String {
+        if let Some(slot) = self.find(document) {
+            let mut out = ObjectWriter::new();
+            for (name, value) in slot.members().filter(|(name, _)| !name.is_text(key)) {
+                out.copy(name, value);
+            }
+            out.raw(key, payload);
+            return replaced(document, self.0, Some(&out.finish()), 0).unwrap_or_default();
+        }
+        let there = self.0.iter().scan(document, |node, key| {
+            *node = node.get(key)?;
+            Some(())
+        });
+        let made = self.0.len().saturating_sub(1).saturating_sub(there.count());
+        let mut out = ObjectWriter::new();
+        out.raw(MADE, &made.to_string()).raw(key, payload);
+        replaced(document, self.0, Some(&out.finish()), 0).unwrap_or_default()
+    }
+}
+
+/// `node` with the value at `path` replaced, added or removed; `None` if nothing is left of a removable container.
+pub(crate) fn replaced(
+    node: Node<'_>,
+    path: &[&str],
+    value: Option<&str>,
+    removable: usize,
+) -> Option<String> {
+    let Some((first, rest)) = path.split_first() else { return value.map(str::to_owned) };
+    let mut out = ObjectWriter::new();
+    let (mut found, mut empty) = (false, true);
+    for (key, member) in node.members() {
+        if key.is_text(first) {
+            found = true;
+            // A container counts as removable by its distance from the slot.
+            if let Some(text) = replaced(member, rest, value, removable) {
+                out.raw(first, &text);
+                empty = false;
+            }
+        } else {
+            out.copy(key, member);
+            empty = false;
+        }
+    }
+    if !found && let Some(value) = value {
+        let inner = rest.iter().rev().fold(value.to_owned(), |inner, key| {
+            let mut out = ObjectWriter::new();
+            out.raw(key, &inner);
+            out.finish()
+        });
+        out.raw(first, &inner);
+        empty = false;
+    }
+    (!empty || path.len() > removable).then(|| out.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use toolcrib_contract::json::{Document, Limits};
+
+    use super::*;
+
+    fn edited(text: &str, edit: impl FnOnce(Node<'_>) -> String) -> String {
+        edit(Document::parse(text.as_bytes(), &Limits::file()).unwrap().root())
+    }
+
+    /// R6.3: taking a slot out leaves the document as it was, whatever containers there were.
+    #[test]
+    fn a_slot_leaves_no_trace() {
+        let publisher = format!(r#"{{"name":"x","_meta":{{"{PUBLISHER_KEY}":{{}}}}}}"#);
+        for text in
+            [r#"{"name":"x"}"#, r#"{"_meta":{},"name":"x"}"#, r#"{"_meta":{"a":1}}"#, &publisher, "{}"]
+        {
+            for slot in [SERVER, ENTRY, TOOLS, FILE] {
+                let once = edited(text, |node| slot.with(node, "a", r#"{"drop":{}}"#));
+                let twice = edited(&once, |node| slot.with(node, "b", "{}"));
+                assert_eq!(edited(&twice, |node| slot.without(node, "b")), once);
+                assert_eq!(edited(&once, |node| slot.without(node, "a")), text);
+                assert!(edited(&twice, |node| slot.carried(node, "b").unwrap().to_compact()) == "{}");
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! The registry: tool definitions that can be read without starting a server.
+//!
+//! Formats are read leniently, with a report that names each fault by its JSON Pointer, and written strictly, against
+//! the format's own rules. Definitions and schemas are never touched: they are copied token by token.
+
+mod block;
+pub mod budget;
+mod carry;
+pub mod compact;
+pub mod convert;
+mod edit;
+pub mod extension;
+mod format;
+pub mod import;
+pub mod issue;
+pub mod limits;
+mod listed;
+mod print;
+mod split;
+mod step;
+pub mod strict;
+pub mod sync;
+pub mod time;
+mod toolhive;
+pub mod version;
+pub mod yaml;
+
+pub use format::Format;
+pub use issue::{Fault, Issue, Level, Report};
+pub use listed::Listed;
+pub use print::pretty;
+
+/// Where publishers put what server.json has no member for.
+pub const PUBLISHER_KEY: &str = "io.modelcontextprotocol.registry/publisher-provided";
+/// The publisher whose extension has `tools` and `tool_definitions`.
+pub const STACKLOK: &str = "io.github.stacklok";
+/// The schema that server.json is written for.
+pub const SERVER_SCHEMA: &str =
+    "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json";
+const UPSTREAM_SCHEMA: &str = "https://raw.githubusercontent.com/stacklok/toolhive-core/main/registry/types/data/upstream-registry.schema.json";
+const TOOLHIVE_SCHEMA: &str = "https://raw.githubusercontent.com/stacklok/toolhive-core/main/registry/types/data/toolhive-legacy-registry.schema.json";
+/// The time of a file that does not say when it was made.
+const EPOCH: &str = "1970-01-01T00:00:00Z";

@@ -1,0 +1,190 @@
+//! A server as the catalogue keeps it: its server.json and the tools in it.
+
+use std::fmt::Write as _;
+
+use toolcrib_contract::json::{Node, Pointer};
+use toolcrib_contract::{Definition, Digest};
+use toolcrib_store::catalogue::{NewServer, NewTool, Status};
+
+use crate::extension::{self, DEFINITIONS};
+use crate::issue::{Fault, Issue, Report};
+use crate::limits::INDEX_TEXT_BYTES_MAX;
+use crate::version;
+
+/// A server and its tools, read from server.json.
+#[derive(Debug, Clone)]
+pub struct Listed {
+    /// The full name.
+    pub name: String,
+    /// The version.
+    pub version: String,
+    /// The title for people.
+    pub title: Option<String>,
+    /// What it is for.
+    pub description: String,
+    /// Whether it is to be used.
+    pub deprecated: bool,
+    /// Its tools: complete definitions, or names alone.
+    pub tools: Vec<Definition>,
+    /// server.json as given, without white space between tokens.
+    pub text: String,
+}
+
+impl Listed {
+    /// Reads a server. A definition that is none is noted and left out.
+    ///
+    /// # Errors
+    /// When there is no object with a name and a version.
+    pub fn read(server: Node<'_>, report: &mut Report) -> Result<Self, Issue> {
+        if !server.is_object() {
+            return Err(Issue::new(
+                Pointer::root(),
+                Fault::Kind { expected: "an object", found: server.kind().name() },
+            ));
+        }
+        let text = |key: &str| server.get(key).and_then(Node::as_str).filter(|text| !text.is_empty());
+        let needed = |member: &'static str| {
+            text(member).ok_or_else(|| Issue::new(Pointer::root(), Fault::Missing { member }))
+        };
+        let (name, version) = (needed("name")?, needed("version")?);
+        let block = match extension::block(server) {
+            Ok(found) => found,
+            Err(fault) => {
+                report.note(Pointer::root().join("_meta"), fault);
+                None
+            }
+        };
+        let status = block.as_ref().and_then(|(_, block)| block.get("status")).and_then(Node::as_str);
+        let tools = block.map_or_else(Vec::new, |(key, block)| tools(block, &extension::place(&key), report));
+        Ok(Self {
+            name: name.into_owned(),
+            version: version.into_owned(),
+            title: text("title").map(std::borrow::Cow::into_owned),
+            description: text("description").unwrap_or_default().into_owned(),
+            deprecated: status.is_some_and(|status| status.eq_ignore_ascii_case("deprecated")),
+            tools,
+            text: server.to_compact(),
+        })
+    }
+
+    /// The rows it becomes.
+    #[must_use]
+    pub fn into_new(self) -> NewServer {
+        let digest = Digest::of_bytes(self.text.as_bytes()).to_string();
+        NewServer {
+            status: if self.deprecated { Status::Deprecated } else { Status::Active },
+            tools: self.tools.iter().map(new_tool).collect(),
+            replaces: version::replaces,
+            name: self.name,
+            version: self.version,
+            title: self.title,
+            description: self.description,
+            document: self.text,
+            digest,
+        }
+    }
+}
+
+/// The definitions of a block; where there are none, its names.
+fn tools(block: Node<'_>, place: &Pointer, report: &mut Report) -> Vec<Definition> {
+    let mut found: Vec<Definition> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    let definitions = block.get(DEFINITIONS).filter(|list| list.is_array() && !list.is_empty());
+    let (list, member) = match definitions {
+        Some(list) => (Some(list), DEFINITIONS),
+        None => (block.get("tools").filter(|list| list.is_array()), "tools"),
+    };
+    for (index, node) in list.into_iter().flat_map(Node::elements).enumerate() {
+        let read = match node.as_str() {
+            Some(_) => Definition::parse(format!(r#"{{"name":{}}}"#, node.raw())),
+            None => Definition::from_node(node),
+        };
+        match read {
+            Ok(definition) if seen.insert(definition.name().to_owned()) => found.push(definition),
+            Ok(definition) => {
+                let name = definition.name().to_owned();
+                report.note(place.join(member).join(index.to_string()), Fault::DuplicateTool { name });
+            }
+            Err(error) => report.note(place.join(member).join(index.to_string()), Fault::Definition(error)),
+        }
+    }
+    found
+}
+
+fn new_tool(definition: &Definition) -> NewTool {
+    let effect = definition.annotations().effect();
+    NewTool {
+        name: definition.name().to_owned(),
+        definition: definition.text().to_owned(),
+        digest: Digest::of(definition.root()).ok().map(|digest| digest.to_string()),
+        read_only: effect.read_only,
+        destructive: effect.destructive,
+        has_output: definition.output_schema().is_some(),
+        words: words(definition.name()),
+        description: [definition.title(), definition.description()]
+            .into_iter()
+            .flatten()
+            .map(|text| cut(&text).to_owned())
+            .collect::<Vec<_>>()
+            .join(" "),
+        parameters: parameters(definition),
+    }
+}
+
+fn cut(text: &str) -> &str {
+    let mut end = text.len().min(INDEX_TEXT_BYTES_MAX);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or_default()
+}
+
+/// `getHTTPStatus_now` as `get http status now`.
+fn words(name: &str) -> String {
+    let mut out = String::with_capacity(name.len() + 8);
+    let mut last = ' ';
+    let mut letters = name.chars().peekable();
+    while let Some(letter) = letters.next() {
+        if !letter.is_alphanumeric() {
+            out.push(' ');
+        } else {
+            let starts = letter.is_uppercase()
+                && (last.is_lowercase()
+                    || last.is_numeric()
+                    || letters.peek().is_some_and(|next| next.is_lowercase()));
+            if starts && !last.is_whitespace() {
+                out.push(' ');
+            }
+            out.extend(letter.to_lowercase());
+        }
+        last = letter;
+    }
+    out
+}
+
+fn parameters(definition: &Definition) -> String {
+    let mut out = String::new();
+    let properties = definition.input_schema().and_then(|schema| schema.get("properties"));
+    for (key, schema) in properties.into_iter().flat_map(Node::members) {
+        if out.len() > INDEX_TEXT_BYTES_MAX {
+            break;
+        }
+        let _ = write!(out, "{} ", words(&key.as_str().unwrap_or_default()));
+        if let Some(description) = schema.get("description").and_then(Node::as_str) {
+            let _ = write!(out, "{} ", cut(&description));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::words;
+
+    #[test]
+    fn names_are_made_of_words() {
+        assert_eq!(words("getHTTPStatus_now"), "get http status now");
+        assert_eq!(words("list-issues.v2"), "list issues v2");
+        assert_eq!(words("x"), "x");
+    }
+}

@@ -1,0 +1,16 @@
+//! The registry's behaviour over real and generated documents.
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test may stop"
+)]
+
+mod arbitrary;
+mod budget;
+mod goldens;
+mod import;
+mod real;
+mod round_trip;
+mod strict;

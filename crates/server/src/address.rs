@@ -1,0 +1,131 @@
+//! What a request's address and headers choose of the toolsets (R3.4).
+//!
+//! `/mcp?toolsets=a,b`, `/mcp/x/<toolset>`, `/mcp/readonly` and `/mcp/x/<toolset>/readonly`; `X-MCP-Toolsets: a,b`
+//! and `X-MCP-Readonly: true`. Several choices narrow each other. Refuses what cannot be read instead of ignoring it:
+//! a choice that is lost would show more than was asked for.
+
+use http::{HeaderMap, Uri};
+use toolcrib_engine::{Names, Selection, UnknownToolset};
+
+const TOOLSETS: &str = "x-mcp-toolsets";
+const READONLY: &str = "x-mcp-readonly";
+
+/// Why a choice cannot be followed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BadChoice {
+    #[error(transparent)]
+    Unknown(#[from] UnknownToolset),
+    #[error("the header {0} cannot be read")]
+    Unreadable(&'static str),
+}
+
+/// What an address under the endpoint's path chooses; `None` where there is nothing at it.
+pub(crate) fn selection(path: &str, uri: &Uri) -> Option<Selection> {
+    let mut selection = Selection::default();
+    let rest = uri.path().strip_prefix(path)?;
+    let mut parts = rest.strip_prefix('/').map(|rest| rest.split('/')).into_iter().flatten();
+    if !rest.is_empty() && !rest.starts_with('/') {
+        return None;
+    }
+    while let Some(part) = parts.next() {
+        match part {
+            "readonly" if !selection.read_only => selection.read_only = true,
+            "x" if selection.toolsets.is_none() && !selection.read_only => {
+                let name = parts.next().filter(|name| !name.is_empty())?;
+                selection.narrow(Names::parse(&decoded(name)));
+            }
+            _ => return None,
+        }
+    }
+    for pair in uri.query().unwrap_or_default().split('&') {
+        match pair.split_once('=').unwrap_or((pair, "")) {
+            ("toolsets", value) => selection.narrow(Names::parse(&decoded(value))),
+            ("readonly", value) => selection.read_only |= is_true(&decoded(value)),
+            _ => {}
+        }
+    }
+    Some(selection)
+}
+
+/// Narrows a choice by what the headers say.
+pub(crate) fn narrow_by_headers(selection: &mut Selection, headers: &HeaderMap) -> Result<(), BadChoice> {
+    for value in headers.get_all(TOOLSETS) {
+        let text = value.to_str().map_err(|_| BadChoice::Unreadable(TOOLSETS))?;
+        selection.narrow(Names::parse(text));
+    }
+    for value in headers.get_all(READONLY) {
+        let text = value.to_str().map_err(|_| BadChoice::Unreadable(READONLY))?;
+        selection.read_only |= is_true(text.trim());
+    }
+    Ok(())
+}
+
+/// Anything but a clear no is a yes: the careful reading.
+fn is_true(text: &str) -> bool {
+    !matches!(text.to_ascii_lowercase().as_str(), "false" | "0" | "no" | "off")
+}
+
+/// Undoes percent-encoding. What is not well encoded stays as it is, and names no toolset then.
+fn decoded(value: &str) -> String {
+    let mut bytes = Vec::with_capacity(value.len());
+    let mut rest = value.as_bytes();
+    while let [first, after @ ..] = rest {
+        rest = after;
+        let escaped = match (first, after) {
+            (b'%', [high, low, after @ ..]) => {
+                hex(*high).zip(hex(*low)).map(|(high, low)| (high << 4 | low, after))
+            }
+            _ => None,
+        };
+        match escaped {
+            Some((byte, after)) => {
+                bytes.push(byte);
+                rest = after;
+            }
+            None if *first == b'+' => bytes.push(b' '),
+            None => bytes.push(*first),
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(address: &str) -> Option<(Option<Names>, bool)> {
+        let selection = selection("/mcp", &address.parse().unwrap())?;
+        Some((selection.toolsets, selection.read_only))
+    }
+
+    /// R3.4: a view is chosen by address.
+    #[test]
+    fn addresses_choose() {
+        let names = |text| Some(Names::parse(text));
+        assert_eq!(chosen("/mcp"), Some((None, false)));
+        assert_eq!(chosen("/mcp?toolsets=a,b"), Some((names("a,b"), false)));
+        assert_eq!(chosen("/mcp?toolsets=a%2Cb&x=1"), Some((names("a,b"), false)));
+        assert_eq!(chosen("/mcp?toolsets=a,+b%2dc"), Some((names("a,b-c"), false)));
+        assert_eq!(chosen("/mcp/x/a%2C%zz%"), Some((names("a,%zz%"), false)));
+        assert_eq!(chosen("/mcp/x/a"), Some((names("a"), false)));
+        assert_eq!(chosen("/mcp/readonly"), Some((None, true)));
+        assert_eq!(chosen("/mcp/x/a/readonly?toolsets=a,b"), Some((names("a"), true)));
+        assert_eq!(chosen("/mcp/readonly?readonly=false"), Some((None, true)));
+        for nothing in
+            ["/", "/mcpx", "/mcp/", "/mcp/x", "/mcp/x/", "/mcp/y/a", "/mcp/readonly/readonly", "/mcp/x/a/b"]
+        {
+            assert_eq!(chosen(nothing), None, "{nothing}");
+        }
+    }
+
+    #[test]
+    fn an_unreadable_header_is_refused() {
+        let mut headers = HeaderMap::new();
+        headers.insert(TOOLSETS, http::HeaderValue::from_bytes(b"\xff").unwrap());
+        assert!(narrow_by_headers(&mut Selection::default(), &headers).is_err());
+    }
+}

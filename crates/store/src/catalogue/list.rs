@@ -1,0 +1,130 @@
+//! Reading servers and tools by name, page by page.
+
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use super::{SERVER_COLUMNS, ServerRow, ToolRow, server_row};
+use crate::error::StoreError;
+
+/// Where a page begins: after this name and version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cursor {
+    pub name: String,
+    pub version: String,
+}
+
+/// What of the list is wanted.
+#[derive(Debug, Clone, Default)]
+pub struct ListQuery {
+    pub after: Option<Cursor>,
+    pub limit: u32,
+    /// A part of the name, whatever its case.
+    pub search: Option<String>,
+    /// Changed at this time or later, as the store writes times.
+    pub updated_since: Option<String>,
+    /// `latest`, or an exact version.
+    pub version: Option<String>,
+    pub include_deleted: bool,
+    /// Read the documents as well.
+    pub documents: bool,
+}
+
+/// A page of versions, by name and version.
+///
+/// # Errors
+/// When the database fails.
+pub fn list(db: &Connection, query: &ListQuery) -> Result<Vec<ServerRow>, StoreError> {
+    let document = if query.documents { "d.document" } else { "''" };
+    let join = if query.documents { "JOIN catalogue_documents d ON d.server = s.id" } else { "" };
+    let sql = format!(
+        "SELECT {SERVER_COLUMNS}, {document} FROM catalogue_servers s {join}
+         WHERE (s.name, s.version) > (?1, ?2)
+           AND (?3 IS NULL OR instr(lower(s.name), ?3) > 0)
+           AND (?4 IS NULL OR s.updated_at >= ?4)
+           AND (?5 IS NULL OR (?5 = 'latest' AND s.is_latest = 1) OR s.version = ?5)
+           AND (?6 OR s.status <> 'deleted')
+         ORDER BY s.name, s.version LIMIT ?7"
+    );
+    let (name, version) = query.after.as_ref().map_or(("", ""), |at| (&*at.name, &*at.version));
+    let search = query.search.as_ref().map(|text| text.to_lowercase());
+    let rows = db
+        .prepare_cached(&sql)?
+        .query_map(
+            params![
+                name,
+                version,
+                search,
+                query.updated_since,
+                query.version,
+                query.include_deleted,
+                query.limit
+            ],
+            server_row,
+        )?
+        .collect::<Result<_, _>>()?;
+    Ok(rows)
+}
+
+/// Every version of `name`, newest first.
+///
+/// # Errors
+/// When the database fails.
+pub fn versions(db: &Connection, name: &str, include_deleted: bool) -> Result<Vec<ServerRow>, StoreError> {
+    let sql = format!(
+        "SELECT {SERVER_COLUMNS}, d.document FROM catalogue_servers s JOIN catalogue_documents d ON d.server = s.id
+         WHERE s.name = ?1 AND (?2 OR s.status <> 'deleted') ORDER BY s.published_at DESC, s.id DESC"
+    );
+    let rows = db
+        .prepare_cached(&sql)?
+        .query_map(params![name, include_deleted], server_row)?
+        .collect::<Result<_, _>>()?;
+    Ok(rows)
+}
+
+/// One version of `name`; `latest` is a version too.
+///
+/// # Errors
+/// When the database fails.
+pub fn server(
+    db: &Connection,
+    name: &str,
+    version: &str,
+    include_deleted: bool,
+) -> Result<Option<ServerRow>, StoreError> {
+    let sql = format!(
+        "SELECT {SERVER_COLUMNS}, d.document FROM catalogue_servers s JOIN catalogue_documents d ON d.server = s.id
+         WHERE s.name = ?1 AND (s.version = ?2 OR (?2 = 'latest' AND s.is_latest = 1)) AND (?3 OR s.status <> 'deleted')"
+    );
+    Ok(db.prepare_cached(&sql)?.query_row(params![name, version, include_deleted], server_row).optional()?)
+}
+
+/// The tools of one version, in the order they were given.
+///
+/// # Errors
+/// When the database fails.
+pub fn tools(db: &Connection, name: &str, version: &str) -> Result<Vec<ToolRow>, StoreError> {
+    let sql = "SELECT t.name, t.definition, t.digest FROM catalogue_tools t JOIN catalogue_servers s ON s.id = t.server
+         WHERE s.name = ?1 AND (s.version = ?2 OR (?2 = 'latest' AND s.is_latest = 1)) ORDER BY t.place";
+    let rows = db
+        .prepare_cached(sql)?
+        .query_map([name, version], |row| {
+            Ok(ToolRow { name: row.get(0)?, definition: row.get(1)?, digest: row.get(2)? })
+        })?
+        .collect::<Result<_, _>>()?;
+    Ok(rows)
+}
+
+/// One tool of one version that is not deleted.
+///
+/// # Errors
+/// When the database fails.
+pub fn tool(db: &Connection, name: &str, version: &str, tool: &str) -> Result<Option<ToolRow>, StoreError> {
+    let sql = "SELECT t.name, t.definition, t.digest FROM catalogue_tools t JOIN catalogue_servers s ON s.id = t.server
+         WHERE s.name = ?1 AND (s.version = ?2 OR (?2 = 'latest' AND s.is_latest = 1)) AND t.name = ?3
+           AND s.status <> 'deleted'";
+    Ok(db
+        .prepare_cached(sql)?
+        .query_row([name, version, tool], |row| {
+            Ok(ToolRow { name: row.get(0)?, definition: row.get(1)?, digest: row.get(2)? })
+        })
+        .optional()?)
+}

@@ -1,0 +1,33 @@
+//! Why something could not be kept or found.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    #[error("the database failed: {0}")]
+    Sqlite(Arc<rusqlite::Error>),
+    #[error("nothing was kept, the commit failed: {0}")]
+    NotCommitted(Arc<rusqlite::Error>),
+    #[error("cannot use {path}: {cause}")]
+    File { path: PathBuf, cause: Arc<std::io::Error> },
+    #[error("{module}/{name} has changed since it was applied to this database")]
+    MigrationChanged { module: &'static str, name: &'static str },
+    #[error("this database was written by a newer program (it has {module}/{name})")]
+    Newer { module: String, name: String },
+    #[error("a stored value cannot be read: {what}")]
+    Corrupt { what: &'static str },
+    #[error("too many writes are waiting")]
+    Busy,
+    #[error("a query panicked")]
+    Panicked,
+    #[error("the store is closed")]
+    Closed,
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(cause: rusqlite::Error) -> Self {
+        Self::Sqlite(Arc::new(cause))
+    }
+}

@@ -1,0 +1,22 @@
+//! What must outlive the process, in SQLite; no policy.
+//!
+//! Guarantees: [`Store::write`] is one transaction that is on disk before its future is done; writes of one process
+//! happen one after the other, and those that wait together are made durable together. Readers never wait for the
+//! writer. A database that a newer program has changed is refused, not guessed at.
+//!
+//! A module that keeps something adds its migrations to [`migration::ALL`] and its queries in a file of its own, on
+//! top of `write` and `read`. Another database can stand behind the same traits of the engine.
+
+pub mod catalogue;
+mod connection;
+pub mod error;
+pub mod limits;
+pub mod migration;
+mod readers;
+mod store;
+mod writer;
+
+pub use error::StoreError;
+pub use migration::{Migration, Module};
+pub use rusqlite;
+pub use store::Store;

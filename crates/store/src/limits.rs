@@ -1,0 +1,16 @@
+//! Every limit of this crate, with its unit. LIMITS.md is checked against this file.
+
+/// Writes that are made durable by one commit at most.
+pub const GROUP_WRITES_MAX: usize = 256;
+
+/// Writes that may wait; further ones are refused.
+pub const WRITES_WAITING_MAX: usize = 16_384;
+
+/// Threads that read.
+pub const READERS: usize = 2;
+
+/// How long a write waits for another process that is writing, in milliseconds.
+pub const BUSY_MS_MAX: u64 = 5_000;
+
+/// Pages that the write-ahead log gathers before they move to the database.
+pub const WAL_PAGES_MAX: u32 = 1_000;

@@ -1,0 +1,48 @@
+//! The threads that read. In the write-ahead log a reader sees the last commit and waits for nobody.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rusqlite::Connection;
+
+use crate::connection;
+use crate::error::StoreError;
+use crate::limits::READERS;
+
+pub(crate) type Query = Box<dyn FnOnce(&Connection) + Send>;
+
+#[derive(Debug)]
+pub(crate) struct Readers {
+    queries: Sender<Query>,
+}
+
+impl Readers {
+    pub(crate) fn start(path: &Path) -> Result<Self, StoreError> {
+        let (queries, waiting) = channel();
+        let waiting = Arc::new(Mutex::new(waiting));
+        for _ in 0..READERS {
+            let connection = connection::open_reader(path)?;
+            let waiting = waiting.clone();
+            std::thread::Builder::new()
+                .name("toolcrib-store-reader".to_owned())
+                .spawn(move || run(&connection, &waiting))
+                .map_err(|cause| StoreError::File { path: path.to_path_buf(), cause: Arc::new(cause) })?;
+        }
+        Ok(Self { queries })
+    }
+
+    pub(crate) fn push(&self, query: Query) -> Result<(), StoreError> {
+        self.queries.send(query).map_err(|_| StoreError::Closed)
+    }
+}
+
+fn run(connection: &Connection, waiting: &Mutex<Receiver<Query>>) {
+    loop {
+        let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(query) = next else { return };
+        // A panic drops the query's sender, which tells whoever waits.
+        let _ = catch_unwind(AssertUnwindSafe(|| query(connection)));
+    }
+}

@@ -1,0 +1,226 @@
+//! The store: one writer, some readers, and the two ways to use them.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use crate::connection;
+use crate::error::StoreError;
+use crate::migration::{self, Module};
+use crate::readers::Readers;
+use crate::writer::{Done, Writer};
+
+/// An open database. Clones are the same one; it closes when the last is gone.
+#[derive(Debug, Clone)]
+pub struct Store(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    writer: Writer,
+    /// None in memory, where there is only one connection.
+    readers: Option<Readers>,
+    path: Option<PathBuf>,
+}
+
+/// What a write or read will come to. It happens whether or not anybody waits.
+#[derive(Debug)]
+#[must_use = "a write is durable only when this is done"]
+pub struct Pending<T, E>(Result<oneshot::Receiver<Result<T, E>>, E>);
+
+impl<T, E: From<StoreError>> Pending<T, E> {
+    /// Waits in async code.
+    pub async fn wait(self) -> Result<T, E> {
+        self.0?.await.unwrap_or_else(|_| Err(StoreError::Panicked.into()))
+    }
+
+    /// Waits on a thread that is not async.
+    pub fn wait_blocking(self) -> Result<T, E> {
+        self.0?.blocking_recv().unwrap_or_else(|_| Err(StoreError::Panicked.into()))
+    }
+}
+
+impl Store {
+    /// Opens the database at `path`, makes it if there is none, and brings it up to date.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        Self::open_with(path, migration::ALL)
+    }
+
+    /// The same with other tables.
+    pub fn open_with(path: &Path, modules: &[Module]) -> Result<Self, StoreError> {
+        let mut connection = connection::open(path)?;
+        migration::migrate(&mut connection, modules)?;
+        let readers = Readers::start(path)?;
+        Self::start(connection, Some(readers), Some(path))
+    }
+
+    /// A database that dies with the store.
+    pub fn in_memory() -> Result<Self, StoreError> {
+        let mut connection = connection::open_in_memory()?;
+        migration::migrate(&mut connection, migration::ALL)?;
+        Self::start(connection, None, None)
+    }
+
+    fn start(
+        connection: Connection,
+        readers: Option<Readers>,
+        path: Option<&Path>,
+    ) -> Result<Self, StoreError> {
+        let writer = Writer::start(connection).map_err(|cause| StoreError::File {
+            path: path.unwrap_or_else(|| Path::new(":memory:")).to_path_buf(),
+            cause: Arc::new(cause),
+        })?;
+        Ok(Self(Arc::new(Inner { writer, readers, path: path.map(Path::to_path_buf) })))
+    }
+
+    /// Where it is kept; `None` in memory.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.0.path.as_deref()
+    }
+
+    /// One transaction: all of `work` or, if it fails, nothing of it.
+    pub fn write<T, E, F>(&self, work: F) -> Pending<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+    {
+        let (sender, receiver) = oneshot::channel();
+        let job = Box::new(move |transaction: Result<&Connection, &StoreError>| {
+            let result = transaction.map_err(|error| error.clone().into()).and_then(work);
+            let keep = result.is_ok();
+            let tell = move |fate: Result<(), StoreError>| {
+                let result = match (result, fate) {
+                    (Ok(_), Err(error)) => Err(error.into()),
+                    (result, _) => result,
+                };
+                // Nobody may be waiting any more; what was written stays.
+                let _ = sender.send(result);
+            };
+            Done { keep, tell: Box::new(tell) }
+        });
+        Pending(self.0.writer.push(job).map(|()| receiver).map_err(E::from))
+    }
+
+    /// A look at what was last committed. In memory it waits its turn among the writes.
+    pub fn read<T, E, F>(&self, work: F) -> Pending<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+    {
+        let Some(readers) = &self.0.readers else { return self.write(work) };
+        let (sender, receiver) = oneshot::channel();
+        let query = Box::new(move |connection: &Connection| {
+            let _ = sender.send(work(connection));
+        });
+        Pending(readers.push(query).map(|()| receiver).map_err(E::from))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(store: &Store) {
+        store
+            .write::<_, StoreError, _>(|db| Ok(db.execute_batch("CREATE TABLE t (x INTEGER UNIQUE) STRICT")?))
+            .wait_blocking()
+            .unwrap();
+    }
+
+    fn put(store: &Store, x: i64) -> Pending<(), StoreError> {
+        store.write(move |db| {
+            db.execute("INSERT INTO t (x) VALUES (?1)", [x])?;
+            Ok(())
+        })
+    }
+
+    fn count(store: &Store) -> i64 {
+        store
+            .read::<_, StoreError, _>(|db| Ok(db.query_row("SELECT count(*) FROM t", [], |row| row.get(0))?))
+            .wait_blocking()
+            .unwrap()
+    }
+
+    fn on_disk() -> (PathBuf, Store) {
+        static LAST: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+        let number = LAST.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("toolcrib-store-{}-{number}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        let path = folder.join("t.db");
+        let store = Store::open(&path).unwrap();
+        (folder, store)
+    }
+
+    #[test]
+    fn a_write_that_fails_takes_nothing_of_its_neighbours_with_it() {
+        for store in [Store::in_memory().unwrap(), on_disk().1] {
+            table(&store);
+            let pending: Vec<_> = [1, 2, 2, 3].into_iter().map(|x| put(&store, x)).collect();
+            let results: Vec<bool> = pending.into_iter().map(|one| one.wait_blocking().is_ok()).collect();
+            assert_eq!(results, [true, true, false, true]);
+            let half = store.write::<(), StoreError, _>(|db| {
+                db.execute("INSERT INTO t (x) VALUES (9)", [])?;
+                Err(StoreError::Closed)
+            });
+            assert!(half.wait_blocking().is_err());
+            assert_eq!(count(&store), 3);
+        }
+    }
+
+    #[test]
+    fn a_panic_is_told_and_the_next_write_works() {
+        let store = Store::in_memory().unwrap();
+        table(&store);
+        let panics = store.write::<(), StoreError, _>(|db| {
+            db.execute("INSERT INTO t (x) VALUES (5)", [])?;
+            panic!("of purpose")
+        });
+        assert!(matches!(panics.wait_blocking(), Err(StoreError::Panicked)));
+        put(&store, 1).wait_blocking().unwrap();
+        assert_eq!(count(&store), 1);
+    }
+
+    #[test]
+    fn what_was_written_is_there_after_reopening_and_is_the_owners_alone() {
+        let (folder, store) = on_disk();
+        table(&store);
+        for x in 0..100 {
+            let _ = put(&store, x);
+        }
+        let path = store.path().unwrap().to_path_buf();
+        drop(store);
+        assert_eq!(count(&Store::open(&path).unwrap()), 100);
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&folder), mode(&path)), (0o700, 0o600));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn readers_cannot_write() {
+        let (folder, store) = on_disk();
+        table(&store);
+        let written =
+            store.read::<_, StoreError, _>(|db| Ok(db.execute("INSERT INTO t (x) VALUES (1)", [])?));
+        assert!(written.wait_blocking().is_err());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn many_tasks_write_at_once() {
+        let (folder, store) = on_disk();
+        table(&store);
+        tokio::runtime::Runtime::new().unwrap().block_on(async {
+            let tasks: Vec<_> = (0..200).map(|x| tokio::spawn(put(&store, x).wait())).collect();
+            for task in tasks {
+                task.await.unwrap().unwrap();
+            }
+        });
+        assert_eq!(count(&store), 200);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

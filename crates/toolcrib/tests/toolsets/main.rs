@@ -1,0 +1,17 @@
+//! R3, R10.1: toolsets as legacy and modern clients meet them, over HTTP and stdio.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::needless_pass_by_value
+)]
+
+mod addresses;
+mod discovery;
+mod modes;
+mod selection;
+mod shed;
+#[path = "../support/mod.rs"]
+mod support;
