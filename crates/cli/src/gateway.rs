@@ -23,6 +23,9 @@ const STDIO_PATIENCE: Duration = Duration::from_secs(10);
 /// How long the greeting waits; clients are served meanwhile.
 const GREETING_PATIENCE: Duration = Duration::from_secs(60);
 
+/// Threads that serve connections.
+const THREADS_MAX: usize = 16;
+
 /// Tools shown in a greeting.
 const SHOWN_TOOLS_MAX: usize = 40;
 
@@ -68,7 +71,8 @@ pub(crate) async fn run(args: &Args) -> Outcome {
             let address = bound.address().map_err(internal)?;
             let greeting =
                 tokio::spawn(greet(gateway.clone(), server.clone(), format!("http://{address}/mcp")));
-            bound.serve(stop()).await.map_err(internal)?;
+            let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+            bound.on_threads(threads.min(THREADS_MAX)).serve(stop()).await.map_err(internal)?;
             greeting.abort();
         }
     }

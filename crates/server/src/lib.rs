@@ -18,6 +18,7 @@ mod sessions;
 pub mod side;
 pub mod stdio;
 mod stream_log;
+mod workers;
 
 pub use auth::{Authenticator, Challenge, Open};
 pub use bearer::Bearer;

@@ -121,6 +121,8 @@ async fn write(mut stdin: ChildStdin, mut writes: mpsc::Receiver<Bytes>) {
     while let Some(line) = writes.recv().await {
         gathered.clear();
         gathered.extend_from_slice(&line);
+        // Whoever is about to send does so first: one write for many lines costs both sides less.
+        tokio::task::yield_now().await;
         while gathered.len() < GATHERED_BYTES_MAX
             && let Ok(line) = writes.try_recv()
         {

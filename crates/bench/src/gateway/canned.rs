@@ -18,6 +18,9 @@ use crate::serving::echo_schema;
 /// Bytes of the structured content of a large answer, about.
 const LARGE_BYTES: usize = 64 * 1024;
 
+/// For proxies that speak the older revision to what is behind them.
+const INITIALIZED: &str = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"canned","version":"1"}}"#;
+
 struct Answers {
     discover: String,
     list: String,
@@ -76,12 +79,14 @@ impl Answers {
         let id =
             body.split("\"id\":").nth(1).and_then(|rest| rest.split([',', '}']).next()).unwrap_or("null");
         let has = |text: &str| body.contains(text);
-        let result = if has("\"tools/call\"") {
+        let result: &str = if has("\"tools/call\"") {
             if has("\"name\":\"large\"") { &self.large } else { &self.echo }
         } else if has("\"tools/list\"") {
             &self.list
         } else if has("\"server/discover\"") {
             &self.discover
+        } else if has("\"initialize\"") {
+            INITIALIZED
         } else {
             return format!(
                 "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":-32601,\"message\":\"no\"}}}}"
@@ -104,8 +109,13 @@ pub(crate) async fn serve(announce: impl FnOnce(SocketAddr) -> std::io::Result<(
             async move {
                 let body =
                     request.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
-                let text = answers.answer(std::str::from_utf8(&body).unwrap_or_default());
-                let mut response = Response::new(Full::new(Bytes::from(text)));
+                let body = std::str::from_utf8(&body).unwrap_or_default();
+                if body.contains("\"notifications/") {
+                    let mut taken = Response::new(Full::new(Bytes::new()));
+                    *taken.status_mut() = hyper::StatusCode::ACCEPTED;
+                    return Ok::<_, Infallible>(taken);
+                }
+                let mut response = Response::new(Full::new(Bytes::from(answers.answer(body))));
                 let json = hyper::header::HeaderValue::from_static("application/json");
                 response.headers_mut().insert(hyper::header::CONTENT_TYPE, json);
                 Ok::<_, Infallible>(response)

@@ -8,7 +8,8 @@ use toolcrib::{HttpOptions, Server};
 use toolcrib_gateway::{Gateway, Source};
 use toolcrib_upstream::Spec;
 
-/// Servers started by one `--command`: `NUMBERx` before it repeats it.
+/// As many as the machine of the published figures has.
+const THREADS: usize = 2;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) async fn serve(
@@ -36,5 +37,5 @@ pub(crate) async fn serve(
         anyhow::ensure!(status.state == "ready", "{status:?}");
     }
     announce(bound.address()?)?;
-    Ok(bound.serve(std::future::pending()).await?)
+    Ok(bound.on_threads(THREADS).serve(std::future::pending()).await?)
 }

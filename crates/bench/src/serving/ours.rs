@@ -13,7 +13,7 @@ pub(super) async fn serve(announce: impl FnOnce(SocketAddr) -> std::io::Result<(
 }
 
 pub(super) async fn serve_many(announce: impl FnOnce(SocketAddr) -> std::io::Result<()>) -> Result<()> {
-    http(&server(10_000)?, announce).await
+    http(&server(9_999)?, announce).await
 }
 
 pub(super) async fn serve_stdio() -> Result<()> {
