@@ -5,7 +5,12 @@
 //! benchmark works, no claim is judged.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
+/// Many small allocations for each call, from several threads.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 mod contract;
+mod gateway;
 mod race;
 mod serving;
 mod toolsets;
@@ -34,9 +39,16 @@ enum Bench {
     Serving,
     /// Views, lists and search over 10,000 tools.
     Toolsets,
-    /// One of the servers that `serving` compares; started by it.
+    /// The gateway, checks on, against nginx, which understands nothing, and against other MCP proxies.
+    Gateway,
+    /// One of the servers that are compared; started by the benchmarks.
     #[command(hide = true)]
-    Serve { which: serving::Which },
+    Serve {
+        which: serving::Which,
+        url: Option<String>,
+        #[arg(last = true)]
+        command: Vec<String>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -49,7 +61,10 @@ fn main() -> ExitCode {
         Bench::Contract => contract::run(effort),
         Bench::Serving => serving::run(effort),
         Bench::Toolsets => toolsets::run(effort),
-        Bench::Serve { which } => serving::serve(which).map(|()| true),
+        Bench::Gateway => gateway::run(effort),
+        Bench::Serve { which, url, command } => {
+            serving::serve(which, url.as_deref(), &command).map(|()| true)
+        }
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
