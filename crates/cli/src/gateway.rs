@@ -37,6 +37,7 @@ pub(crate) async fn run(args: &Args) -> Outcome {
         .options(|options| config.select(&mut options.toolsets));
     let server =
         (args.toolsets.apply(builder)?).build().map_err(|error| Failure::new(Exit::Internal, error))?;
+    crate::toolsets::check(&server)?;
     // Listening comes first: nothing is started for an address that cannot be had.
     let bound = match args.stdio {
         true => None,
