@@ -3,14 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolcrib::{HttpOptions, Server};
+use toolcrib::Server;
 use toolcrib_gateway::config::ProcessEnvironment;
 use toolcrib_gateway::{Config, Gateway, Prefixing, Source};
 use toolcrib_upstream::Spec;
 
 use crate::Outcome;
 use crate::exit::{Exit, Failure, print};
-use crate::serve::{Args, bind, signatures, stop};
+use crate::safe::Safe;
+use crate::serve::{ADDRESS, Args, bind, signatures, stop};
 
 /// How long the first answers of the servers are waited for before anybody is served over stdio.
 const STDIO_PATIENCE: Duration = Duration::from_secs(10);
@@ -27,7 +28,7 @@ pub(crate) enum Prefix {
     Never,
 }
 
-pub(crate) async fn run(args: &Args) -> Outcome {
+pub(crate) async fn run(args: &Args, safe: &Safe) -> Outcome {
     log_to_stderr(args.log_json);
     let internal = |error: std::io::Error| Failure::new(Exit::Internal, error);
     let usage = |error: anyhow::Error| Failure::new(Exit::Usage, error);
@@ -35,16 +36,17 @@ pub(crate) async fn run(args: &Args) -> Outcome {
     let builder = Server::builder("toolcrib", env!("CARGO_PKG_VERSION"))
         .options(|options| (options.offers_prompts, options.offers_resources) = (true, true))
         .options(|options| config.select(&mut options.toolsets));
-    let server =
-        (args.toolsets.apply(builder)?).build().map_err(|error| Failure::new(Exit::Internal, error))?;
+    let server = (args.toolsets.apply(safe.apply(builder))?)
+        .build()
+        .map_err(|error| Failure::new(Exit::Internal, error))?;
     crate::toolsets::check(&server)?;
     // Listening comes first: nothing is started for an address that cannot be had.
     let bound = match args.stdio {
         true => None,
-        false => Some(
-            bind(&server, args.listen.as_deref().or(config.listen.as_deref()), HttpOptions::default())
-                .await?,
-        ),
+        false => {
+            let listen = args.listen.as_deref().or(config.listen.as_deref()).unwrap_or(ADDRESS);
+            Some(bind(&server, listen, safe.http(listen)).await?)
+        }
     };
     let gateway =
         Gateway::start(server.engine().clone(), config.sources).map_err(|error| usage(error.into()))?;
@@ -57,9 +59,9 @@ pub(crate) async fn run(args: &Args) -> Outcome {
             }
         }
         Some(bound) => {
-            let address = bound.address().map_err(internal)?;
-            let greeting =
-                tokio::spawn(greet(gateway.clone(), server.clone(), format!("http://{address}/mcp")));
+            let origin = format!("http://{}", bound.address().map_err(internal)?);
+            let kept = safe.greeting(&origin).await?;
+            let greeting = tokio::spawn(greet(gateway.clone(), server.clone(), origin, kept));
             bound.serve(stop()).await.map_err(internal)?;
             greeting.abort();
         }
@@ -68,7 +70,8 @@ pub(crate) async fn run(args: &Args) -> Outcome {
     Ok(Exit::Nothing)
 }
 
-async fn greet(gateway: Arc<Gateway>, server: Server, url: String) {
+async fn greet(gateway: Arc<Gateway>, server: Server, origin: String, kept: String) {
+    let url = format!("{origin}/mcp");
     gateway.settled(GREETING_PATIENCE).await;
     let mut text = format!("toolcrib serves at {url}\n\n");
     for status in gateway.status() {
@@ -89,7 +92,7 @@ async fn greet(gateway: Arc<Gateway>, server: Server, url: String) {
         text.push_str(&format!("  and {more} more\n"));
     }
     text.push_str(&format!(
-        "\nconnect a client: claude mcp add --transport http toolcrib {url}\nstop with Ctrl-C\n"
+        "\n{kept}\nconnect a client: claude mcp add --transport http toolcrib {url}\nstop with Ctrl-C\n"
     ));
     // A closed pipe is no failure of ours.
     let _ = print(&text);

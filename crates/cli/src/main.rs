@@ -1,18 +1,28 @@
 //! The binary `toolcrib`, one file per verb. Without a verb it serves.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
+mod approve;
+mod audit;
+mod check;
 mod compat;
 mod config;
+mod credential;
+mod data;
 mod demonstration;
 mod diff;
 mod exit;
 mod explain;
 mod gateway;
+mod judge;
 mod lint;
+mod lock;
+mod origin;
+mod safe;
 mod search;
 mod serve;
 mod show;
 mod source;
+mod stop;
 mod toolsets;
 
 use std::process::ExitCode;
@@ -43,8 +53,22 @@ enum Verb {
     Show(show::Args),
     /// Say what broke between two lists of tools, each break with the call that used to work.
     Diff(diff::Args),
+    /// Pin what servers offer, or approve a changed tool by its digest.
+    Lock(lock::Args),
+    /// Say what broke between the lock and what servers offer now.
+    Check(check::Args),
     /// Find tools by what they do, or measure how well that works.
     Search(search::Args),
+    /// Show, allow or deny the calls that wait for a person.
+    Approve(approve::Args),
+    /// Stop every tool at once, everywhere, until an operator unlocks.
+    Stop(stop::StopArgs),
+    /// Lift an emergency stop.
+    Unlock(stop::UnlockArgs),
+    /// Show what was decided, and check that nobody changed it since.
+    Audit(audit::Args),
+    /// Make and take back bearer credentials.
+    Credential(credential::Args),
     /// Say why a client sees a tool and can call it, or why not.
     Explain(explain::Args),
     /// Judge pairs of schemas, one per line.
@@ -65,9 +89,16 @@ fn main() -> ExitCode {
         None => serve::run(&serve::Args::default()),
         Some(Verb::Serve(args)) => serve::run(&args),
         Some(Verb::Config(args)) => config::run(&args),
+        Some(Verb::Approve(args)) => approve::run(&args),
+        Some(Verb::Stop(args)) => stop::stop(&args),
+        Some(Verb::Unlock(args)) => stop::unlock(&args),
+        Some(Verb::Audit(args)) => audit::run(&args),
+        Some(Verb::Credential(args)) => credential::run(&args),
         Some(Verb::Lint(args)) => lint::run(&args),
         Some(Verb::Show(args)) => show::run(&args),
         Some(Verb::Diff(args)) => diff::run(&args),
+        Some(Verb::Lock(args)) => lock::run(&args),
+        Some(Verb::Check(args)) => check::run(&args),
         Some(Verb::Search(args)) => search::run(&args),
         Some(Verb::Explain(args)) => explain::run(&args),
         Some(Verb::Compat(args)) => compat::run(&args),

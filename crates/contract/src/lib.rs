@@ -16,6 +16,7 @@ pub mod lint;
 mod name;
 pub mod schema;
 mod signature;
+pub mod suspicion;
 pub mod text;
 mod violation;
 

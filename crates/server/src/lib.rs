@@ -12,11 +12,12 @@ mod ingress;
 pub mod limits;
 pub mod listener;
 pub mod rebinding;
+mod rest;
 mod sessions;
 pub mod stdio;
 mod stream_log;
 
-pub use auth::{Authenticator, Challenge, Open};
+pub use auth::{Authenticator, Challenge, Credentialled, Open};
 pub use http::{Endpoint, HttpOptions};
 pub use listener::Listener;
 pub use rebinding::Expected;

@@ -77,6 +77,7 @@ impl Listener {
             tracing::warn!(target: "toolcrib", "stopped with requests under way");
         }
         self.endpoint.sessions().end();
+        self.endpoint.engine().flush().await;
         Ok(())
     }
 }

@@ -216,6 +216,8 @@ impl Catalogue {
                     })
                 }
             };
+            let takes_token = standing.tokens.is_some_and(|least| entry.judged().demand >= least);
+            let item = if takes_token { entry.with_token(&item) } else { item };
             shown.push((entry.clone(), item));
         }
         View::of(shown)
