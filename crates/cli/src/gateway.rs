@@ -42,10 +42,12 @@ pub(crate) async fn run(args: &Args, safe: &Safe) -> Outcome {
     let usage = |error: anyhow::Error| Failure::new(Exit::Usage, error);
     let config = config(args).map_err(usage)?;
     let builder = Server::builder("toolcrib", env!("CARGO_PKG_VERSION"))
-        .options(|options| (options.offers_prompts, options.offers_resources) = (true, true));
+        .options(|options| (options.offers_prompts, options.offers_resources) = (true, true))
+        .options(|options| config.select(&mut options.toolsets));
     let server = (args.toolsets.apply(safe.apply(builder))?)
         .build()
         .map_err(|error| Failure::new(Exit::Internal, error))?;
+    crate::toolsets::check(&server)?;
     let pages = Arc::new(Pages::new(server.engine().clone(), &config.auth));
     // Listening comes first: nothing is started for an address that cannot be had.
     let bound = match args.stdio {
