@@ -5,7 +5,12 @@
 //! benchmark works, no claim is judged.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
+/// Many small allocations for each call, from several threads.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 mod contract;
+mod gateway;
 mod race;
 mod registry;
 mod serving;
@@ -40,9 +45,16 @@ enum Bench {
     RegistryPart { file: std::path::PathBuf, database: std::path::PathBuf },
     /// Views, lists and search over 10,000 tools.
     Toolsets,
-    /// One of the servers that `serving` compares; started by it.
+    /// The gateway, checks on, against nginx, which understands nothing, and against other MCP proxies.
+    Gateway,
+    /// One of the servers that are compared; started by the benchmarks.
     #[command(hide = true)]
-    Serve { which: serving::Which },
+    Serve {
+        which: serving::Which,
+        url: Option<String>,
+        #[arg(last = true)]
+        command: Vec<String>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -57,7 +69,10 @@ fn main() -> ExitCode {
         Bench::Registry => registry::run(effort, cli.quick),
         Bench::RegistryPart { file, database } => registry::part(&file, &database).map(|()| true),
         Bench::Toolsets => toolsets::run(effort),
-        Bench::Serve { which } => serving::serve(which).map(|()| true),
+        Bench::Gateway => gateway::run(effort),
+        Bench::Serve { which, url, command } => {
+            serving::serve(which, url.as_deref(), &command).map(|()| true)
+        }
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,

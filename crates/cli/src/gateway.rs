@@ -1,5 +1,9 @@
 //! The gateway as `serve` runs it: servers from the command line or a file, one endpoint, a log on stderr.
 
+mod access;
+mod pages;
+mod reload;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +14,7 @@ use toolcrib_upstream::Spec;
 
 use crate::Outcome;
 use crate::exit::{Exit, Failure, print};
+use crate::gateway::pages::Pages;
 use crate::safe::Safe;
 use crate::serve::{ADDRESS, Args, bind, signatures, stop};
 
@@ -18,6 +23,9 @@ const STDIO_PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long the greeting waits; clients are served meanwhile.
 const GREETING_PATIENCE: Duration = Duration::from_secs(60);
+
+/// Threads that serve connections.
+const THREADS_MAX: usize = 16;
 
 /// Tools shown in a greeting.
 const SHOWN_TOOLS_MAX: usize = 40;
@@ -34,20 +42,27 @@ pub(crate) async fn run(args: &Args, safe: &Safe) -> Outcome {
     let usage = |error: anyhow::Error| Failure::new(Exit::Usage, error);
     let config = config(args).map_err(usage)?;
     let builder = Server::builder("toolcrib", env!("CARGO_PKG_VERSION"))
-        .options(|options| (options.offers_prompts, options.offers_resources) = (true, true));
+        .options(|options| (options.offers_prompts, options.offers_resources) = (true, true))
+        .options(|options| config.select(&mut options.toolsets));
     let server = (args.toolsets.apply(safe.apply(builder))?)
         .build()
         .map_err(|error| Failure::new(Exit::Internal, error))?;
+    crate::toolsets::check(&server)?;
+    let pages = Arc::new(Pages::new(server.engine().clone(), &config.auth));
     // Listening comes first: nothing is started for an address that cannot be had.
     let bound = match args.stdio {
         true => None,
         false => {
             let listen = args.listen.as_deref().or(config.listen.as_deref()).unwrap_or(ADDRESS);
-            Some(bind(&server, listen, safe.http(listen)).await?)
+            let options = access::options(&config, safe.http(listen), pages.clone()).map_err(usage)?;
+            Some(bind(&server, listen, options).await?)
         }
     };
     let gateway =
         Gateway::start(server.engine().clone(), config.sources).map_err(|error| usage(error.into()))?;
+    pages.set_gateway(&gateway);
+    let reloading =
+        args.config.is_some().then(|| tokio::spawn(reload::follow(args.clone(), gateway.clone())));
     match bound {
         None => {
             gateway.settled(STDIO_PATIENCE).await;
@@ -60,9 +75,13 @@ pub(crate) async fn run(args: &Args, safe: &Safe) -> Outcome {
             let origin = format!("http://{}", bound.address().map_err(internal)?);
             let kept = safe.greeting(&origin).await?;
             let greeting = tokio::spawn(greet(gateway.clone(), server.clone(), origin, kept));
-            bound.serve(stop()).await.map_err(internal)?;
+            let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+            bound.on_threads(threads.min(THREADS_MAX)).serve(stop()).await.map_err(internal)?;
             greeting.abort();
         }
+    }
+    if let Some(reloading) = reloading {
+        reloading.abort();
     }
     gateway.stop().await;
     Ok(Exit::Nothing)

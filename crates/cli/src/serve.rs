@@ -14,7 +14,7 @@ use crate::{Outcome, demonstration};
 
 pub(crate) const ADDRESS: &str = "127.0.0.1:7420";
 
-#[derive(Debug, Default, clap::Args)]
+#[derive(Debug, Default, Clone, clap::Args)]
 pub(crate) struct Args {
     /// The URL of one MCP server to serve.
     #[arg(conflicts_with_all = ["config", "command"])]

@@ -142,6 +142,7 @@ pub struct Engine {
     options: Options,
     on_fault: Option<OnFault>,
     instructions: arc_swap::ArcSwapOption<String>,
+    meter: crate::meter::Meter,
     hub: Arc<Hub>,
     registry: Registry,
     render: Render,
@@ -195,6 +196,7 @@ impl Engine {
             listeners: Arc::default(),
             empty: OwnedDocument::parse("{}", &Limits::message())?,
             instructions: arc_swap::ArcSwapOption::from_pointee(info.instructions.clone()),
+            meter: crate::meter::Meter::default(),
             info,
             options,
             on_fault,
@@ -216,6 +218,12 @@ impl Engine {
     #[must_use]
     pub fn info(&self) -> &ServerInfo {
         &self.info
+    }
+
+    /// What was counted.
+    #[must_use]
+    pub fn meter(&self) -> &crate::meter::Meter {
+        &self.meter
     }
 
     /// What the model is told about the server as a whole.

@@ -19,6 +19,7 @@ mod guarded;
 pub mod hub;
 pub mod limits;
 pub mod listing;
+pub mod meter;
 mod method;
 pub mod mode;
 pub mod outbox;

@@ -63,7 +63,7 @@ impl Engine {
     async fn dispatch(&self, caller: &Caller<'_>, request: &Request<'_>) -> Result<Reply, Refusal> {
         let era = caller.peer.era();
         match (&*request.method, era) {
-            ("tools/call", _) => stage::live(self, caller, request).await,
+            ("tools/call", _) => self.metered(caller, request).await,
             ("tools/list", _) => {
                 let cursor = request.params.optional_string("cursor")?;
                 if let Some(session) = caller.peer.session() {

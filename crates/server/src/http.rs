@@ -23,6 +23,7 @@ use crate::limits::{BODY_BYTES_MAX, BODY_MS_MAX, HEAD_BYTES_MAX};
 use crate::rebinding::{Expected, Rebinding};
 use crate::rest;
 use crate::sessions::{HttpSession, Sessions};
+use crate::side::{Page, Side};
 use crate::stream_log::{StreamLog, parse_event_id};
 
 /// How an HTTP endpoint behaves where it has a choice.
@@ -38,6 +39,8 @@ pub struct HttpOptions {
     pub sessions: bool,
     /// A client that lists `text/event-stream` before JSON gets a stream even where one message is the whole answer.
     pub streams_when_listed_first: bool,
+    /// What is answered beside the endpoint.
+    pub side: Option<Arc<dyn Side>>,
 }
 
 impl Default for HttpOptions {
@@ -50,6 +53,7 @@ impl Default for HttpOptions {
             body_ms_max: BODY_MS_MAX,
             sessions: true,
             streams_when_listed_first: false,
+            side: None,
         }
     }
 }
@@ -92,7 +96,11 @@ impl Endpoint {
         }
         let is_rest = self.engine.safety().is_some() && parts.uri.path().starts_with(rest::PREFIX);
         let address = address::selection(&self.options.path, &parts.uri);
-        if address.is_none() && !is_rest {
+        let page = match &self.options.side {
+            Some(side) if address.is_none() && parts.method == Method::GET => side.page(parts.uri.path()),
+            _ => None,
+        };
+        if address.is_none() && page.is_none() && !is_rest {
             return Ok(refuse(StatusCode::NOT_FOUND, "there is nothing at this path"));
         }
         if let Err(rebinding) = self.options.expected.check(&parts.headers) {
@@ -102,14 +110,19 @@ impl Endpoint {
             };
             return Ok(refuse(status, &rebinding.to_string()));
         }
-        let address = match address {
-            Some(address) if !is_rest => address,
-            _ => return Ok(self.rest(&parts, body).await),
+        if is_rest {
+            return Ok(self.rest(&parts, body).await);
+        }
+        let Some(address) = address else {
+            return Ok(page.map_or_else(|| status(StatusCode::NOT_FOUND), shown));
         };
         let principal = match self.options.authenticator.principal(&parts.headers) {
             Ok(principal) => principal,
             Err(challenge) => {
-                let mut answer = refuse(StatusCode::UNAUTHORIZED, "authentication is required");
+                // RFC 6750: who is known and may not is forbidden, not unknown.
+                let lacks_scope = challenge.www_authenticate.contains("error=\"insufficient_scope\"");
+                let status = if lacks_scope { StatusCode::FORBIDDEN } else { StatusCode::UNAUTHORIZED };
+                let mut answer = refuse(status, "authentication is required");
                 if let Ok(value) = HeaderValue::from_str(&challenge.www_authenticate) {
                     answer.headers_mut().insert(WWW_AUTHENTICATE, value);
                 }
@@ -337,6 +350,14 @@ fn answer(answered: Answered, streams: bool) -> Answer {
     {
         response.headers_mut().insert(HeaderName::from_static(header::SESSION_ID), value);
     }
+    response
+}
+
+fn shown(page: Page) -> Answer {
+    let mut response = Response::new(ReplyBody::whole(page.body));
+    *response.status_mut() = StatusCode::from_u16(page.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(page.media_type));
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 

@@ -387,6 +387,12 @@ pub struct BoundServer {
 }
 
 impl BoundServer {
+    /// So many threads that serve connections, each its own, beside the runtime: for a proxy under load.
+    #[must_use]
+    pub fn on_threads(self, count: usize) -> Self {
+        Self { listener: self.listener.workers(count) }
+    }
+
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.address()
     }

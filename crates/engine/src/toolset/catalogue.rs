@@ -66,8 +66,9 @@ impl Catalogue {
     }
 
     fn gather(&self) -> Sets {
+        let named = self.options.declared.iter().map(|toolset| &toolset.name).chain(&self.options.expected);
         let mut groups: BTreeMap<Arc<str>, Vec<u32>> =
-            self.options.declared.iter().map(|toolset| (Arc::from(&*toolset.name), Vec::new())).collect();
+            named.map(|name| (Arc::from(&**name), Vec::new())).collect();
         let mut add = |name: &str, at: u32| match groups.get_mut(name) {
             Some(members) if members.last() == Some(&at) => {}
             Some(members) => members.push(at),
