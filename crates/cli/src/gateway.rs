@@ -41,7 +41,10 @@ pub(crate) async fn run(args: &Args) -> Outcome {
     let usage = |error: anyhow::Error| Failure::new(Exit::Usage, error);
     let config = config(args).map_err(usage)?;
     let builder = Server::builder("toolcrib", env!("CARGO_PKG_VERSION"))
-        .options(|options| (options.offers_prompts, options.offers_resources) = (true, true));
+        .options(|options| {
+            (options.offers_prompts, options.offers_resources) = (true, true);
+            config.toolsets.clone().apply(&mut options.toolsets);
+        });
     let server =
         (args.toolsets.apply(builder)?).build().map_err(|error| Failure::new(Exit::Internal, error))?;
     let pages = Arc::new(Pages::new(server.engine().clone(), &config.auth));

@@ -21,8 +21,9 @@ use crate::limits::CONFIG_BYTES_MAX;
 use crate::source::Source;
 
 /// What a file says.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Config {
+    pub toolsets: toolcrib_engine::toolset::config::Config,
     pub listen: Option<String>,
     pub sources: Vec<Source>,
     pub auth: Auth,

@@ -6,10 +6,13 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toolcrib_engine::Strictness;
+use toolcrib_engine::mode::Mode as ClientMode;
+use toolcrib_engine::toolset::Toolset;
+use toolcrib_engine::toolset::config::{self as toolset, SelectionConfig};
 use toolcrib_upstream::spec::{Command, Endpoint};
 use toolcrib_upstream::{Spec, Transport};
 
-use super::place::{ConfigError, Problem};
+use super::place::{ConfigError, Place, Problem};
 use super::{Auth, Config, Jwks, Jwt, Prefixing, Reader, Token};
 use crate::limits::UPSTREAMS_MAX;
 use crate::naming;
@@ -36,6 +39,22 @@ struct File {
     servers: BTreeMap<String, Server>,
     #[serde(default)]
     auth: AuthTable,
+    /// Toolsets by patterns over names, servers and hints.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
+    toolsets: BTreeMap<toml::Spanned<String>, Toolset>,
+    /// Which toolsets who sees.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
+    selection: SelectionConfig,
+    /// What clients can do, by patterns over their names: `dynamic`, `static` or `anthropic`.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, String>")]
+    client_modes: BTreeMap<String, ClientMode>,
+    /// Names of callers, vendor by vendor.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, Vec<String>>")]
+    allowed_callers: BTreeMap<String, Vec<Box<str>>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -167,7 +186,22 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Config, ConfigError> {
             sources.push(source(reader, &name, server, prefixed)?);
         }
     }
+    let toolsets = toolset::Config {
+        toolsets: file.toolsets,
+        selection: file.selection,
+        client_modes: file.client_modes,
+        allowed_callers: file.allowed_callers,
+    };
+    toolsets.check(reader.text).map_err(|error| {
+        let place = Place { line: error.line, column: error.column };
+        ConfigError {
+            path: reader.path.to_owned(),
+            place: Some(place),
+            problem: Problem::Value(error.message.into()),
+        }
+    })?;
     Ok(Config {
+        toolsets,
         listen: file.listen.map(|listen| reader.expand(&listen)).transpose()?,
         sources,
         auth: auth(reader, file.auth)?,

@@ -46,9 +46,14 @@ disabled = true
 [[auth.tokens]]
 subject = "me"
 token = "${TOKEN}"
+[toolsets.reading]
+tools = ["*read*"]
+[selection]
+default = ["reading"]
 "#,
     )
     .unwrap();
+    assert_eq!(config.toolsets.toolsets.len(), 1);
     assert_eq!(config.listen.as_deref(), Some("127.0.0.1:9000"));
     let [files, remote] = config.sources.as_slice() else { panic!("{:?}", config.sources) };
     let Transport::Stdio(command) = &files.spec.transport else { panic!("no command") };
@@ -107,6 +112,7 @@ fn a_bad_file_is_refused_with_file_line_column_and_what_was_expected() {
         ("t.toml", "[servers.a]\ncommand = \n".to_owned(), "t.toml:2:"),
         ("t.toml", "[servers.a]\n".to_owned(), "t.toml:1:1: server \"a\" needs either a command or a url"),
         ("t.toml", "[servers.a]\ncommand=\"x\"\nurl=\"y\"\n".to_owned(), "has both a command and a url"),
+        ("t.toml", format!("{server}[selection]\nwrong = 1\n"), "t.toml:4:1: unknown field `wrong`"),
         ("t.toml", "listen = \"x\"\n".to_owned(), "names no servers"),
         ("t.toml", "[servers.a]\ncommand=\"${1x}\"\n".to_owned(), "is no variable"),
         ("t.toml", "[servers.a]\ncommand=\"${\"\n".to_owned(), "is no variable"),
