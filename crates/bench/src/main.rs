@@ -5,10 +5,6 @@
 //! benchmark works, no claim is judged.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
-/// Many small allocations for each call, from several threads.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 mod contract;
 mod gateway;
 mod race;

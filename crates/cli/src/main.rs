@@ -1,10 +1,6 @@
 //! The binary `toolcrib`, one file per verb. Without a verb it serves.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
-/// Many small allocations for each call, from several threads.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 mod approve;
 mod audit;
 mod capture;
