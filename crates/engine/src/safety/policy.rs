@@ -165,9 +165,9 @@ impl Policy {
         self
     }
 
-    /// What it says of a contract.
+    /// What it says of a contract, and of the hints that were pinned for it.
     #[must_use]
-    pub fn judge(&self, contract: &Contract) -> Judged {
+    pub fn judge(&self, contract: &Contract, pinned: Option<&Hints>) -> Judged {
         let name = contract.name().as_str();
         let fits = |rule: &&Rule| rule.tools.iter().any(|glob| glob.matches(name));
         let mut overrides = Hints::default();
@@ -175,7 +175,7 @@ impl Policy {
             overrides.read_only = overrides.read_only.or(rule.read_only);
             overrides.destructive = overrides.destructive.or(rule.destructive);
         }
-        let effect = Effect::effective(&overrides, None, &contract.annotations().hints);
+        let effect = Effect::effective(&overrides, pinned, &contract.annotations().hints);
         let named = self.rules.iter().filter(fits).find_map(|rule| Some((rule, rule.demand?)));
         match named {
             Some((rule, demand)) => {
