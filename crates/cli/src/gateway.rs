@@ -15,7 +15,8 @@ use toolcrib_upstream::Spec;
 use crate::Outcome;
 use crate::exit::{Exit, Failure, print};
 use crate::gateway::pages::Pages;
-use crate::serve::{Args, bind, signatures, stop};
+use crate::safe::Safe;
+use crate::serve::{ADDRESS, Args, bind, signatures, stop};
 
 /// How long the first answers of the servers are waited for before anybody is served over stdio.
 const STDIO_PATIENCE: Duration = Duration::from_secs(10);
@@ -35,25 +36,25 @@ pub(crate) enum Prefix {
     Never,
 }
 
-pub(crate) async fn run(args: &Args) -> Outcome {
+pub(crate) async fn run(args: &Args, safe: &Safe) -> Outcome {
     log_to_stderr(args.log_json);
     let internal = |error: std::io::Error| Failure::new(Exit::Internal, error);
     let usage = |error: anyhow::Error| Failure::new(Exit::Usage, error);
     let config = config(args).map_err(usage)?;
     let builder = Server::builder("toolcrib", env!("CARGO_PKG_VERSION"))
-        .options(|options| {
-            (options.offers_prompts, options.offers_resources) = (true, true);
-            config.toolsets.clone().apply(&mut options.toolsets);
-        });
-    let server =
-        (args.toolsets.apply(builder)?).build().map_err(|error| Failure::new(Exit::Internal, error))?;
+        .options(|options| (options.offers_prompts, options.offers_resources) = (true, true))
+        .options(|options| config.select(&mut options.toolsets));
+    let server = (args.toolsets.apply(safe.apply(builder))?)
+        .build()
+        .map_err(|error| Failure::new(Exit::Internal, error))?;
+    crate::toolsets::check(&server)?;
     let pages = Arc::new(Pages::new(server.engine().clone(), &config.auth));
     // Listening comes first: nothing is started for an address that cannot be had.
     let bound = match args.stdio {
         true => None,
         false => {
-            let listen = args.listen.as_deref().or(config.listen.as_deref());
-            let options = access::options(&config, listen, pages.clone()).map_err(usage)?;
+            let listen = args.listen.as_deref().or(config.listen.as_deref()).unwrap_or(ADDRESS);
+            let options = access::options(&config, safe.http(listen), &pages).map_err(usage)?;
             Some(bind(&server, listen, options).await?)
         }
     };
@@ -71,9 +72,9 @@ pub(crate) async fn run(args: &Args) -> Outcome {
             }
         }
         Some(bound) => {
-            let address = bound.address().map_err(internal)?;
-            let greeting =
-                tokio::spawn(greet(gateway.clone(), server.clone(), format!("http://{address}/mcp")));
+            let origin = format!("http://{}", bound.address().map_err(internal)?);
+            let kept = safe.greeting(&origin).await?;
+            let greeting = tokio::spawn(greet(gateway.clone(), server.clone(), origin, kept));
             let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
             bound.on_threads(threads.min(THREADS_MAX)).serve(stop()).await.map_err(internal)?;
             greeting.abort();
@@ -86,7 +87,8 @@ pub(crate) async fn run(args: &Args) -> Outcome {
     Ok(Exit::Nothing)
 }
 
-async fn greet(gateway: Arc<Gateway>, server: Server, url: String) {
+async fn greet(gateway: Arc<Gateway>, server: Server, origin: String, kept: String) {
+    let url = format!("{origin}/mcp");
     gateway.settled(GREETING_PATIENCE).await;
     let mut text = format!("toolcrib serves at {url}\n\n");
     for status in gateway.status() {
@@ -107,7 +109,7 @@ async fn greet(gateway: Arc<Gateway>, server: Server, url: String) {
         text.push_str(&format!("  and {more} more\n"));
     }
     text.push_str(&format!(
-        "\nconnect a client: claude mcp add --transport http toolcrib {url}\nstop with Ctrl-C\n"
+        "\n{kept}\nconnect a client: claude mcp add --transport http toolcrib {url}\nstop with Ctrl-C\n"
     ));
     // A closed pipe is no failure of ours.
     let _ = print(&text);

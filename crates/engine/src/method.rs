@@ -55,6 +55,7 @@ impl Engine {
         match refusal.rescue(scope, revision, self.options().bad_arguments) {
             Rescued::Error { status, error } => Reply::error(status, Some(request.id), &error),
             Rescued::Result(result) => stage::written(self, request.id, revision, &result),
+            Rescued::Asks(required) => stage::asked(self, request.id, required),
             Rescued::Silence => Reply::accepted(),
         }
     }
@@ -68,7 +69,7 @@ impl Engine {
                 if let Some(session) = caller.peer.session() {
                     session.lists();
                 }
-                let view = self.view_of(caller);
+                let view = self.listed(caller);
                 let page = view.listing().page(era, cursor.as_deref(), self.list_render(caller))?;
                 Ok(Reply::prepared(request.id, page))
             }

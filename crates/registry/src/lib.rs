@@ -3,6 +3,7 @@
 //! Formats are read leniently, with a report that names each fault by its JSON Pointer, and written strictly, against
 //! the format's own rules. Definitions and schemas are never touched: they are copied token by token.
 
+pub mod api;
 mod block;
 pub mod budget;
 mod carry;
@@ -27,7 +28,7 @@ pub mod yaml;
 
 pub use format::Format;
 pub use issue::{Fault, Issue, Level, Report};
-pub use listed::Listed;
+pub use listed::{Listed, listed};
 pub use print::pretty;
 
 /// Where publishers put what server.json has no member for.

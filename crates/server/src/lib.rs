@@ -13,14 +13,16 @@ mod ingress;
 pub mod jwt;
 pub mod limits;
 pub mod listener;
+pub mod plain;
 pub mod rebinding;
+mod rest;
 mod sessions;
 pub mod side;
 pub mod stdio;
 mod stream_log;
 mod workers;
 
-pub use auth::{Authenticator, Challenge, Open};
+pub use auth::{Authenticator, Challenge, Credentialled, Open};
 pub use bearer::Bearer;
 pub use http::{Endpoint, HttpOptions};
 pub use jwt::JwtBearer;

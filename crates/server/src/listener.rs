@@ -99,6 +99,7 @@ impl Listener {
         if let Some(workers) = workers {
             let _ = tokio::task::spawn_blocking(move || workers.stop()).await;
         }
+        self.endpoint.engine().flush().await;
         Ok(())
     }
 }

@@ -48,7 +48,7 @@ pub(super) async fn follow(args: Args, gateway: Arc<Gateway>) {
             Ok(config) => match gateway.change(config.sources).await {
                 Ok(()) => tracing::info!(target: "toolcrib", "{} is in force", path.display()),
                 Err(error) => {
-                    tracing::error!(target: "toolcrib", "nothing changed: {}: {error}", path.display())
+                    tracing::error!(target: "toolcrib", "nothing changed: {}: {error}", path.display());
                 }
             },
             Err(error) => tracing::error!(target: "toolcrib", "nothing changed: {error}"),

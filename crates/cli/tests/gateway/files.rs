@@ -97,7 +97,7 @@ fn a_changed_file_is_in_force_and_a_bad_one_changes_nothing() {
     let end = Instant::now() + SOON;
     while !gateway.tools().contains(&"every__echo".to_owned()) {
         assert!(Instant::now() < end, "{}", gateway.process.said());
-        std::thread::sleep(Duration::from_millis(50));
+        std::thread::park_timeout(Duration::from_millis(50));
     }
     assert!(before.iter().all(|name| gateway.tools().contains(name)));
 }

@@ -5,14 +5,12 @@ use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use toolcrib_engine::Strictness;
-use toolcrib_engine::mode::Mode as ClientMode;
-use toolcrib_engine::toolset::Toolset;
-use toolcrib_engine::toolset::config::{self as toolset, SelectionConfig};
+use toolcrib_engine::toolset::config::SelectionConfig;
+use toolcrib_engine::{Mode, Strictness, Toolset, toolset};
 use toolcrib_upstream::spec::{Command, Endpoint};
 use toolcrib_upstream::{Spec, Transport};
 
-use super::place::{ConfigError, Place, Problem};
+use super::place::{ConfigError, Problem};
 use super::{Auth, Config, Jwks, Jwt, Prefixing, Reader, Token};
 use crate::limits::UPSTREAMS_MAX;
 use crate::naming;
@@ -39,21 +37,20 @@ struct File {
     servers: BTreeMap<String, Server>,
     #[serde(default)]
     auth: AuthTable,
-    /// Toolsets by patterns over names, servers and hints.
+    /// Toolsets by name: which tools they hold, by patterns over tools, servers and hints.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     toolsets: BTreeMap<toml::Spanned<String>, Toolset>,
-    /// Which toolsets who sees.
+    /// What is allowed and what is loaded at the start.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     selection: SelectionConfig,
-    /// What clients can do, by patterns over their names: `dynamic`, `static` or `anthropic`.
+    /// Modes of clients by pattern over their name: dynamic, static or anthropic.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, String>")]
-    client_modes: BTreeMap<String, ClientMode>,
-    /// Names of callers, vendor by vendor.
+    client_modes: BTreeMap<String, Mode>,
+    /// Each vendor's names for the callers of tools that code may call.
     #[serde(default)]
-    #[schemars(with = "BTreeMap<String, Vec<String>>")]
     allowed_callers: BTreeMap<String, Vec<Box<str>>>,
 }
 
@@ -180,33 +177,28 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Config, ConfigError> {
         (Prefixing::Default, Some(word)) => word == PrefixWord::Always,
         _ => reader.prefixes(),
     };
+    let toolsets = toolset::config::Config {
+        toolsets: file.toolsets,
+        selection: file.selection,
+        client_modes: file.client_modes,
+        allowed_callers: file.allowed_callers,
+    };
+    if let Some((at, error)) = toolsets.bad_name() {
+        return Err(reader.error(Some(at), Problem::Value(error.to_string())));
+    }
     let mut sources = Vec::new();
     for (name, server) in file.servers {
         if !server.disabled {
             sources.push(source(reader, &name, server, prefixed)?);
         }
     }
-    let toolsets = toolset::Config {
-        toolsets: file.toolsets,
-        selection: file.selection,
-        client_modes: file.client_modes,
-        allowed_callers: file.allowed_callers,
-    };
-    toolsets.check(reader.text).map_err(|error| {
-        let place = Place { line: error.line, column: error.column };
-        ConfigError {
-            path: reader.path.to_owned(),
-            place: Some(place),
-            problem: Problem::Value(error.message.into()),
-        }
-    })?;
     Ok(Config {
-        toolsets,
         listen: file.listen.map(|listen| reader.expand(&listen)).transpose()?,
         sources,
         auth: auth(reader, file.auth)?,
         hosts: file.hosts,
         origins: file.origins,
+        toolsets,
     })
 }
 
@@ -224,7 +216,7 @@ fn source(reader: &Reader<'_>, name: &str, server: Server, prefixed: bool) -> Re
         (Some(_), Some(_)) => return Err(near(Problem::TwoTransports(name.to_owned()))),
         (Some(program), None) => Transport::Stdio(Command {
             program: reader.expand(&program)?,
-            arguments: reader.expand_all(server.args)?,
+            arguments: reader.expand_all(&server.args)?,
             env: reader.expand_map(server.env)?,
             clean_env: server.clean_env,
             folder: server
@@ -255,11 +247,11 @@ fn source(reader: &Reader<'_>, name: &str, server: Server, prefixed: bool) -> Re
     source.toolset = server.toolset;
     source.include = patterns(server.include);
     source.exclude = patterns(server.exclude);
-    source.rules = server.rules.into_iter().map(rule).collect();
+    source.rules = server.rules.iter().map(rule).collect();
     Ok(source)
 }
 
-fn rule(table: RuleTable) -> Rule {
+fn rule(table: &RuleTable) -> Rule {
     Rule {
         tools: Pattern::new(&table.tools),
         input: table.input.map(Into::into),

@@ -46,14 +46,9 @@ disabled = true
 [[auth.tokens]]
 subject = "me"
 token = "${TOKEN}"
-[toolsets.reading]
-tools = ["*read*"]
-[selection]
-default = ["reading"]
 "#,
     )
     .unwrap();
-    assert_eq!(config.toolsets.toolsets.len(), 1);
     assert_eq!(config.listen.as_deref(), Some("127.0.0.1:9000"));
     let [files, remote] = config.sources.as_slice() else { panic!("{:?}", config.sources) };
     let Transport::Stdio(command) = &files.spec.transport else { panic!("no command") };
@@ -112,7 +107,6 @@ fn a_bad_file_is_refused_with_file_line_column_and_what_was_expected() {
         ("t.toml", "[servers.a]\ncommand = \n".to_owned(), "t.toml:2:"),
         ("t.toml", "[servers.a]\n".to_owned(), "t.toml:1:1: server \"a\" needs either a command or a url"),
         ("t.toml", "[servers.a]\ncommand=\"x\"\nurl=\"y\"\n".to_owned(), "has both a command and a url"),
-        ("t.toml", format!("{server}[selection]\nwrong = 1\n"), "t.toml:4:1: unknown field `wrong`"),
         ("t.toml", "listen = \"x\"\n".to_owned(), "names no servers"),
         ("t.toml", "[servers.a]\ncommand=\"${1x}\"\n".to_owned(), "is no variable"),
         ("t.toml", "[servers.a]\ncommand=\"${\"\n".to_owned(), "is no variable"),
@@ -149,4 +143,22 @@ fn the_published_schema_is_current() {
         text,
         "run with TOOLCRIB_WRITE_REFERENCE=1"
     );
+}
+
+/// R3.2: toolsets stand in the same file as the servers; a server's own can be selected before it answers.
+#[test]
+fn toolsets_stand_beside_the_servers() {
+    let servers = "[servers.files]\ncommand = \"npx\"\n";
+    let text = format!(
+        "{servers}[toolsets.reading]\ntools = [\"*_read\"]\nservers = [\"files\"]\n[selection]\ndefault = [\"files\"]\n\
+         [client_modes]\n\"codex*\" = \"dynamic\"\n"
+    );
+    let mut options = toolcrib_engine::ToolsetOptions::default();
+    read("toolcrib.toml", &text).unwrap().select(&mut options);
+    assert_eq!((&*options.declared[0].name, &*options.expected[0]), ("reading", "files"));
+    assert!(options.is_on());
+    let misspelt = refused("toolcrib.toml", &format!("{servers}[toolsets.reading]\ntool = []\n"));
+    assert!(misspelt.contains(":4:1") || misspelt.contains("line 4"), "{misspelt}");
+    let unnamed = refused("toolcrib.toml", &format!("{servers}[toolsets.\"a b\"]\n"));
+    assert!(unnamed.contains("cannot be a toolset's name"), "{unnamed}");
 }
