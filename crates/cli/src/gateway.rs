@@ -56,7 +56,7 @@ pub(crate) async fn run(args: &Args, safe: &Safe) -> Outcome {
         true => None,
         false => {
             let listen = args.listen.as_deref().or(config.listen.as_deref()).unwrap_or(ADDRESS);
-            let options = access::options(&config, safe.http(listen), pages.clone()).map_err(usage)?;
+            let options = access::options(&config, safe.http(listen), &pages).map_err(usage)?;
             Some(bind(&server, listen, options).await?)
         }
     };

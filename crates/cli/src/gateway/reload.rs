@@ -58,7 +58,7 @@ pub(super) async fn follow(args: Args, gateway: Arc<Gateway>, mut pins: Option<P
                     tracing::info!(target: "toolcrib", "{} is in force", path.display());
                 }
                 Err(error) => {
-                    tracing::error!(target: "toolcrib", "nothing changed: {}: {error}", path.display())
+                    tracing::error!(target: "toolcrib", "nothing changed: {}: {error}", path.display());
                 }
             },
             Err(error) => tracing::error!(target: "toolcrib", "nothing changed: {error}"),
