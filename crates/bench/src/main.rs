@@ -7,6 +7,7 @@
 
 mod contract;
 mod race;
+mod safety;
 mod serving;
 mod toolsets;
 
@@ -32,6 +33,8 @@ enum Bench {
     Contract,
     /// The author's server with checks on, against the official SDK's server without any.
     Serving,
+    /// What gate, journal and audit cost a call.
+    Safety,
     /// Views, lists and search over 10,000 tools.
     Toolsets,
     /// One of the servers that `serving` compares; started by it.
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
     let outcome = match cli.bench {
         Bench::Contract => contract::run(effort),
         Bench::Serving => serving::run(effort),
+        Bench::Safety => safety::run(effort),
         Bench::Toolsets => toolsets::run(effort),
         Bench::Serve { which } => serving::serve(which).map(|()| true),
     };

@@ -2,9 +2,9 @@
 //! tools on rmcp's own server, which validates nothing. Same requests, same client, each server a process of its own with
 //! as many threads as the other. Last, the memory of idle legacy sessions.
 
-mod client;
+pub(crate) mod client;
 mod ours;
-mod process;
+pub(crate) mod process;
 mod sessions;
 mod theirs;
 
@@ -30,6 +30,10 @@ pub(crate) enum Which {
     Theirs,
     /// Keeps a session for every legacy client, as ours does.
     TheirsSessions,
+    /// A read-only echo, with nothing switched on.
+    Plain,
+    /// The same with gate, journal and audit on.
+    Watched,
 }
 
 /// The echo's schema, in and out.
@@ -69,6 +73,8 @@ pub(crate) fn serve(which: Which) -> Result<()> {
         Which::Ours => runtime.block_on(ours::serve(announce)),
         Which::Theirs => runtime.block_on(theirs::serve(announce, false)),
         Which::TheirsSessions => runtime.block_on(theirs::serve(announce, true)),
+        Which::Plain => runtime.block_on(crate::safety::serve(announce, false)),
+        Which::Watched => runtime.block_on(crate::safety::serve(announce, true)),
     }
 }
 

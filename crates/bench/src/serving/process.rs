@@ -9,13 +9,13 @@ use clap::ValueEnum;
 
 use super::Which;
 
-pub(super) struct Server {
+pub(crate) struct Server {
     child: Child,
-    pub(super) address: SocketAddr,
+    pub(crate) address: SocketAddr,
 }
 
 impl Server {
-    pub(super) fn start(which: Which) -> Result<Self> {
+    pub(crate) fn start(which: Which) -> Result<Self> {
         let value = which.to_possible_value().context("a server without a name")?;
         let name = value.get_name();
         let mut child =
@@ -26,8 +26,12 @@ impl Server {
         Ok(Self { child, address })
     }
 
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// User and system time so far, of all its threads.
-    pub(super) fn cpu_seconds(&self) -> Result<f64> {
+    pub(crate) fn cpu_seconds(&self) -> Result<f64> {
         const TICKS_PER_SECOND: f64 = 100.0;
         let stat = self.proc("stat")?;
         // The name before the last parenthesis may hold anything.
@@ -39,7 +43,7 @@ impl Server {
     }
 
     /// Resident memory.
-    pub(super) fn resident_kib(&self) -> Result<f64> {
+    pub(crate) fn resident_kib(&self) -> Result<f64> {
         let status = self.proc("status")?;
         let line =
             status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("an unreadable status")?;

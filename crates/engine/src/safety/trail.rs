@@ -42,15 +42,19 @@ impl Trail {
 
     /// Returns when there is room for one more.
     pub(crate) async fn room(&self) {
-        loop {
+        while !self.has_room() {
             let taken = self.taken.notified();
             tokio::pin!(taken);
             taken.as_mut().enable();
-            if self.waiting.lock().unwrap_or_else(PoisonError::into_inner).len() < AUDIT_WAITING_MAX {
+            if self.has_room() {
                 return;
             }
             taken.await;
         }
+    }
+
+    fn has_room(&self) -> bool {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).len() < AUDIT_WAITING_MAX
     }
 
     /// What waits, as records.

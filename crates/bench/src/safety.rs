@@ -1,0 +1,166 @@
+//! What safety costs: a read-only call with gate, loop guard and audit on, against the same server without; and a
+//! destructive call with its token, whose intent is on disk before it runs, against the same call ungated.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::{Value, json};
+use toolcrib::engine::safety::policy::{Demand, Policy};
+use toolcrib::{Context, HttpOptions, Server, ToolError, ToolSpec};
+use toolcrib_store::DataFolder;
+
+use crate::race::{Claim, Effort, Race};
+use crate::serving::client::{Load, Speaks};
+use crate::serving::process::Server as Process;
+use crate::serving::{Which, echo_schema};
+
+/// A read-only call with safety on takes at most so many times the time without.
+const READ_ONLY_AT_MOST: f64 = 1.03;
+/// What a gated call costs beyond the same call ungated, at the median.
+const GATED_MS_MAX: f64 = 2.0;
+const GATED_CALLS: usize = 1_000;
+
+/// A folder on the disk that the program itself is on: where memory plays disk, a flush would cost nothing.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Result<Self> {
+        let program = std::env::current_exe()?;
+        let beside = program.parent().context("a program without a folder")?;
+        Ok(Self(beside.join(format!("bench-{name}-{}", std::process::id()))))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Everything is counted, and nobody is stopped for being a benchmark.
+fn policy() -> Policy {
+    Policy {
+        repeats_max: u32::MAX,
+        repeats_read_only_max: u32::MAX,
+        tokens_per_minute_max: u32::MAX,
+        ..Policy::default().rule(&["gated"], Demand::Always).rule(&["free"], Demand::Never)
+    }
+}
+
+async fn server(folder: Option<&Folder>) -> Result<Server> {
+    let mut builder = Server::builder("bench", "1");
+    if let Some(folder) = folder {
+        let data = tokio::task::block_in_place(|| DataFolder::open(&folder.0))?;
+        builder = builder.safety(data.safety(policy()).await?);
+    }
+    let server = builder.build()?;
+    let spec = |name: &str| {
+        ToolSpec::new(name, "Says it again").input_schema(echo_schema()).output_schema(echo_schema())
+    };
+    let echo = |arguments: Value, _: Context| async move { Ok::<_, ToolError>(arguments) };
+    server.add(spec("echo").read_only(true), echo)?;
+    server.add(spec("gated").destructive(true), echo)?;
+    server.add(spec("free").destructive(true), echo)?;
+    Ok(server)
+}
+
+/// One of the two servers that are compared.
+pub(crate) async fn serve(
+    announce: impl FnOnce(SocketAddr) -> std::io::Result<()>,
+    watched: bool,
+) -> Result<()> {
+    let folder = watched.then(|| Folder::new("watched")).transpose()?;
+    let server = server(folder.as_ref()).await?;
+    let bound = server.bind_http("127.0.0.1:0", HttpOptions::default()).await?;
+    announce(bound.address()?)?;
+    Ok(bound.serve(std::future::pending()).await?)
+}
+
+fn arguments() -> Value {
+    json!({"text": "hello", "count": 3, "tags": ["a", "b"], "mode": "plain"})
+}
+
+pub(crate) fn run(effort: Effort) -> Result<bool> {
+    let (plain, watched) = (Process::start(Which::Plain)?, Process::start(Which::Watched)?);
+    let mut holds = true;
+    for (connections, claim) in [(1, Claim::TimesFirstAtMost(READ_ONLY_AT_MOST)), (16, Claim::None)] {
+        let load = |process: &Process| -> Result<Load> {
+            let params = json!({"name": "echo", "arguments": arguments()});
+            let mut load = Load::new(process.address, connections, Speaks::Modern, "tools/call", &params)?;
+            load.check(|result| result.get("structuredContent") == Some(&arguments()))?;
+            Ok(load)
+        };
+        let (mut without, mut with) = (load(&plain)?, load(&watched)?);
+        let title = format!("read-only tools/call, {connections} in flight");
+        holds &= Race::new(&title)
+            .counting(without.turn_calls())
+            .with("nothing switched on", Claim::None, || without.turn())
+            .with("gate, loop guard and audit on", claim, || with.turn())
+            .run(effort);
+    }
+    let _ = std::fs::remove_dir_all(
+        std::env::current_exe()?.with_file_name(format!("bench-watched-{}", watched.id())),
+    );
+    drop((plain, watched));
+    Ok(gated(effort)? && holds)
+}
+
+fn gated(effort: Effort) -> Result<bool> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let folder = Folder::new("gated")?;
+    let calls = if effort.judges() { GATED_CALLS } else { GATED_CALLS / 20 };
+    let [bare, free, gated]: [Vec<f64>; 3] = runtime.block_on(async {
+        let (off, on) = (server(None).await?, server(Some(&folder)).await?);
+        let mut tokens = Vec::with_capacity(calls);
+        for _ in 0..calls {
+            let wish = json!({"action": "gated", "params_summary": "x", "arguments": arguments()});
+            let given = on.call("get_confirmation_token", wish).await?;
+            let token =
+                given.pointer("/structuredContent/token").and_then(Value::as_str).context("no token")?;
+            tokens.push(token.to_owned());
+        }
+        let mut times = [Vec::new(), Vec::new(), Vec::new()];
+        for token in tokens {
+            let mut confirmed = arguments();
+            confirmed.as_object_mut().context("an object")?.insert("confirmation_token".into(), token.into());
+            let turns = [(&off, "gated", arguments()), (&on, "free", arguments()), (&on, "gated", confirmed)];
+            for ((server, tool, arguments), times) in turns.into_iter().zip(&mut times) {
+                let begun = Instant::now();
+                let result = server.call(tool, arguments).await?;
+                times.push(begun.elapsed().as_secs_f64());
+                if result.get("isError").is_some() {
+                    bail!("{tool} did not run: {result}");
+                }
+            }
+        }
+        anyhow::Ok(times)
+    })?;
+    println!(
+        "\ndestructive call in this process, one at a time, {calls} calls; the intent is on disk before it runs"
+    );
+    let shown = |name: &str, times: &[f64]| {
+        println!("  {name:<36} p50 {:>9.1} µs   p99 {:>9.1} µs", at(times, 0.5) * 1e6, at(times, 0.99) * 1e6);
+    };
+    shown("nothing switched on", &bare);
+    shown("journalled, not gated", &free);
+    shown("token checked and burnt, journalled", &gated);
+    let own_ms = (at(&gated, 0.5) - at(&bare, 0.5)) * 1e3;
+    let kept = own_ms < GATED_MS_MAX;
+    let verdict = match (effort.judges(), kept) {
+        (false, _) => "",
+        (true, true) => "  holds",
+        (true, false) => "  MISSED",
+    };
+    println!("  the gate's own cost at the median: {own_ms:.3} ms, under {GATED_MS_MAX} ms{verdict}");
+    Ok(kept || !effort.judges())
+}
+
+/// The time that this part of the calls stayed under.
+fn at(times: &[f64], part: f64) -> f64 {
+    let mut sorted = times.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let place = ((sorted.len() as f64 * part) as usize).min(sorted.len().saturating_sub(1));
+    sorted.get(place).copied().unwrap_or(f64::NAN)
+}
