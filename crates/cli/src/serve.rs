@@ -127,12 +127,16 @@ fn greeting(
     operator: Option<&std::path::Path>,
 ) -> String {
     let mut text = format!("toolcrib serves at {origin}/mcp\n\n");
-    for entry in server.list(&toolcrib::Filter::default()) {
+    let own = server.list(&toolcrib::Filter::default());
+    for entry in own.iter().filter(|entry| entry.meta().is_none() && entry.safety().is_none()) {
         let contract = entry.contract();
         let signature = toolcrib_contract::signature(contract.definition());
         text.push_str(&format!("  {:<12} {signature}\n", crate::show::badge(contract.effect())));
     }
-    text.push_str(&format!("\ndata:     {}\n", folder.path().display()));
+    text.push_str(
+        "\ndestructive calls have to be confirmed: get_confirmation_token, or `toolcrib approve list`\n",
+    );
+    text.push_str(&format!("data:     {}\n", folder.path().display()));
     if let Some(operator) = operator {
         text.push_str(&format!("operator: bearer secret in {}, for {origin}/api/v1/\n", operator.display()));
     }

@@ -20,3 +20,6 @@ pub const TOKENS_SPENT_KEPT_MS: u64 = 86_400_000;
 
 /// Audit records read at once.
 pub const AUDIT_PAGE_RECORDS: u32 = 1_000;
+
+/// How long intents that have ended are kept beside the audit, in milliseconds; those that did not are kept.
+pub const INTENTS_KEPT_MS: u64 = 86_400_000;

@@ -144,7 +144,7 @@ fn bad_requests_get_their_status_and_store_nothing() {
     );
 }
 
-/// R4.6: a credential that asks too often waits.
+/// R4.6: a credential that asks too often waits (`REST_REQUESTS_PER_MINUTE_MAX`, `TOKENS_PER_MINUTE_MAX`).
 #[test]
 fn a_credential_that_asks_too_often_is_told_to_wait() {
     let folder = Folder::new();

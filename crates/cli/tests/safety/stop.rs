@@ -14,7 +14,7 @@ fn runs(serving: &Serving) -> bool {
     serving.client().call(READS, json!({}))["isError"].is_null()
 }
 
-/// R4.7: stopped by the command line, every process of the folder refuses, also one that starts later.
+/// R4.7, `STOP_SEEN_MS_MAX`: stopped by the command line, every process of the folder refuses, also one that starts later.
 #[test]
 fn a_stop_holds_on_every_replica_and_across_restarts() {
     let folder = Folder::new();
@@ -67,6 +67,19 @@ fn a_model_can_stop_but_not_unlock() {
     assert!(runs(&serving));
 }
 
+/// `REPEATS_MAX`: without a policy, the call that is not read-only is counted, confirmed or not.
+#[test]
+fn the_default_stops_the_fifty_first_repetition() {
+    let folder = Folder::new();
+    let serving = Serving::start(&folder);
+    let client = serving.client();
+    for _ in 0..50 {
+        assert!(text(&client.call("launch_confetti", json!({"count": 1}))).contains("waits for a person"));
+    }
+    let looped = client.call("launch_confetti", json!({"count": 1}));
+    assert!(is_refused(&looped) && text(&looped).contains("51 times"), "{looped}");
+}
+
 /// R4.7: a caller that repeats one call is stopped by itself, it alone, and stays so after a restart.
 #[test]
 fn a_caller_that_loops_is_stopped_and_others_are_not() {
@@ -92,5 +105,13 @@ fn a_caller_that_loops_is_stopped_and_others_are_not() {
     assert!(!ran(&calls(&serving, &ann, "sea")));
     folder.does(&["unlock", "--caller", "subject:ann"]);
     std::thread::sleep(SEEN);
-    assert!(ran(&calls(&serving, &ann, "sea")));
+    // Unlocked by another process, it begins anew, and is stopped anew.
+    for _ in 0..2 {
+        for _ in 0..20 {
+            assert!(ran(&calls(&serving, &ann, "sea")));
+        }
+        assert!(!ran(&calls(&serving, &ann, "sea")));
+        folder.does(&["unlock", "--caller", "subject:ann"]);
+        std::thread::sleep(SEEN);
+    }
 }

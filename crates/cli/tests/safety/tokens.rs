@@ -40,7 +40,7 @@ fn a_token_confirms_one_call_and_no_second() {
     assert_eq!((&hints["readOnlyHint"], &hints["idempotentHint"]), (&json!(true), &json!(false)));
 }
 
-/// R4.1: what cannot be confirmed gets no token, and says what to do instead.
+/// R4.1, `SUMMARY_CHARS_MAX`: what cannot be confirmed gets no token, and says what to do instead.
 #[test]
 fn bad_wishes_get_a_sentence_and_no_token() {
     let folder = Folder::new();
@@ -49,6 +49,9 @@ fn bad_wishes_get_a_sentence_and_no_token() {
     let cases = [
         (json!({"action": "launch_rockets", "params_summary": "x"}), "tool list"),
         (json!({"action": "generate_fantasy_character", "params_summary": "x"}), "not a destructive tool"),
+        (json!({"action": "call_tool", "params_summary": "x"}), "tool list"),
+        (json!({"action": "emergency_stop", "params_summary": "x"}), "not a destructive tool"),
+        (json!({"action": "emergency_unlock", "params_summary": "x"}), "person"),
         (json!({"action": TOOL}), "params_summary"),
         (json!({"action": TOOL, "params_summary": ""}), "params_summary"),
         (json!({"action": TOOL, "params_summary": "x".repeat(2_001)}), "2000"),

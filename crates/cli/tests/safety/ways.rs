@@ -40,7 +40,7 @@ fn a_modern_client_is_asked_by_input_required_and_its_answer_passes_once() {
     let unsealed = client
         .ask("tools/call", json!({"name": TOOL, "arguments": {"count": 8}, "inputResponses": {key: yes}}));
     assert_eq!(unsealed["resultType"], "input_required");
-    let other_key = retry(8, state, "confirm-0", yes.clone());
+    let other_key = retry(8, state, "toolcrib-confirm-0", yes.clone());
     assert_eq!(other_key["resultType"], "input_required");
     let result = retry(8, state, key, yes.clone());
     assert_eq!(result["structuredContent"], json!({"launched": 8}), "{result}");
@@ -200,4 +200,36 @@ fn over_stdio_a_name_is_enough() {
             "params": {"name": TOOL, "arguments": {"count": 1}}}));
         assert_eq!(result["result"]["isError"].is_null(), passes, "{name}: {result}");
     }
+}
+
+/// `CONFIRMATION_CHARS_MAX`: a question that would not show every argument is not asked; the call waits in the queue.
+/// `APPROVAL_BYTES_MAX`: what nobody could look through does not wait there either.
+#[test]
+fn nobody_is_asked_about_what_cannot_be_shown_whole() {
+    let folder = Folder::new();
+    let serving = Serving::policy(&folder, "[safety]\ndestructive = \"human\"\n");
+    let client = serving.client().with_elicitation();
+    let arguments = |memo: usize| json!({"from": "a", "to": "b", "amount": 1, "memo": "m".repeat(memo)});
+    assert_eq!(client.call("transfer_gold", arguments(3_000))["resultType"], "input_required");
+    let waits = client.call("transfer_gold", arguments(5_000));
+    assert!(folder.does(&["approve", "list"]).contains(&handle(&waits)));
+    let refused = client.call("transfer_gold", arguments(300_000));
+    assert!(is_refused(&refused) && text(&refused).contains("262144 bytes"), "{refused}");
+    assert_eq!(folder.does(&["approve", "list"]).matches("apr_").count(), 1);
+}
+
+/// `APPROVALS_PENDING_MAX`: a caller cannot fill the queue.
+#[test]
+fn a_caller_has_only_so_many_calls_waiting() {
+    let folder = Folder::new();
+    let serving = Serving::start(&folder);
+    let client = serving.client();
+    for amount in 0..32 {
+        handle(&client.call("transfer_gold", json!({"from": "a", "to": "b", "amount": amount})));
+    }
+    let one_more = client.call("transfer_gold", json!({"from": "a", "to": "b", "amount": 32}));
+    assert!(is_refused(&one_more) && text(&one_more).contains("32 of your calls"), "{one_more}");
+    let first = handle(&client.call("transfer_gold", json!({"from": "a", "to": "b", "amount": 0})));
+    folder.does(&["approve", "deny", &first]);
+    handle(&client.call("transfer_gold", json!({"from": "a", "to": "b", "amount": 32})));
 }
