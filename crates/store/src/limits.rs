@@ -6,6 +6,9 @@ pub const GROUP_WRITES_MAX: usize = 256;
 /// Writes that may wait; further ones are refused.
 pub const WRITES_WAITING_MAX: usize = 16_384;
 
+/// Reads that may wait; further ones are refused.
+pub const READS_WAITING_MAX: usize = 16_384;
+
 /// Threads that read.
 pub const READERS: usize = 2;
 

@@ -1,7 +1,5 @@
 //! The ways to confirm, and who is left to its own (R4.4, R4.5).
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
 use crate::running::{Folder, Legacy, Serving, handle, is_refused, text};
@@ -147,8 +145,7 @@ fn under_human_only_an_operators_token_passes() {
     let wish = json!({"action": TOOL, "params_summary": "x", "arguments": arguments});
     let refused = client.call("get_confirmation_token", wish.clone());
     assert!(refused["isError"] == true && text(&refused).contains("person"), "{refused}");
-    let ann = folder.does(&["credential", "add", "ann"]);
-    std::thread::sleep(Duration::from_millis(400));
+    let ann = serving.credential(&folder, &["ann"]);
     assert_eq!(serving.rest("POST", "confirmation-tokens", Some(&ann), Some(&wish)).status, 403);
     let mut wish = wish;
     wish["caller"] = "anonymous".into();
@@ -163,9 +160,8 @@ fn under_human_only_an_operators_token_passes() {
 fn a_name_counts_only_with_a_marked_credential_over_http() {
     let folder = Folder::new();
     let serving = Serving::start(&folder);
-    let marked = folder.does(&["credential", "add", "desk", "--honours"]);
-    let plain = folder.does(&["credential", "add", "other"]);
-    std::thread::sleep(Duration::from_millis(400));
+    let marked = serving.credential(&folder, &["desk", "--honours"]);
+    let plain = serving.credential(&folder, &["other"]);
     let arguments = json!({"count": 1});
     let passes = |client: &crate::running::Client| client.call(TOOL, arguments.clone())["isError"].is_null();
     let client = serving.client();
