@@ -250,7 +250,7 @@ pub enum Broken {
 }
 
 /// Walks a log from its first record to its last.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Walk {
     key: PublicKey,
     previous: Link,
