@@ -87,7 +87,7 @@ pub(crate) struct Serving {
 }
 
 /// Rates that a test of a thousand tokens does not meet.
-pub(crate) const PLENTY: &str = "[safety]\ntokens_per_minute_max = 1000000\nrest_requests_per_minute_max = 1000000\n\
+pub(crate) const PLENTY: &str = "[safety]\ntoken_ms = 3600000\ntokens_per_minute_max = 1000000\nrest_requests_per_minute_max = 1000000\n\
                                  approvals_pending_max = 100000\nrepeats_max = 0\nrepeats_read_only_max = 0\n";
 
 impl Serving {
