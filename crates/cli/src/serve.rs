@@ -91,7 +91,8 @@ fn greeting(server: &Server, origin: &str, kept: &str) -> String {
 
 pub(crate) fn signatures(server: &Server) -> String {
     let mut text = String::new();
-    for entry in server.list(&toolcrib::Filter::default()) {
+    let own = server.list(&toolcrib::Filter::default());
+    for entry in own.iter().filter(|entry| entry.meta().is_none() && entry.safety().is_none()) {
         let contract = entry.contract();
         let signature = toolcrib_contract::signature(contract.definition());
         text.push_str(&format!("  {:<12} {signature}\n", crate::show::badge(contract.effect())));

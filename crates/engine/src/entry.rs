@@ -66,7 +66,7 @@ impl Entry {
         let judged = match &behind {
             Behind::Safety(tool) => tool.judged(judged),
             // `call_tool` is judged as the tool it names; the others change nothing but lists.
-            Behind::Discovery(_) => Judged { demand: crate::safety::policy::Demand::Never, ..judged },
+            Behind::Discovery(_) => judged.of_discovery(),
             Behind::Tool(_) => judged,
         };
         Ok(Self {

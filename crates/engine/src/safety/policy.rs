@@ -127,6 +127,14 @@ pub struct Judged {
 }
 
 impl Judged {
+    /// The tools that find other tools change nothing but lists.
+    pub(crate) fn of_discovery(mut self) -> Self {
+        self.effect.destructive = false;
+        self.demand = Demand::Never;
+        self.rule = "never for discovery".into();
+        self
+    }
+
     /// Whether a token can mean anything for it.
     #[must_use]
     pub fn takes_token(&self) -> bool {

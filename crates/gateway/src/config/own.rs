@@ -251,7 +251,7 @@ fn source(reader: &Reader<'_>, name: &str, server: Server, prefixed: bool) -> Re
         (Some(_), Some(_)) => return Err(near(Problem::TwoTransports(name.to_owned()))),
         (Some(program), None) => Transport::Stdio(Command {
             program: reader.expand(&program)?,
-            arguments: reader.expand_all(server.args)?,
+            arguments: reader.expand_all(&server.args)?,
             env: reader.expand_map(server.env)?,
             clean_env: server.clean_env,
             folder: server
