@@ -25,7 +25,7 @@ pub use change::{Change, Direction, Note};
 pub use diff::{Options, diff};
 pub use fingerprint::Fingerprint;
 pub use level::{Bump, Group, Level};
-pub use lock::{ApproveError, Lock, LockError, LockedTool};
+pub use lock::{ApproveError, Lock, LockError, LockedTool, of_definition as pinned_digest};
 pub use report::{FailOn, Report, Summary};
 pub use rule::{Rule, RuleLevel, rule, rules};
 pub use text::{Danger, dangers, word_diff};

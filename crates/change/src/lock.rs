@@ -64,6 +64,12 @@ pub enum ApproveError {
     /// No such tool on the live side.
     #[error("no tool {0:?} is offered")]
     NoTool(String),
+    /// It was said to be gone.
+    #[error("{0:?} is still offered")]
+    StillOffered(String),
+    /// It is not in the lock.
+    #[error("{0:?} is not in the lock")]
+    NotPinned(String),
     /// What is offered now is not what was reviewed.
     #[error("{tool:?} is now {live}, not the reviewed {reviewed}")]
     Changed {
@@ -129,6 +135,24 @@ impl Lock {
         Ok(())
     }
 
+    /// Lets go of a tool that is no longer offered.
+    ///
+    /// # Errors
+    /// When it is still offered, or was not pinned.
+    pub fn approve_removal(
+        &mut self,
+        server: &str,
+        live: &[Definition],
+        tool: &str,
+    ) -> Result<(), ApproveError> {
+        if live.iter().any(|own| own.name() == tool) {
+            return Err(ApproveError::StillOffered(tool.to_owned()));
+        }
+        let before = self.tools.len();
+        self.tools.retain(|own| own.server != server || own.definition.name() != tool);
+        if self.tools.len() == before { Err(ApproveError::NotPinned(tool.to_owned())) } else { Ok(()) }
+    }
+
     /// The file's text.
     pub fn to_text(&self) -> String {
         let mut text = format!("{{\n  \"format\": {FORMAT},\n  \"tools\": [");
@@ -183,8 +207,8 @@ impl Lock {
     }
 }
 
-/// The digest an approval binds to.
-fn of_definition(definition: &Definition) -> Digest {
+/// The digest that a lock pins and an approval names.
+pub fn of_definition(definition: &Definition) -> Digest {
     Digest::of(definition.root()).unwrap_or_else(|_| Digest::of_bytes(definition.text().as_bytes()))
 }
 

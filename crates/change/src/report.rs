@@ -33,7 +33,7 @@ pub enum FailOn {
 }
 
 /// What changed between two lists of tools.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Report {
     /// Tools on either side.
     pub tools: usize,
@@ -48,6 +48,21 @@ pub struct Report {
 impl Report {
     pub(crate) fn new(tools: usize, changes: Vec<Change>) -> Report {
         Report { tools, changes, waived: Vec::new(), stale: Vec::new() }
+    }
+
+    /// Adds what changed of a further server; with a name, its tools are called `server/tool`.
+    pub fn join(&mut self, other: Report, server: Option<&str>) {
+        let named = |mut change: Change| {
+            if let Some(server) = server {
+                change.tool = format!("{server}/{}", change.tool);
+            }
+            change
+        };
+        self.tools += other.tools;
+        self.changes.extend(other.changes.into_iter().map(named));
+        self.changes.sort_by_key(|change| std::cmp::Reverse(change.verdict));
+        self.waived.extend(other.waived);
+        self.stale.extend(other.stale);
     }
 
     /// Changes by verdict.

@@ -11,8 +11,8 @@ use toolcrib_containment::score::{score, table};
 use toolcrib_containment::{Options, Prover, batch};
 
 use crate::Outcome;
-use crate::diff::WorldName;
 use crate::exit::{Exit, Failure, print};
+use crate::judge::WorldName;
 
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("work").required(true).args(["batch", "score"])))]

@@ -42,7 +42,7 @@ pub(crate) struct Args {
     /// The client's user agent.
     #[arg(long, value_name = "TEXT")]
     user_agent: Option<String>,
-    #[arg(long, value_enum, default_value_t = Format::Terminal)]
+    #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     #[command(flatten)]
     toolsets: Toolsets,
@@ -50,7 +50,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    Terminal,
+    Text,
     Json,
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         .explain(&caller, &args.tool)
         .ok_or_else(|| usage(anyhow!("there is no tool {:?}", args.tool)))?;
     print(&match args.format {
-        Format::Terminal => explanation.to_string(),
+        Format::Text => explanation.to_string(),
         Format::Json => explanation.as_json().to_string(),
     })?;
     Ok(Exit::Nothing)

@@ -6,10 +6,12 @@ mod evaluation;
 
 use std::path::{Path, PathBuf};
 
-use toolcrib_contract::signature;
+use serde_json::{Value, json};
+use toolcrib_contract::{Definition, signature};
 use toolcrib_engine::search::{Index, Text};
 
 use crate::exit::{Exit, print};
+use crate::show::badge;
 use crate::{Outcome, source};
 
 #[derive(Debug, clap::Args)]
@@ -18,11 +20,13 @@ pub(crate) struct Args {
     #[arg(required_unless_present = "eval", conflicts_with = "eval")]
     file: Option<PathBuf>,
     /// What the tool should do.
-    #[arg(conflicts_with = "eval")]
+    #[arg(required_unless_present = "eval", conflicts_with = "eval")]
     words: Vec<String>,
     /// At most so many results.
     #[arg(long, default_value_t = 10)]
     limit: usize,
+    #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with = "eval")]
+    format: Format,
     /// Measure instead: hit@1, recall@5, recall@10 and MRR over judged questions.
     #[arg(long)]
     eval: bool,
@@ -34,6 +38,12 @@ pub(crate) struct Args {
     data: PathBuf,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
 pub(crate) fn run(args: &Args) -> Outcome {
     if args.eval {
         return evaluation::run(&args.queries, &args.data);
@@ -41,8 +51,20 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let definitions = source::definitions(args.file.as_deref().unwrap_or(Path::new("")))?;
     let index = Index::build(definitions.iter().map(|definition| Text::of(definition, "")));
     let hits = index.search(&args.words.join(" "), args.limit, |_| true);
-    let found = hits.iter().filter_map(|hit| definitions.get(hit.at));
-    let lines: String = found.map(|definition| format!("{}\n", signature(definition))).collect();
-    print(&lines)?;
+    let found = hits.iter().filter_map(|hit| Some((definitions.get(hit.at)?, hit.score)));
+    print(&match args.format {
+        Format::Text => found.map(|(definition, _)| format!("{}\n", line(definition))).collect(),
+        Format::Json => {
+            let found = found.map(|(definition, score)| {
+                json!({"name": definition.name(), "signature": signature(definition), "score": score,
+                    "description": definition.description(), "effect": badge(definition.annotations().effect())})
+            });
+            Value::Array(found.collect()).to_string()
+        }
+    })?;
     Ok(Exit::Nothing)
+}
+
+fn line(definition: &Definition) -> String {
+    format!("{:<12} {}", badge(definition.annotations().effect()), signature(definition))
 }

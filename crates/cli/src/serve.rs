@@ -1,44 +1,57 @@
-//! `toolcrib serve`: the demonstration tools at one endpoint, for every client from 2024 to 2026.
+//! `toolcrib serve`: other people's servers behind one endpoint, or the demonstration tools where none is named.
 
-use toolcrib::HttpOptions;
+use std::path::PathBuf;
+
+use toolcrib::{HttpOptions, Server};
 
 use crate::exit::{Exit, Failure, print};
+use crate::gateway::{self, Prefix};
 use crate::toolsets::Toolsets;
 use crate::{Outcome, demonstration};
 
 const ADDRESS: &str = "127.0.0.1:7420";
 
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 pub(crate) struct Args {
-    /// The address to listen at.
-    #[arg(long, default_value = ADDRESS)]
-    listen: String,
+    /// The URL of one MCP server to serve.
+    #[arg(conflicts_with_all = ["config", "command"])]
+    pub(crate) url: Option<String>,
+    /// The servers to stand in front of: toolcrib.toml, or an mcpServers, VS Code or Codex file as it is.
+    #[arg(long, value_name = "FILE", conflicts_with = "command")]
+    pub(crate) config: Option<PathBuf>,
+    /// The address to listen at [default: 127.0.0.1:7420].
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Option<String>,
     /// Serve standard input and output instead, for clients that start commands.
     #[arg(long)]
-    stdio: bool,
+    pub(crate) stdio: bool,
+    /// Whether tools carry their server's name [default: always with a file, never with one server].
+    #[arg(long, value_enum)]
+    pub(crate) prefix: Option<Prefix>,
+    /// Log lines as JSON.
+    #[arg(long)]
+    pub(crate) log_json: bool,
+    /// A command that starts one MCP server over stdio, to serve it.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
     #[command(flatten)]
-    toolsets: Toolsets,
-}
-
-impl Default for Args {
-    fn default() -> Self {
-        Self { listen: ADDRESS.to_owned(), stdio: false, toolsets: Toolsets::default() }
-    }
+    pub(crate) toolsets: Toolsets,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let internal = |error: std::io::Error| Failure::new(Exit::Internal, error);
     let runtime = tokio::runtime::Runtime::new().map_err(internal)?;
+    let is_gateway = args.url.is_some() || args.config.is_some() || !args.command.is_empty();
     runtime.block_on(async {
+        if is_gateway {
+            return gateway::run(args).await;
+        }
         let server = demonstration::server(&args.toolsets)?;
         if args.stdio {
             server.serve_stdio().await.map_err(internal)?;
             return Ok(Exit::Nothing);
         }
-        let bound = server.bind_http(&args.listen, HttpOptions::default()).await.map_err(|error| {
-            let error = anyhow::Error::new(error).context(format!("cannot listen at {}", args.listen));
-            Failure::new(Exit::Usage, error).hint("choose another address with --listen, such as 127.0.0.1:0")
-        })?;
+        let bound = bind(&server, args.listen.as_deref(), HttpOptions::default()).await?;
         let address = bound.address().map_err(internal)?;
         print(&greeting(&server, &format!("http://{address}/mcp")))?;
         bound.serve(stop()).await.map_err(internal)?;
@@ -46,20 +59,38 @@ pub(crate) fn run(args: &Args) -> Outcome {
     })
 }
 
-fn greeting(server: &toolcrib::Server, url: &str) -> String {
+pub(crate) async fn bind(
+    server: &Server,
+    listen: Option<&str>,
+    options: HttpOptions,
+) -> Result<toolcrib::BoundServer, Failure> {
+    let listen = listen.unwrap_or(ADDRESS);
+    server.bind_http(listen, options).await.map_err(|error| {
+        let error = anyhow::Error::new(error).context(format!("cannot listen at {listen}"));
+        Failure::new(Exit::Usage, error).hint("choose another address with --listen, such as 127.0.0.1:0")
+    })
+}
+
+fn greeting(server: &Server, url: &str) -> String {
     let mut text = format!("toolcrib serves at {url}\n\n");
-    for entry in server.list(&toolcrib::Filter::default()) {
-        let contract = entry.contract();
-        let signature = toolcrib_contract::signature(contract.definition());
-        text.push_str(&format!("  {:<12} {signature}\n", crate::show::badge(contract.effect())));
-    }
+    text.push_str(&signatures(server));
     text.push_str(&format!(
         "\nconnect a client: claude mcp add --transport http toolcrib {url}\nstop with Ctrl-C\n"
     ));
     text
 }
 
-async fn stop() {
+pub(crate) fn signatures(server: &Server) -> String {
+    let mut text = String::new();
+    for entry in server.list(&toolcrib::Filter::default()) {
+        let contract = entry.contract();
+        let signature = toolcrib_contract::signature(contract.definition());
+        text.push_str(&format!("  {:<12} {signature}\n", crate::show::badge(contract.effect())));
+    }
+    text
+}
+
+pub(crate) async fn stop() {
     use tokio::signal::unix::{SignalKind, signal};
     match signal(SignalKind::terminate()) {
         Ok(mut terminate) => tokio::select! {

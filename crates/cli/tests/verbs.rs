@@ -122,7 +122,11 @@ fn the_ranking_beats_plain_bm25_over_judged_questions() {
 fn a_search_prints_the_signatures_that_fit() {
     let file = written("search.json", OLD);
     let output = toolcrib(&["search", file.to_str().expect("a path"), "searching", "words"]);
-    assert_eq!(text(&output.stdout), "search(q: string)\n");
+    assert_eq!(text(&output.stdout), "read-only    search(q: string)\n");
+    let words = ["search", file.to_str().expect("a path"), "searching", "--format", "json"];
+    let found: serde_json::Value = serde_json::from_slice(&toolcrib(&words).stdout).expect("JSON");
+    assert_eq!((&found[0]["name"], &found[0]["effect"]), (&"search".into(), &"read-only".into()), "{found}");
+    assert_eq!(toolcrib(&["search", file.to_str().expect("a path")]).status.code(), Some(2));
 }
 
 /// R3.1: where the real tools are not at hand, the measurement says so and is no success.

@@ -87,6 +87,8 @@ pub enum Answer {
     /// A whole `tools/call` result as JSON, of whatever era, from somebody else's server. Forwarded as it is but for
     /// what the caller's era forbids.
     Raw(Box<str>),
+    /// The same inside the message it came in, read once and never again.
+    Forwarded(crate::forwarded::Forwarded),
 }
 
 impl Answer {
@@ -101,6 +103,7 @@ impl Answer {
                     + result.meta.as_deref().map_or(0, str::len)
             }
             Self::Raw(raw) => raw.len(),
+            Self::Forwarded(forwarded) => forwarded.result().range().len(),
         }
     }
 }

@@ -171,6 +171,14 @@ pub struct InputRequired {
     pub(crate) questions: Vec<(Box<str>, Question)>,
 }
 
+impl InputRequired {
+    /// For a tool that is told by somebody else what to ask.
+    #[must_use]
+    pub fn new(questions: Vec<(Box<str>, Question)>) -> Self {
+        Self { questions }
+    }
+}
+
 /// Why an `ask` gave no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AskError {

@@ -3,6 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use toolcrib_contract::json::Node;
+
+use crate::context::Context;
+use crate::forwarded::Forwarded;
 use crate::tool::{BoxFuture, ToolError};
 
 /// Suggests values for one argument of a prompt or resource template.
@@ -13,6 +17,15 @@ pub trait Completer: Send + Sync {
         value: &'a str,
         given: &'a BTreeMap<String, String>,
     ) -> BoxFuture<'a, Result<Vec<String>, ToolError>>;
+
+    /// Somebody else answers: the client's parameters go out and a whole result comes back. `None`: answered here.
+    fn relay<'a>(
+        &'a self,
+        _params: Node<'a>,
+        _context: &'a Context,
+    ) -> Option<BoxFuture<'a, Result<Forwarded, ToolError>>> {
+        None
+    }
 }
 
 impl fmt::Debug for dyn Completer {

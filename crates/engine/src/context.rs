@@ -118,7 +118,7 @@ impl Context {
     }
 
     /// Any notification that belongs to this call; `params` is raw JSON.
-    fn notify(&self, method: &str, params: &str) {
+    pub(crate) fn notify(&self, method: &str, params: &str) {
         // A client that does not read or has gone loses notifications, not the call.
         let _ = self.0.exchange.send(write::notification(method, Some(params)));
     }
@@ -158,6 +158,12 @@ impl Context {
 
     pub(crate) fn kept_raw(&self) -> Option<Box<str>> {
         self.0.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The client's token, raw JSON, if it wants progress.
+    #[must_use]
+    pub fn progress_token(&self) -> Option<&str> {
+        self.0.progress_token.as_deref()
     }
 
     #[must_use]

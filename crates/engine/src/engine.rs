@@ -86,11 +86,30 @@ impl Default for Options {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Fault<'a> {
-    Failed { tool: &'a str, text: &'a str },
-    Panicked { tool: &'a str, text: &'a str },
-    TooSlow { tool: &'a str, ms_max: u64 },
-    OutputInvalid { tool: &'a str, violations: &'a Violations },
-    OutputMissing { tool: &'a str },
+    Failed {
+        tool: &'a str,
+        text: &'a str,
+    },
+    Panicked {
+        tool: &'a str,
+        text: &'a str,
+    },
+    TooSlow {
+        tool: &'a str,
+        ms_max: u64,
+    },
+    /// Passed on all the same: the tool's input is only watched.
+    InputInvalid {
+        tool: &'a str,
+        violations: &'a Violations,
+    },
+    OutputInvalid {
+        tool: &'a str,
+        violations: &'a Violations,
+    },
+    OutputMissing {
+        tool: &'a str,
+    },
 }
 
 impl fmt::Display for Fault<'_> {
@@ -99,6 +118,9 @@ impl fmt::Display for Fault<'_> {
             Self::Failed { tool, text } => write!(f, "{tool} failed: {text}"),
             Self::Panicked { tool, text } => write!(f, "{tool} panicked: {text}"),
             Self::TooSlow { tool, ms_max } => write!(f, "{tool} took more than {ms_max} ms"),
+            Self::InputInvalid { tool, violations } => {
+                write!(f, "{tool} was called against its input schema:\n{}", violations.full())
+            }
             Self::OutputInvalid { tool, violations } => {
                 write!(f, "{tool} broke its output schema:\n{}", violations.full())
             }
@@ -114,6 +136,7 @@ pub struct Engine {
     info: ServerInfo,
     options: Options,
     on_fault: Option<OnFault>,
+    instructions: arc_swap::ArcSwapOption<String>,
     hub: Arc<Hub>,
     registry: Registry,
     render: Render,
@@ -161,6 +184,7 @@ impl Engine {
             passing: Render { hint: passing, ..render.clone() },
             listeners: Arc::default(),
             empty: OwnedDocument::parse("{}", &Limits::message())?,
+            instructions: arc_swap::ArcSwapOption::from_pointee(info.instructions.clone()),
             info,
             options,
             on_fault,
@@ -182,6 +206,17 @@ impl Engine {
     #[must_use]
     pub fn info(&self) -> &ServerInfo {
         &self.info
+    }
+
+    /// What the model is told about the server as a whole.
+    #[must_use]
+    pub fn instructions(&self) -> Option<Arc<String>> {
+        self.instructions.load_full()
+    }
+
+    /// Changes what the model is told; clients that connect later hear it.
+    pub fn instruct(&self, instructions: Option<String>) {
+        self.instructions.store(instructions.map(Arc::new));
     }
 
     #[must_use]

@@ -11,6 +11,7 @@ use toolcrib_protocol::param_header::{IllegalMark, ParamHeaders};
 use crate::discovery::Meta;
 use crate::listing::Item;
 use crate::tool::Tool;
+use crate::validation::Validation;
 
 /// The toolset of tools that were given none.
 pub const DEFAULT_TOOLSET: &str = "core";
@@ -23,6 +24,7 @@ pub struct Entry {
     toolset: Option<Arc<str>>,
     server: Option<Arc<str>>,
     param_headers: ParamHeaders,
+    validation: Validation,
     item: Item,
 }
 
@@ -58,10 +60,23 @@ impl Entry {
             toolset: toolset.map(Into::into),
             server: server.map(Into::into),
             param_headers,
+            validation: Validation::default(),
             item: Item { key: contract.name().as_str().into(), legacy, modern },
             contract,
             behind,
         })
+    }
+
+    /// The same with other modes.
+    #[must_use]
+    pub fn with_validation(mut self, validation: Validation) -> Self {
+        self.validation = validation;
+        self
+    }
+
+    #[must_use]
+    pub fn validation(&self) -> Validation {
+        self.validation
     }
 
     #[must_use]

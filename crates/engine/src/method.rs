@@ -7,6 +7,7 @@ mod complete;
 mod discover;
 mod listen;
 mod prompts;
+mod relayed;
 mod resources;
 
 use std::sync::Arc;

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use toolcrib_contract::json::{ObjectWriter, write_string};
+use toolcrib_contract::json::{Node, ObjectWriter, write_string};
 
 use crate::content::Content;
 use crate::context::Context;
+use crate::forwarded::Forwarded;
 use crate::tool::{BoxFuture, ToolError};
 
 pub type PromptArguments = BTreeMap<String, String>;
@@ -19,6 +20,15 @@ pub trait Prompter: Send + Sync {
         arguments: PromptArguments,
         context: &'a Context,
     ) -> BoxFuture<'a, Result<PromptResult, ToolError>>;
+
+    /// Somebody else answers: the client's parameters go out and a whole result comes back. `None`: answered here.
+    fn relay<'a>(
+        &'a self,
+        _params: Node<'a>,
+        _context: &'a Context,
+    ) -> Option<BoxFuture<'a, Result<Forwarded, ToolError>>> {
+        None
+    }
 }
 
 impl fmt::Debug for dyn Prompter {
@@ -136,6 +146,14 @@ impl Prompt {
         let listed: Vec<String> = arguments.iter().map(argument_json).collect();
         object.raw("arguments", &format!("[{}]", listed.join(",")));
         Self { name: name.into(), arguments, definition: object.finish().into(), prompter }
+    }
+}
+
+impl Prompt {
+    /// With a whole definition as JSON; who answers it judges the arguments.
+    #[must_use]
+    pub fn raw(name: &str, definition: &str, prompter: Arc<dyn Prompter>) -> Self {
+        Self { name: name.into(), arguments: Vec::new(), definition: definition.into(), prompter }
     }
 }
 

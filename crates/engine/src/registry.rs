@@ -18,11 +18,15 @@ use crate::entry::{Behind, Entry};
 use crate::hub::{Change, Hub};
 use crate::listing::{Item, Listing};
 use crate::prompt::Prompt;
-use crate::resource::{Resource, ResourceTemplate};
+use crate::resource::{Reader, Resource, ResourceTemplate};
 use crate::tool::Tool;
 use crate::toolset::catalogue::Catalogue;
 use crate::toolset::{BadToolsetName, DISCOVERY, ToolsetOptions, check_name};
 use crate::view::View;
+
+mod exchange;
+
+pub use exchange::{Held, Offers};
 
 /// Why something was not registered (R2.2).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -141,7 +145,12 @@ pub struct Registry {
     hub: Arc<Hub>,
     options: SchemaOptions,
     cache: SchemaCache,
+    /// Who may know a resource that is in no list.
+    elsewhere: arc_swap::ArcSwapOption<Elsewhere>,
 }
+
+#[derive(Debug)]
+struct Elsewhere(Arc<dyn Reader>);
 
 impl Registry {
     /// An empty registry, or one with the discovery tools where the options want them.
@@ -165,9 +174,20 @@ impl Registry {
             hub,
             options,
             cache: SchemaCache::new(),
+            elsewhere: arc_swap::ArcSwapOption::empty(),
         };
         registry.set_toolsets(toolsets)?;
         Ok(registry)
+    }
+
+    /// Who is asked for a resource that is in no list and fits no template.
+    #[must_use]
+    pub fn elsewhere(&self) -> Option<Arc<dyn Reader>> {
+        self.elsewhere.load().as_ref().map(|elsewhere| elsewhere.0.clone())
+    }
+
+    pub fn set_elsewhere(&self, reader: Option<Arc<dyn Reader>>) {
+        self.elsewhere.store(reader.map(|reader| Arc::new(Elsewhere(reader))));
     }
 
     #[must_use]
@@ -229,6 +249,40 @@ impl Registry {
     fn add(&self, added: Vec<Arc<Entry>>) -> Result<(), RegisterError> {
         self.change(&Change::Tools, |snapshot| {
             let entries = joined(snapshot.tools.entries().to_vec(), added)?;
+            let toolsets = snapshot.catalogue.options().clone();
+            set_tools(snapshot, entries, toolsets);
+            Ok(())
+        })
+    }
+
+    /// Makes the contract of a definition without registering it.
+    pub fn prepare(
+        &self,
+        definition: Definition,
+        toolset: Option<&str>,
+        server: Option<&str>,
+        tool: Arc<dyn Tool>,
+    ) -> Result<Entry, RegisterError> {
+        toolset.map_or(Ok(()), check_name)?;
+        let contract = Contract::compile(definition, &self.options, &self.cache)?;
+        Ok(Entry::new(contract, Behind::Tool(tool), toolset, server)?)
+    }
+
+    /// Takes the tools of these names out and puts others in, as one change. Nothing is told if nothing changed.
+    pub fn replace_tools(&self, gone: &[Arc<str>], added: Vec<Arc<Entry>>) -> Result<(), RegisterError> {
+        let gone: HashSet<&str> = gone.iter().map(|name| &**name).collect();
+        let now = self.load_full();
+        let is_there = |entry: &Arc<Entry>| {
+            gone.contains(entry.name())
+                && now.tools.get(entry.name()).is_some_and(|old| Arc::ptr_eq(old, entry))
+        };
+        if gone.len() == added.len() && added.iter().all(is_there) {
+            return Ok(());
+        }
+        self.change(&Change::Tools, |snapshot| {
+            let old = snapshot.tools.entries().iter();
+            let kept = old.filter(|entry| !gone.contains(entry.name())).cloned().collect();
+            let entries = joined(kept, added)?;
             let toolsets = snapshot.catalogue.options().clone();
             set_tools(snapshot, entries, toolsets);
             Ok(())

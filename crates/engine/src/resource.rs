@@ -3,10 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use toolcrib_contract::json::ObjectWriter;
+use toolcrib_contract::json::{Node, ObjectWriter};
 
 use crate::content::ResourceContents;
 use crate::context::Context;
+use crate::forwarded::Forwarded;
 use crate::template::UriTemplate;
 use crate::tool::{BoxFuture, ToolError};
 
@@ -18,6 +19,18 @@ pub trait Reader: Send + Sync {
         variables: &'a [(Box<str>, String)],
         context: &'a Context,
     ) -> BoxFuture<'a, Result<Vec<ResourceContents>, ToolError>>;
+
+    /// Somebody else answers: the client's parameters go out and a whole result comes back. `None`: answered here.
+    fn relay<'a>(
+        &'a self,
+        _params: Node<'a>,
+        _context: &'a Context,
+    ) -> Option<BoxFuture<'a, Result<Forwarded, ToolError>>> {
+        None
+    }
+
+    /// A client wants to hear when this changes.
+    fn follow(&self, _uri: &str) {}
 }
 
 impl fmt::Debug for dyn Reader {
@@ -85,6 +98,12 @@ impl Resource {
     pub fn new(uri: &str, about: &About, reader: Arc<dyn Reader>) -> Self {
         Self { uri: uri.into(), definition: about.definition(("uri", uri)).into(), reader }
     }
+
+    /// With a whole definition as JSON.
+    #[must_use]
+    pub fn raw(uri: &str, definition: &str, reader: Arc<dyn Reader>) -> Self {
+        Self { uri: uri.into(), definition: definition.into(), reader }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -105,5 +124,12 @@ impl ResourceTemplate {
             definition: about.definition(("uriTemplate", uri_template)).into(),
             reader,
         })
+    }
+
+    /// With a whole definition as JSON; `None` if the template is not one that can be matched.
+    #[must_use]
+    pub fn raw(uri_template: &str, definition: &str, reader: Arc<dyn Reader>) -> Option<Self> {
+        let pattern = UriTemplate::parse(uri_template)?;
+        Some(Self { uri_template: uri_template.into(), pattern, definition: definition.into(), reader })
     }
 }

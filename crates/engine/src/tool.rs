@@ -32,6 +32,8 @@ pub struct Invocation<'a> {
     pub name: &'a str,
     /// Arguments that keep the contract; `raw()` is the client's own text.
     pub arguments: Node<'a>,
+    /// Everything the client sent with the call, for tools that hand on what they do not know.
+    pub params: Option<Node<'a>>,
     pub context: &'a Context,
 }
 

@@ -55,7 +55,8 @@ pub(super) fn run(queries: &Path, data: &Path) -> Outcome {
     };
     let rank = |query: &str| index.search(query, JUDGED_MAX, |_| true);
     let rank_plainly = |query: &str| plain.search(query, JUDGED_MAX);
-    let mut out = format!("{} tools\n", tools.len());
+    let described = tools.iter().filter(|(_, text)| !text.description.is_empty()).count();
+    let mut out = format!("{} tools, {described} of them with a description\n", tools.len());
     let mut beaten = false;
     for (title, held_out_only) in [("all questions", false), ("those held out", true)] {
         let (ours, theirs) = (figures(&rank, held_out_only), figures(&rank_plainly, held_out_only));

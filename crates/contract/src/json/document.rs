@@ -70,6 +70,17 @@ impl OwnedDocument {
         Ok(Self { text: Arc::new(Text { source: Cow::Owned(source), slots, keys }) })
     }
 
+    /// The same for a text that is not kept for long: memory that reading asked for is not given back first.
+    ///
+    /// # Errors
+    /// A [`ReadError`] that names the rule or limit, the byte and the place.
+    pub fn parse_passing(source: String, limits: &Limits) -> Result<Self, ReadError> {
+        let Text { slots, keys, .. } = parse(source.as_bytes(), limits)?;
+        // Done in place: both kinds of slot have the same size.
+        let slots = slots.into_iter().map(|slot| slot.kept(&source)).collect();
+        Ok(Self { text: Arc::new(Text { source: Cow::Owned(source), slots, keys }) })
+    }
+
     /// The whole value.
     #[must_use]
     pub fn root(&self) -> Node<'_> {

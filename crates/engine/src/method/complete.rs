@@ -36,7 +36,18 @@ impl Engine {
             .filter_map(|(key, value)| Some((key.as_str()?.into_owned(), value.as_str()?.into_owned())))
             .collect();
         let completer = self.registry().load().completers.get(&(reference, argument.into())).cloned();
-        let mut values = match completer {
+        let context = self.context(caller, request)?;
+        let relayed = completer
+            .as_ref()
+            .zip(params.node())
+            .and_then(|(completer, params)| completer.relay(params, &context));
+        if let Some(relayed) = relayed {
+            return match self.relayed(caller, request, relayed, None).await? {
+                Ok(reply) => Ok(reply),
+                Err(error) => self.asks_or_fails(caller, request, &context, error),
+            };
+        }
+        let mut values = match &completer {
             None => Vec::new(),
             Some(completer) => {
                 let run = guarded(

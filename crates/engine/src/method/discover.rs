@@ -1,6 +1,5 @@
 //! `server/discover` and `initialize`: what this server is and can do.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use toolcrib_contract::json::ObjectWriter;
@@ -25,7 +24,7 @@ impl Engine {
             .string("resultType", "complete")
             .raw("supportedVersions", &format!("[{}]", versions.join(",")))
             .raw("capabilities", &self.capabilities(Era::Modern));
-        if let Some(instructions) = self.instructions(caller) {
+        if let Some(instructions) = self.instructions_for(caller) {
             object.string("instructions", &instructions);
         }
         let hint = self.list_render(caller).hint;
@@ -68,7 +67,7 @@ impl Engine {
             .string("protocolVersion", revision.as_str())
             .raw("capabilities", &self.capabilities(Era::Legacy))
             .raw("serverInfo", &self.info().implementation());
-        if let Some(instructions) = self.instructions(&caller) {
+        if let Some(instructions) = self.instructions_for(&caller) {
             object.string("instructions", &instructions);
         }
         let reply = Reply::result(request.id, object.finish().as_bytes());
@@ -76,13 +75,13 @@ impl Engine {
     }
 
     /// The author's instructions, and for a client that does not see everything how to get at the rest.
-    fn instructions(&self, caller: &Caller<'_>) -> Option<Cow<'_, str>> {
-        let own = self.info().instructions.as_deref();
+    fn instructions_for(&self, caller: &Caller<'_>) -> Option<String> {
+        let own = self.instructions();
         let snapshot = self.registry().load();
         let catalogue = &snapshot.catalogue;
         let standing = self.standing(caller, catalogue);
         if !catalogue.options().has_discovery() || standing.loaded == standing.reach {
-            return own.map(Cow::Borrowed);
+            return own.map(|own| String::clone(&own));
         }
         let hidden = catalogue.reachable_kits(&standing).filter(|(at, _)| !standing.loaded.has(*at));
         let names = enumerated(hidden.map(|(_, kit)| kit.name.to_string()), ", ");
@@ -94,7 +93,7 @@ impl Engine {
         if obstacle(self, caller, "").is_none() {
             text.push_str(" enable_toolset lists a whole toolset.");
         }
-        Some(Cow::Owned(text))
+        Some(text)
     }
 
     /// Only what would be answered is advertised.

@@ -98,6 +98,7 @@ impl Engine {
                     invalid("params.notifications.resourceSubscriptions: a URI is a string")
                 })?;
                 if self.offers_resources() {
+                    self.follow_source(&uri);
                     wanted.uris.insert(uri.as_ref().into());
                 }
             }

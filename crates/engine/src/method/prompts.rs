@@ -44,6 +44,15 @@ impl Engine {
             return Err(RpcError::new(Code::InvalidParams, message).into());
         }
         let context = self.context(caller, request)?;
+        if let Some(relayed) =
+            request.params.node().and_then(|params| prompt.prompter.relay(params, &context))
+        {
+            return match self.relayed(caller, request, relayed, None).await? {
+                Ok(reply) => Ok(reply),
+                Err(ToolError::NotFound) => Err(Refusal::UnknownPrompt(name.as_ref().into())),
+                Err(error) => self.asks_or_fails(caller, request, &context, error),
+            };
+        }
         let get = guarded(
             || prompt.prompter.get(arguments, &context),
             &caller.exchange,

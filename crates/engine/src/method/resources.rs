@@ -1,6 +1,6 @@
 //! `resources/*`.
 
-use toolcrib_protocol::{Era, Request};
+use toolcrib_protocol::{CacheHint, CacheScope, Era, Request};
 
 use super::EMPTY;
 use crate::caller::Caller;
@@ -44,9 +44,18 @@ impl Engine {
                 .iter()
                 .find_map(|template| Some((template.reader.clone(), template.pattern.matches(&uri)?)))
         });
+        let found = found.or_else(|| self.registry().elsewhere().map(|reader| (reader, Vec::new())));
         let (reader, variables) = found.ok_or_else(|| Refusal::ResourceNotFound(uri.as_ref().into()))?;
         drop(snapshot);
         let context = self.context(caller, request)?;
+        if let Some(relayed) = request.params.node().and_then(|params| reader.relay(params, &context)) {
+            let hint = CacheHint { ttl_ms: 0, scope: CacheScope::Private };
+            return match self.relayed(caller, request, relayed, Some(hint)).await? {
+                Ok(reply) => Ok(reply),
+                Err(ToolError::NotFound) => Err(Refusal::ResourceNotFound(uri.as_ref().into())),
+                Err(error) => self.asks_or_fails(caller, request, &context, error),
+            };
+        }
         let read =
             guarded(|| reader.read(&uri, &variables, &context), &caller.exchange, self.options().call_ms_max);
         let contents = match read.await {
@@ -70,8 +79,7 @@ impl Engine {
         out.push(b']');
         if modern {
             // What a handler reads may be different every time and for every caller.
-            let hint =
-                toolcrib_protocol::CacheHint { ttl_ms: 0, scope: toolcrib_protocol::CacheScope::Private };
+            let hint = CacheHint { ttl_ms: 0, scope: CacheScope::Private };
             hint.write(&mut out);
             out.extend_from_slice(b",\"_meta\":");
             out.extend_from_slice(self.meta().as_bytes());
@@ -91,6 +99,7 @@ impl Engine {
         };
         if request.method == "resources/subscribe" {
             session.news().follow(&uri)?;
+            self.follow_source(&uri);
         } else {
             session.news().unfollow(&uri);
         }

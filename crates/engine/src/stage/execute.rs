@@ -33,8 +33,12 @@ impl<'a> Call<'a, Recorded<'a>> {
         let mut round = self.engine.round(self.caller, self.request)?;
         for _ in 0..ROUNDS_MAX {
             let context = context(&self, params, round);
-            let invocation =
-                Invocation { name: entry.name(), arguments: arguments.node(), context: &context };
+            let invocation = Invocation {
+                name: entry.name(),
+                arguments: arguments.node(),
+                params: params.node(),
+                context: &context,
+            };
             let call =
                 guarded(|| tool.call(invocation), &self.caller.exchange, self.engine.options().call_ms_max);
             let outcome = match call.await {

@@ -25,6 +25,9 @@ impl Call<'_, Verified> {
                     Err(_) => Reply::result(id, raw.as_bytes()),
                 }
             }
+            Outcome::Answer(Answer::Forwarded(forwarded)) => {
+                Reply::result(id, result::convert(forwarded.result(), revision, None).as_bytes())
+            }
             Outcome::Asks(mut required) => {
                 required.extend_from_slice(b",\"_meta\":");
                 required.extend_from_slice(self.engine.meta().as_bytes());

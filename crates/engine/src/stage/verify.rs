@@ -12,6 +12,7 @@ use crate::engine::{Engine, Fault};
 use crate::entry::Entry;
 use crate::limits::ANSWER_BYTES_MAX;
 use crate::refusal::Refusal;
+use crate::validation::Strictness;
 
 impl<'a> Call<'a, Executed> {
     pub(super) fn verify(self) -> Result<Call<'a, Verified>, Refusal> {
@@ -34,7 +35,17 @@ pub(crate) fn verify(engine: &Engine, entry: &Entry, answer: Answer) -> Result<A
     }
     match answer {
         Answer::Built(result) => verify_built(engine, entry, result).map(Answer::Built),
-        Answer::Raw(raw) => verify_raw(engine, entry, raw).map(Answer::Raw),
+        Answer::Raw(raw) => {
+            let document =
+                Document::parse(raw.as_bytes(), &answer_limits()).map_err(|_| Refusal::AnswerMalformed)?;
+            let changed = verify_result(engine, entry, document.root())?;
+            drop(document);
+            Ok(Answer::Raw(changed.unwrap_or(raw)))
+        }
+        Answer::Forwarded(forwarded) => {
+            let changed = verify_result(engine, entry, forwarded.result())?;
+            Ok(changed.map_or(Answer::Forwarded(forwarded), Answer::Raw))
+        }
     }
 }
 
@@ -60,31 +71,38 @@ fn verify_built(engine: &Engine, entry: &Entry, mut result: ToolResult) -> Resul
     Ok(result)
 }
 
-fn verify_raw(engine: &Engine, entry: &Entry, raw: Box<str>) -> Result<Box<str>, Refusal> {
-    let document = Document::parse(raw.as_bytes(), &answer_limits()).map_err(|_| Refusal::AnswerMalformed)?;
-    let result = document.root();
+/// A whole result as JSON; gives back what must be sent instead, if anything had to change.
+fn verify_result(engine: &Engine, entry: &Entry, result: Node<'_>) -> Result<Option<Box<str>>, Refusal> {
     if !result.is_object() {
         return Err(Refusal::AnswerMalformed);
     }
     let structured = result.get("structuredContent");
     if result.get("isError").and_then(Node::as_bool) == Some(true) {
         if structured.is_none() {
-            drop(document);
-            return Ok(raw);
+            return Ok(None);
         }
         let mut object = ObjectWriter::new();
         for (key, value) in result.members().filter(|(key, _)| !key.is_text("structuredContent")) {
             object.copy(key, value);
         }
-        return Ok(object.finish().into());
+        return Ok(Some(object.finish().into()));
     }
     let complete = result.get("resultType").is_none_or(|kind| kind.is_text("complete"));
-    if entry.contract().output().is_some() && complete {
-        let structured = structured.ok_or_else(|| missing(engine, entry))?;
-        entry.contract().check_output(structured).map_err(|violations| invalid(engine, entry, violations))?;
+    let mode = entry.validation().output;
+    if entry.contract().output().is_none() || !complete || mode == Strictness::Off {
+        return Ok(None);
     }
-    drop(document);
-    Ok(raw)
+    let kept = match structured {
+        None => Err(missing(engine, entry)),
+        Some(structured) => {
+            entry.contract().check_output(structured).map_err(|violations| invalid(engine, entry, violations))
+        }
+    };
+    match kept {
+        // It was reported; the operator wants it passed on.
+        Err(_) if mode == Strictness::Warn => Ok(None),
+        other => other.map(|()| None),
+    }
 }
 
 fn answer_limits() -> Limits {
@@ -119,26 +137,35 @@ fn as_call_tool(answer: Answer) -> Result<Answer, Refusal> {
         Answer::Raw(raw) => {
             let document =
                 Document::parse(raw.as_bytes(), &answer_limits()).map_err(|_| Refusal::AnswerMalformed)?;
-            let root = document.root();
-            let structured = root.get("structuredContent");
-            let is_error = root.get("isError").and_then(Node::as_bool) == Some(true);
-            let complete = root.get("resultType").is_none_or(|kind| kind.is_text("complete"));
-            if is_error || !complete || structured.is_some_and(Node::is_object) {
-                drop(document);
-                return Ok(Answer::Raw(raw));
-            }
-            let wrapped = match structured {
-                Some(value) => format!("{{\"result\":{}}}", value.raw()).into(),
-                None => text_of(root.get("content").map_or("[]", Node::raw))?,
-            };
-            let mut object = ObjectWriter::new();
-            for (key, value) in root.members().filter(|(key, _)| !key.is_text("structuredContent")) {
-                object.copy(key, value);
-            }
-            object.raw("structuredContent", &wrapped);
-            Ok(Answer::Raw(object.finish().into()))
+            let changed = with_structure(document.root())?;
+            drop(document);
+            Ok(Answer::Raw(changed.unwrap_or(raw)))
+        }
+        Answer::Forwarded(forwarded) => {
+            let changed = with_structure(forwarded.result())?;
+            Ok(changed.map_or(Answer::Forwarded(forwarded), Answer::Raw))
         }
     }
+}
+
+/// A whole result with structured content that is an object, if it has to be changed for that.
+fn with_structure(result: Node<'_>) -> Result<Option<Box<str>>, Refusal> {
+    let structured = result.get("structuredContent");
+    let is_error = result.get("isError").and_then(Node::as_bool) == Some(true);
+    let complete = result.get("resultType").is_none_or(|kind| kind.is_text("complete"));
+    if is_error || !complete || structured.is_some_and(Node::is_object) {
+        return Ok(None);
+    }
+    let wrapped = match structured {
+        Some(value) => format!("{{\"result\":{}}}", value.raw()).into(),
+        None => text_of(result.get("content").map_or("[]", Node::raw))?,
+    };
+    let mut object = ObjectWriter::new();
+    for (key, value) in result.members().filter(|(key, _)| !key.is_text("structuredContent")) {
+        object.copy(key, value);
+    }
+    object.raw("structuredContent", &wrapped);
+    Ok(Some(object.finish().into()))
 }
 
 /// The text of content blocks as an object.

@@ -89,6 +89,13 @@ fn to_modern<'a>(result: Node<'a>, hint: Option<CacheHint>) -> Cow<'a, str> {
     if typed && hinted {
         return Cow::Borrowed(result.raw());
     }
+    // Most answers only lack their type: it is put before what they are made of.
+    if let (true, false, Some(rest)) = (hinted, result.is_empty(), result.raw().strip_prefix('{')) {
+        let mut text = String::with_capacity(rest.len() + 32);
+        text.push_str("{\"resultType\":\"complete\",");
+        text.push_str(rest);
+        return Cow::Owned(text);
+    }
     let mut object = ObjectWriter::new();
     if !typed {
         object.string("resultType", "complete");

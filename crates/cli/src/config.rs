@@ -1,0 +1,58 @@
+//! `toolcrib config`: what a configuration file says, before anything is started by it.
+
+use std::path::PathBuf;
+
+use toolcrib_gateway::config::{ProcessEnvironment, schema};
+use toolcrib_gateway::{Config, Prefixing};
+use toolcrib_upstream::Transport;
+
+use crate::Outcome;
+use crate::exit::{Exit, Failure, print};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Verb {
+    /// Say whether files can be used, and what they say.
+    Validate {
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
+    /// Print the JSON Schema of toolcrib.toml.
+    Schema,
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    match &args.verb {
+        Verb::Schema => {
+            let text = serde_json::to_string_pretty(&schema())
+                .map_err(|error| Failure::new(Exit::Internal, error))?;
+            print(&format!("{text}\n"))?;
+        }
+        Verb::Validate { files } => {
+            for file in files {
+                let config = Config::load(file, Prefixing::Default, &ProcessEnvironment)
+                    .map_err(|error| Failure::new(Exit::Usage, error))?;
+                print(&summary(file, &config))?;
+            }
+        }
+    }
+    Ok(Exit::Nothing)
+}
+
+fn summary(file: &std::path::Path, config: &Config) -> String {
+    let mut text = format!("{}: {} servers\n", file.display(), config.sources.len());
+    for source in &config.sources {
+        let how = match &source.spec.transport {
+            Transport::Stdio(command) => format!("command {}", command.program),
+            Transport::Http(endpoint) => endpoint.url.clone(),
+        };
+        let prefix = source.prefix.as_deref().unwrap_or("no prefix");
+        text.push_str(&format!("  {:<20} {how} ({prefix})\n", source.name()));
+    }
+    text
+}

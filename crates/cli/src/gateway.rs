@@ -1,0 +1,126 @@
+//! The gateway as `serve` runs it: servers from the command line or a file, one endpoint, a log on stderr.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use toolcrib::{HttpOptions, Server};
+use toolcrib_gateway::config::ProcessEnvironment;
+use toolcrib_gateway::{Config, Gateway, Prefixing, Source};
+use toolcrib_upstream::Spec;
+
+use crate::Outcome;
+use crate::exit::{Exit, Failure, print};
+use crate::serve::{Args, bind, signatures, stop};
+
+/// How long the first answers of the servers are waited for before anybody is served over stdio.
+const STDIO_PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long the greeting waits; clients are served meanwhile.
+const GREETING_PATIENCE: Duration = Duration::from_secs(60);
+
+/// Tools shown in a greeting.
+const SHOWN_TOOLS_MAX: usize = 40;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Prefix {
+    Always,
+    Never,
+}
+
+pub(crate) async fn run(args: &Args) -> Outcome {
+    log_to_stderr(args.log_json);
+    let internal = |error: std::io::Error| Failure::new(Exit::Internal, error);
+    let usage = |error: anyhow::Error| Failure::new(Exit::Usage, error);
+    let config = config(args).map_err(usage)?;
+    let builder = Server::builder("toolcrib", env!("CARGO_PKG_VERSION"))
+        .options(|options| (options.offers_prompts, options.offers_resources) = (true, true));
+    let server =
+        (args.toolsets.apply(builder)?).build().map_err(|error| Failure::new(Exit::Internal, error))?;
+    // Listening comes first: nothing is started for an address that cannot be had.
+    let bound = match args.stdio {
+        true => None,
+        false => Some(
+            bind(&server, args.listen.as_deref().or(config.listen.as_deref()), HttpOptions::default())
+                .await?,
+        ),
+    };
+    let gateway =
+        Gateway::start(server.engine().clone(), config.sources).map_err(|error| usage(error.into()))?;
+    match bound {
+        None => {
+            gateway.settled(STDIO_PATIENCE).await;
+            tokio::select! {
+                served = server.serve_stdio() => served.map_err(internal)?,
+                () = stop() => {}
+            }
+        }
+        Some(bound) => {
+            let address = bound.address().map_err(internal)?;
+            let greeting =
+                tokio::spawn(greet(gateway.clone(), server.clone(), format!("http://{address}/mcp")));
+            bound.serve(stop()).await.map_err(internal)?;
+            greeting.abort();
+        }
+    }
+    gateway.stop().await;
+    Ok(Exit::Nothing)
+}
+
+async fn greet(gateway: Arc<Gateway>, server: Server, url: String) {
+    gateway.settled(GREETING_PATIENCE).await;
+    let mut text = format!("toolcrib serves at {url}\n\n");
+    for status in gateway.status() {
+        let revision = status.revision.map(|revision| format!(", MCP {revision}")).unwrap_or_default();
+        let reason = status.reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+        text.push_str(&format!(
+            "  {:<20} {}{revision}, {} tools{reason}\n",
+            status.name, status.state, status.tools
+        ));
+        for one in status.quarantined {
+            text.push_str(&format!("    quarantined: {}: {}\n", one.tool, one.reason));
+        }
+    }
+    let signatures = signatures(&server);
+    let shown: Vec<&str> = signatures.lines().take(SHOWN_TOOLS_MAX).collect();
+    text.push_str(&format!("\n{}\n", shown.join("\n")));
+    if let Some(more) = signatures.lines().count().checked_sub(SHOWN_TOOLS_MAX).filter(|more| *more > 0) {
+        text.push_str(&format!("  and {more} more\n"));
+    }
+    text.push_str(&format!(
+        "\nconnect a client: claude mcp add --transport http toolcrib {url}\nstop with Ctrl-C\n"
+    ));
+    // A closed pipe is no failure of ours.
+    let _ = print(&text);
+}
+
+/// What the command line or its file says; nothing is started yet.
+pub(crate) fn config(args: &Args) -> anyhow::Result<Config> {
+    if let Some(path) = &args.config {
+        let prefixing = match args.prefix {
+            None => Prefixing::Default,
+            Some(Prefix::Always) => Prefixing::Always,
+            Some(Prefix::Never) => Prefixing::Never,
+        };
+        return Ok(Config::load(path, prefixing, &ProcessEnvironment)?);
+    }
+    let spec = match &args.url {
+        Some(url) => Spec::url("server", url),
+        None => {
+            Spec::command("server", &args.command).ok_or_else(|| anyhow::anyhow!("no command to start"))?
+        }
+    };
+    let source = Source::new(spec, args.prefix == Some(Prefix::Always));
+    Ok(Config { sources: vec![source], ..Config::default() })
+}
+
+fn log_to_stderr(json: bool) {
+    let builder = tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(level());
+    // Only the first one counts, which is this one.
+    let _ = if json { builder.json().try_init() } else { builder.with_ansi(false).try_init() };
+}
+
+/// `TOOLCRIB_LOG` is one of error, warn, info, debug, trace.
+fn level() -> tracing_subscriber::filter::LevelFilter {
+    let wanted = std::env::var("TOOLCRIB_LOG").ok();
+    wanted.and_then(|text| text.parse().ok()).unwrap_or(tracing_subscriber::filter::LevelFilter::INFO)
+}

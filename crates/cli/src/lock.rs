@@ -1,0 +1,118 @@
+//! `toolcrib lock`: pins what servers offer, and approves single tools by the digest that was reviewed.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr as _;
+
+use anyhow::{Context as _, anyhow};
+use toolcrib_change::Lock;
+use toolcrib_contract::Digest;
+
+use crate::Outcome;
+use crate::exit::{Exit, Failure, print};
+use crate::origin::{Origin, Origins};
+
+/// The file's usual name.
+pub(crate) const LOCK: &str = "toolcrib.lock";
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = crate::origin::HELP)]
+pub(crate) struct Args {
+    /// What to pin, each perhaps as NAME=SERVER; every configured server where none is named.
+    #[arg(value_name = "SERVER")]
+    servers: Vec<String>,
+    /// The lock.
+    #[arg(short, long, value_name = "FILE", default_value = LOCK)]
+    output: PathBuf,
+    /// Pin this one tool of a lock that exists, if it is still what was reviewed; TOOL@removed lets go of one that is
+    /// gone. With several servers TOOL is SERVER/TOOL.
+    #[arg(long, value_name = "TOOL@DIGEST")]
+    approve: Vec<String>,
+    #[command(flatten)]
+    origins: Origins,
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    let words = if args.servers.is_empty() { args.origins.names()? } else { args.servers.clone() };
+    if words.is_empty() {
+        let error = anyhow!("nothing to lock: no server is named, and there is no toolcrib.toml here");
+        return Err(Failure::new(Exit::Usage, error).hint("toolcrib lock FILE|URL|NAME…"));
+    }
+    let origins = words.iter().map(|word| args.origins.read(word)).collect::<Result<Vec<_>, _>>()?;
+    twice(&origins)?;
+    let lock = if args.approve.is_empty() {
+        let mut lock = Lock::default();
+        for origin in origins {
+            lock.extend(&origin.server, origin.definitions);
+        }
+        lock
+    } else {
+        let mut lock = load(&args.output)?;
+        for approval in &args.approve {
+            approve(&mut lock, &origins, approval)?;
+        }
+        lock
+    };
+    save(&args.output, &lock)?;
+    print(&format!("{}: {} tools pinned", args.output.display(), lock.tools().len()))?;
+    Ok(Exit::Nothing)
+}
+
+/// A lock tells servers apart by their names.
+pub(crate) fn twice(origins: &[Origin]) -> Result<(), Failure> {
+    let mut names: Vec<&str> = origins.iter().map(|origin| origin.server.as_str()).collect();
+    names.sort_unstable();
+    match names.windows(2).find(|pair| matches!(pair, [a, b] if a == b)) {
+        Some(pair) => {
+            let error = anyhow!("two servers are called {:?}", pair.first().copied().unwrap_or_default());
+            Err(Failure::new(Exit::Usage, error).hint("tell them apart as NAME=SERVER"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Reads a lock; every digest in it is checked.
+pub(crate) fn load(path: &Path) -> Result<Lock, Failure> {
+    let text = std::fs::read_to_string(path)
+        .with_context(|| path.display().to_string())
+        .map_err(|error| Failure::new(Exit::Unreachable, error).hint("`toolcrib lock SERVER…` makes one"))?;
+    Lock::parse(&text)
+        .with_context(|| path.display().to_string())
+        .map_err(|error| Failure::new(Exit::Usage, error))
+}
+
+fn approve(lock: &mut Lock, origins: &[Origin], approval: &str) -> Result<(), Failure> {
+    let usage = |error: anyhow::Error| Failure::new(Exit::Usage, error);
+    let (tool, digest) =
+        approval.rsplit_once('@').ok_or_else(|| usage(anyhow!("{approval:?} is not TOOL@DIGEST")))?;
+    let (origin, tool) = match (origins, tool.rsplit_once('/')) {
+        ([origin], None) => (origin, tool),
+        (_, Some((server, tool))) => {
+            let origin = origins.iter().find(|origin| origin.server == server);
+            (origin.ok_or_else(|| usage(anyhow!("no server {server:?} was read")))?, tool)
+        }
+        _ => return Err(usage(anyhow!("{tool:?} may be of several servers")).hint("say SERVER/TOOL@DIGEST")),
+    };
+    let outcome = if digest == "removed" {
+        lock.approve_removal(&origin.server, &origin.definitions, tool)
+    } else {
+        let digest = Digest::from_str(digest).map_err(|error| usage(anyhow!("{approval:?}: {error}")))?;
+        lock.approve(&origin.server, &origin.definitions, tool, digest)
+    };
+    outcome.map_err(|error| {
+        Failure::new(Exit::Findings, error).hint("`toolcrib check` shows what it is now; nothing was changed")
+    })
+}
+
+/// Written whole beside the old one, then put in its place: a full disk or a kill leaves the old one.
+fn save(path: &Path, lock: &Lock) -> Result<(), Failure> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let beside = path.with_file_name(format!(".{name}.{}", std::process::id()));
+    let written = std::fs::write(&beside, lock.to_text())
+        .and_then(|()| std::fs::File::open(&beside)?.sync_all())
+        .and_then(|()| std::fs::rename(&beside, path));
+    written.with_context(|| path.display().to_string()).map_err(|error| {
+        // What is left of the attempt is of no use to anybody.
+        let _ = std::fs::remove_file(&beside);
+        Failure::new(Exit::Unreachable, error)
+    })
+}

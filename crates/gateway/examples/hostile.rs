@@ -1,0 +1,359 @@
+//! For tests only: an MCP server (2025-11-25) that behaves, or misbehaves in one named way.
+//!
+//! `hostile stdio BEHAVIOUR` speaks on stdin and stdout; `hostile http BEHAVIOUR` prints its address and speaks
+//! Streamable HTTP, one thread per connection. Every behaviour but those of the start serves `echo` and `poke`; `poke`
+//! does the harm.
+#![allow(clippy::print_stdout, clippy::unwrap_used, clippy::expect_used, reason = "a program for tests")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// Where messages go.
+type Say<'a> = &'a mut dyn FnMut(&str);
+
+fn main() {
+    let mut words = std::env::args().skip(1);
+    let (transport, behaviour) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let server = Arc::new(Server { behaviour, calls: AtomicU64::new(0), questions: Mutex::default() });
+    match transport.as_str() {
+        "stdio" => over_stdio(&server),
+        "http" => over_http(&server),
+        other => panic!("no transport {other:?}"),
+    }
+}
+
+struct Server {
+    behaviour: String,
+    calls: AtomicU64,
+    /// Ids of calls that wait for an answer to a question.
+    questions: Mutex<Vec<Value>>,
+}
+
+fn forever() -> ! {
+    loop {
+        std::thread::sleep(Duration::from_secs(3600));
+    }
+}
+
+fn over_stdio(server: &Server) {
+    let mut say = |text: &str| {
+        let mut out = std::io::stdout().lock();
+        let _ = writeln!(out, "{text}");
+        let _ = out.flush();
+    };
+    if server.behaviour == "silent" {
+        forever();
+    }
+    for line in std::io::stdin().lock().lines() {
+        let Ok(message) = serde_json::from_str::<Value>(&line.unwrap_or_default()) else { continue };
+        server.take(&message, &mut say);
+    }
+    if server.behaviour == "deaf" {
+        forever();
+    }
+}
+
+impl Server {
+    fn take(&self, message: &Value, say: Say<'_>) {
+        let id = message.get("id").cloned().unwrap_or_default();
+        let result = |value: Value| json!({"jsonrpc": "2.0", "id": id, "result": value}).to_string();
+        match message.get("method").and_then(Value::as_str) {
+            Some("initialize") => say(&result(json!({"protocolVersion": "2025-11-25",
+                "capabilities": {"tools": {"listChanged": true}}, "serverInfo": {"name": "hostile", "version": "1"}}))),
+            Some("tools/list") => self.list(message, &result, say),
+            Some("tools/call") => self.call(message, say),
+            Some(method) if message.get("id").is_some() => say(&json!({"jsonrpc": "2.0", "id": id,
+                "error": {"code": -32601, "message": format!("no {method}")}})
+            .to_string()),
+            Some(_) => {}
+            None => self.answered(message, say),
+        }
+    }
+
+    fn list(&self, message: &Value, result: &dyn Fn(Value) -> String, say: Say<'_>) {
+        let schema = json!({"type": "object"});
+        let mut tools = vec![
+            json!({"name": "echo", "inputSchema": schema, "annotations": {"readOnlyHint": true}}),
+            json!({"name": "poke", "inputSchema": schema}),
+            json!({"name": "safe_poke", "inputSchema": schema, "annotations": {"readOnlyHint": true}}),
+        ];
+        match self.behaviour.as_str() {
+            "endless-cursor" => {
+                let page: u64 = message.pointer("/params/cursor").and_then(Value::as_str).map_or(0, |page| page.parse().unwrap_or(0));
+                let name = format!("tool_{page}");
+                let tools = json!([{"name": name, "inputSchema": schema}]);
+                return say(&result(json!({"tools": tools, "nextCursor": (page + 1).to_string()})));
+            }
+            "same-cursor" => return say(&result(json!({"tools": tools, "nextCursor": "x"}))),
+            "million-tools" => {
+                tools = (0..1_000_000).map(|n| json!({"name": format!("t{n}"), "inputSchema": {}})).collect();
+            }
+            "one-bad-tool" => tools.extend([
+                json!({"name": "no_schema"}),
+                json!({"name": "bad_schema", "inputSchema": {"type": "object", "properties": {"a": {"type": "strin"}}}}),
+                json!({"name": "echo", "inputSchema": schema}),
+                json!(7),
+                json!({"name": "with space", "inputSchema": schema}),
+            ]),
+            "changes" if self.calls.load(Ordering::Relaxed) > 0 => {
+                tools.push(json!({"name": "new_tool", "inputSchema": schema}));
+            }
+            "strict-output" => tools.push(json!({"name": "liar", "inputSchema": schema,
+                "outputSchema": {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}})),
+            "hang-list" => return,
+            _ => {}
+        }
+        say(&result(json!({"tools": tools})));
+        if self.behaviour == "storm" {
+            for _ in 0..20_000 {
+                say(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
+            }
+        }
+    }
+
+    fn call(&self, message: &Value, say: Say<'_>) {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        let id = message.get("id").cloned().unwrap_or_default();
+        let name = message.pointer("/params/name").and_then(Value::as_str).unwrap_or_default();
+        let text = |text: &str| {
+            json!({"jsonrpc": "2.0", "id": id, "result": {"content": [{"type": "text", "text": text}]}})
+                .to_string()
+        };
+        if name == "echo" {
+            let params = message.get("params").cloned().unwrap_or_default();
+            return say(&text(&params.to_string()));
+        }
+        if name == "liar" {
+            let lie = json!({"content": [], "structuredContent": {"n": "one"}});
+            return say(&json!({"jsonrpc": "2.0", "id": id, "result": lie}).to_string());
+        }
+        match self.behaviour.as_str() {
+            "hang" => {}
+            "half" => {
+                print!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"content\":[");
+                let _ = std::io::stdout().flush();
+            }
+            "garbage" => say("%$§ this is no JSON"),
+            "wrong-id" => say(r#"{"jsonrpc":"2.0","id":999999,"result":{"content":[]}}"#),
+            "string-id" => {
+                say(&json!({"jsonrpc": "2.0", "id": id.to_string(), "result": {"content": []}}).to_string())
+            }
+            "depth-bomb" => {
+                let bomb = "[".repeat(100_000) + &"]".repeat(100_000);
+                say(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"content\":{bomb}}}}}"));
+            }
+            "no-object" => say(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":[1]}}")),
+            "huge" => huge(&id),
+            "dies" => std::process::exit(3),
+            "dies-once" => {
+                // Remembered outside the process: the next one behaves.
+                let mark = std::env::var("HOSTILE_MARK").unwrap();
+                if std::fs::metadata(&mark).is_err() {
+                    std::fs::write(&mark, "x").unwrap();
+                    std::process::exit(3);
+                }
+                say(&text("alive"));
+            }
+            "closes-mid-frame" => {
+                print!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"resu");
+                let _ = std::io::stdout().flush();
+                std::process::exit(0);
+            }
+            "changes" => {
+                say(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
+                say(&text("changed"));
+            }
+            "asks-forever" => {
+                self.questions.lock().unwrap().push(id);
+                self.ask(say);
+            }
+            "forks" => {
+                let child = std::process::Command::new("sleep").arg("3600").spawn().unwrap();
+                say(&text(&child.id().to_string()));
+            }
+            "counts" => say(&text(&self.calls.load(Ordering::Relaxed).to_string())),
+            "long" => say(&text(&"lorem ipsum ".repeat(10_000))),
+            _ => say(&text("poked")),
+        }
+    }
+
+    fn ask(&self, say: Say<'_>) {
+        say(&json!({"jsonrpc": "2.0", "id": "q", "method": "elicitation/create", "params": {"message": "again?",
+            "requestedSchema": {"type": "object", "properties": {"ok": {"type": "boolean"}}}}})
+        .to_string());
+    }
+
+    /// An answer to one of our questions: the next one follows.
+    fn answered(&self, _message: &Value, say: Say<'_>) {
+        if self.behaviour == "asks-forever" {
+            self.ask(say);
+        }
+    }
+}
+
+/// 1 GiB in one answer.
+fn huge(id: &Value) {
+    let mut out = std::io::stdout().lock();
+    let _ = write!(
+        out,
+        "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"content\":[{{\"type\":\"text\",\"text\":\""
+    );
+    let piece = vec![b'x'; 1024 * 1024];
+    for _ in 0..1024 {
+        if out.write_all(&piece).is_err() {
+            return;
+        }
+    }
+    let _ = writeln!(out, "\"}}]}}}}");
+}
+
+fn over_http(server: &Arc<Server>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    println!("listening on {}", listener.local_addr().unwrap());
+    let sessions = Arc::new(Sessions::default());
+    for connection in listener.incoming() {
+        let (server, sessions) = (server.clone(), sessions.clone());
+        std::thread::spawn(move || serve(&server, &sessions, &connection.unwrap()));
+    }
+}
+
+#[derive(Default)]
+struct Sessions {
+    opened: AtomicU64,
+    posts: AtomicU64,
+}
+
+/// One connection; `None` ends it.
+fn serve(server: &Server, sessions: &Sessions, connection: &TcpStream) -> Option<()> {
+    let mut reader = BufReader::new(connection);
+    loop {
+        let (head, body) = request(&mut reader)?;
+        let mut out = connection;
+        if !head.starts_with("POST") {
+            write!(out, "HTTP/1.1 405 No\r\nContent-Length: 0\r\n\r\n").ok()?;
+            continue;
+        }
+        let message: Value = serde_json::from_str(&body).ok()?;
+        let method = message.get("method").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let number = sessions.posts.fetch_add(1, Ordering::Relaxed);
+        match (server.behaviour.as_str(), method.as_str()) {
+            ("unauthorized", _) => {
+                write!(out, "HTTP/1.1 401 No\r\nWWW-Authenticate: Bearer\r\nContent-Length: 0\r\n\r\n")
+                    .ok()?;
+                continue;
+            }
+            ("not-http", _) => {
+                write!(out, "SSH-2.0-surprise\r\n").ok()?;
+                return None;
+            }
+            ("endless-head", "tools/call") => loop {
+                write!(out, "HTTP/1.1 200 OK\r\nX: {}", "x".repeat(1 << 16)).ok()?;
+            },
+            ("hang", "tools/call") => forever(),
+            ("half-head", "tools/call") => {
+                write!(out, "HTTP/1.1 200 OK\r\nContent-Ty").ok()?;
+                forever();
+            }
+            ("closes", "tools/call") => return None,
+            ("closes-body", "tools/call") => {
+                write!(
+                    out,
+                    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{{"
+                )
+                .ok()?;
+                return None;
+            }
+            ("huge", "tools/call") => {
+                write!(
+                    out,
+                    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1073741824\r\n\r\n"
+                )
+                .ok()?;
+                for _ in 0..1024 {
+                    out.write_all(&vec![b'x'; 1 << 20]).ok()?;
+                }
+                return None;
+            }
+            ("huge-chunks", "tools/call") => {
+                write!(
+                    out,
+                    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+                )
+                .ok()?;
+                loop {
+                    write!(out, "100000\r\n").ok()?;
+                    out.write_all(&vec![b'x'; 1 << 20]).ok()?;
+                    write!(out, "\r\n").ok()?;
+                }
+            }
+            ("endless-sse" | "endless-event", "tools/call") => {
+                write!(out, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n").ok()?;
+                loop {
+                    match server.behaviour.as_str() {
+                        "endless-sse" => write!(out, ": still here {}\n\n", "x".repeat(1 << 16)).ok()?,
+                        _ => write!(out, "data: {}\n", "x".repeat(1 << 16)).ok()?,
+                    }
+                }
+            }
+            // Every tenth request the session is forgotten.
+            ("forgets", "tools/call") if number % 10 == 9 && is_current(&head, sessions) => {
+                sessions.opened.fetch_add(1, Ordering::Relaxed);
+            }
+            _ => {}
+        }
+        if method == "initialize" {
+            let session = sessions.opened.fetch_add(1, Ordering::Relaxed) + 1;
+            let mut answers = Vec::new();
+            server.take(&message, &mut |text| answers.push(text.to_owned()));
+            let text = answers.concat();
+            write!(out, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nMcp-Session-Id: s{session}\r\nContent-Length: {}\r\n\r\n{text}", text.len()).ok()?;
+            continue;
+        }
+        if method != "server/discover" && !is_current(&head, sessions) {
+            write!(out, "HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n").ok()?;
+            continue;
+        }
+        let mut answers = Vec::new();
+        server.take(&message, &mut |text| answers.push(text.to_owned()));
+        match answers.as_slice() {
+            [] => write!(out, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n").ok()?,
+            [text] => write!(
+                out,
+                "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{text}",
+                text.len()
+            )
+            .ok()?,
+            many => {
+                let events: String = many.iter().map(|text| format!("data: {text}\n\n")).collect();
+                write!(out, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: {}\r\n\r\n{events}", events.len()).ok()?;
+            }
+        }
+    }
+}
+
+fn is_current(head: &str, sessions: &Sessions) -> bool {
+    let current = format!("mcp-session-id: s{}\r\n", sessions.opened.load(Ordering::Relaxed));
+    head.to_ascii_lowercase().contains(&current)
+}
+
+/// The next request: its head and its body.
+fn request(reader: &mut BufReader<&TcpStream>) -> Option<(String, String)> {
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        if reader.read_line(&mut head).ok()? == 0 {
+            return None;
+        }
+    }
+    let length = head
+        .to_ascii_lowercase()
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length: ")?.parse().ok());
+    let mut body = vec![0; length.unwrap_or(0)];
+    reader.read_exact(&mut body).ok()?;
+    Some((head, String::from_utf8(body).ok()?))
+}

@@ -1,0 +1,155 @@
+//! Which servers stand behind the gateway, from the file the operator has.
+//!
+//! Guarantees: a file is read as a whole or refused as a whole, with file, line, column and what was expected; nothing
+//! is started before it was read. Files of other programs are read as they are: what they say to others is passed over.
+
+mod clients;
+mod codex;
+mod expand;
+mod jsonc;
+mod own;
+mod place;
+mod variables;
+
+use std::path::{Path, PathBuf};
+
+pub use own::schema;
+pub use place::{ConfigError, Place, Problem};
+pub use variables::{Environment, ProcessEnvironment};
+
+use crate::limits::CONFIG_BYTES_MAX;
+use crate::source::Source;
+
+/// What a file says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Config {
+    pub listen: Option<String>,
+    pub sources: Vec<Source>,
+    pub auth: Auth,
+    /// Names the endpoint answers to besides those of this machine.
+    pub hosts: Vec<String>,
+    pub origins: Vec<String>,
+}
+
+/// Who may call.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Auth {
+    pub tokens: Vec<Token>,
+    pub jwt: Option<Jwt>,
+}
+
+impl Auth {
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.tokens.is_empty() && self.jwt.is_none()
+    }
+}
+
+/// A bearer token and whose it is.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token {
+    pub subject: String,
+    pub token: String,
+}
+
+impl std::fmt::Debug for Token {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Token").field("subject", &self.subject).finish_non_exhaustive()
+    }
+}
+
+/// JSON Web Tokens of one issuer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Jwt {
+    pub issuer: String,
+    pub audience: String,
+    pub jwks: Jwks,
+    pub scopes: Vec<String>,
+}
+
+/// Where the issuer's keys are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Jwks {
+    File(PathBuf),
+    Url(String),
+}
+
+/// Whether tools carry their server's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Prefixing {
+    /// As the file says, else always: a second server must not rename the first one's tools.
+    Default,
+    Always,
+    Never,
+}
+
+impl Config {
+    /// Reads a file of any known kind.
+    pub fn load(
+        path: &Path,
+        prefixing: Prefixing,
+        environment: &dyn Environment,
+    ) -> Result<Self, ConfigError> {
+        let io = |error: std::io::Error| ConfigError::whole(path, Problem::Unreadable(error.kind()));
+        let size = std::fs::metadata(path).map_err(io)?.len();
+        if size > CONFIG_BYTES_MAX {
+            return Err(ConfigError::whole(path, Problem::TooLarge));
+        }
+        let text = std::fs::read_to_string(path).map_err(io)?;
+        Self::read(path, &text, prefixing, environment)
+    }
+
+    /// The same from text; `path` tells the kind and is named in errors.
+    pub fn read(
+        path: &Path,
+        text: &str,
+        prefixing: Prefixing,
+        environment: &dyn Environment,
+    ) -> Result<Self, ConfigError> {
+        let reader = Reader { path, text, prefixing, environment };
+        let is_toml = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"));
+        let config = if !is_toml {
+            clients::read(&reader)?
+        } else if codex::is_codex(text) {
+            codex::read(&reader)?
+        } else {
+            own::read(&reader)?
+        };
+        if config.sources.is_empty() {
+            return Err(ConfigError::whole(path, Problem::NoServers));
+        }
+        Ok(config)
+    }
+}
+
+/// A file that is being read.
+pub(crate) struct Reader<'a> {
+    path: &'a Path,
+    text: &'a str,
+    prefixing: Prefixing,
+    environment: &'a dyn Environment,
+}
+
+impl Reader<'_> {
+    /// The folder that relative paths in the file start from.
+    fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("."))
+    }
+
+    fn error(&self, offset: Option<usize>, problem: Problem) -> ConfigError {
+        ConfigError::at(self.path, self.text, offset, problem)
+    }
+
+    /// A problem with something that stands in the text.
+    fn error_near(&self, needle: &str, problem: Problem) -> ConfigError {
+        self.error(self.text.find(needle), problem)
+    }
+
+    /// Whether a server's tools are prefixed, where the file says nothing for it.
+    fn prefixes(&self) -> bool {
+        self.prefixing != Prefixing::Never
+    }
+}
+
+#[cfg(test)]
+mod tests;

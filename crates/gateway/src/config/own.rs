@@ -1,0 +1,295 @@
+//! `toolcrib.toml`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use toolcrib_engine::Strictness;
+use toolcrib_upstream::spec::{Command, Endpoint};
+use toolcrib_upstream::{Spec, Transport};
+
+use super::place::{ConfigError, Problem};
+use super::{Auth, Config, Jwks, Jwt, Prefixing, Reader, Token};
+use crate::limits::UPSTREAMS_MAX;
+use crate::naming;
+use crate::pattern::Pattern;
+use crate::source::{Rule, Source};
+
+/// Which servers stand behind the gateway, and who may call them.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "toolcrib.toml")]
+struct File {
+    /// The address to listen at, such as 127.0.0.1:7420.
+    listen: Option<String>,
+    /// Whether tools carry their server's name; `always` unless said otherwise.
+    prefix: Option<PrefixWord>,
+    /// Names the endpoint answers to besides those of this machine.
+    #[serde(default)]
+    hosts: Vec<String>,
+    /// Origins of web pages that may call, such as https://example.org.
+    #[serde(default)]
+    origins: Vec<String>,
+    /// The servers, by name.
+    #[serde(default)]
+    servers: BTreeMap<String, Server>,
+    #[serde(default)]
+    auth: AuthTable,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum PrefixWord {
+    Always,
+    Never,
+}
+
+/// One server: a command that speaks MCP over stdio, or a URL.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Server {
+    /// The program to start.
+    command: Option<String>,
+    #[serde(default)]
+    args: Vec<String>,
+    /// Variables set for the program.
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    /// Pass on nothing of this process's environment but what a program needs to run at all.
+    #[serde(default)]
+    clean_env: bool,
+    /// The folder to start it in.
+    cwd: Option<String>,
+    /// The Streamable HTTP endpoint.
+    url: Option<String>,
+    /// Headers sent with every request.
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    /// A bearer token sent with every request.
+    bearer: Option<String>,
+    /// A file that holds the bearer token.
+    bearer_file: Option<PathBuf>,
+    /// Certificates to trust besides the system's, PEM.
+    ca_file: Option<PathBuf>,
+    /// The prefix of its tools instead of its name; an empty text for none.
+    prefix: Option<String>,
+    /// The toolset its tools belong to.
+    toolset: Option<String>,
+    /// Only tools whose names fit one of these; `*` stands for anything.
+    #[serde(default)]
+    include: Vec<String>,
+    /// No tools whose names fit one of these.
+    #[serde(default)]
+    exclude: Vec<String>,
+    /// How long it may take to start, in milliseconds.
+    start_ms_max: Option<u64>,
+    /// How long one call may take, in milliseconds.
+    call_ms_max: Option<u64>,
+    /// Leave it out.
+    #[serde(default)]
+    disabled: bool,
+    /// What happens when a contract is not kept, tool by tool; the first rule that says something counts.
+    #[serde(default)]
+    rules: Vec<RuleTable>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct RuleTable {
+    /// A pattern over the server's own tool names.
+    tools: String,
+    input: Option<ModeWord>,
+    output: Option<ModeWord>,
+    /// Bytes of an answer; a longer one is kept as a resource and linked to.
+    result_bytes_max: Option<usize>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum ModeWord {
+    Enforce,
+    Warn,
+    Off,
+}
+
+/// Who may call over HTTP; nobody is asked on loopback if this is absent.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct AuthTable {
+    /// Bearer tokens.
+    #[serde(default)]
+    tokens: Vec<TokenTable>,
+    /// JSON Web Tokens.
+    jwt: Option<JwtTable>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct TokenTable {
+    /// Whose token it is.
+    subject: String,
+    token: Option<String>,
+    /// A file that holds the token.
+    token_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct JwtTable {
+    issuer: String,
+    audience: String,
+    jwks_file: Option<PathBuf>,
+    jwks_url: Option<String>,
+    /// Scopes a token must have, all of them.
+    #[serde(default)]
+    scopes: Vec<String>,
+}
+
+/// The JSON Schema of the file.
+#[must_use]
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(File).to_value()
+}
+
+pub(super) fn read(reader: &Reader<'_>) -> Result<Config, ConfigError> {
+    let file: File = parse(reader)?;
+    if file.servers.len() > UPSTREAMS_MAX {
+        return Err(reader.error(None, Problem::TooManyServers));
+    }
+    let prefixed = match (reader.prefixing, file.prefix) {
+        (Prefixing::Default, Some(word)) => word == PrefixWord::Always,
+        _ => reader.prefixes(),
+    };
+    let mut sources = Vec::new();
+    for (name, server) in file.servers {
+        if !server.disabled {
+            sources.push(source(reader, &name, server, prefixed)?);
+        }
+    }
+    Ok(Config {
+        listen: file.listen.map(|listen| reader.expand(&listen)).transpose()?,
+        sources,
+        auth: auth(reader, file.auth)?,
+        hosts: file.hosts,
+        origins: file.origins,
+    })
+}
+
+fn parse(reader: &Reader<'_>) -> Result<File, ConfigError> {
+    toml::from_str(reader.text).map_err(|error| {
+        let offset = error.span().map(|span| span.start);
+        reader.error(offset, Problem::Syntax(error.message().trim_end().to_owned()))
+    })
+}
+
+fn source(reader: &Reader<'_>, name: &str, server: Server, prefixed: bool) -> Result<Source, ConfigError> {
+    let near = |problem| reader.error(reader.text.find(&format!("[servers.{name}")), problem);
+    let transport = match (server.command, server.url) {
+        (None, None) => return Err(near(Problem::NoTransport(name.to_owned()))),
+        (Some(_), Some(_)) => return Err(near(Problem::TwoTransports(name.to_owned()))),
+        (Some(program), None) => Transport::Stdio(Command {
+            program: reader.expand(&program)?,
+            arguments: reader.expand_all(server.args)?,
+            env: reader.expand_map(server.env)?,
+            clean_env: server.clean_env,
+            folder: server
+                .cwd
+                .map(|folder| reader.expand(&folder))
+                .transpose()?
+                .map(|folder| reader.folder().join(folder)),
+        }),
+        (None, Some(url)) => {
+            let mut headers = reader.expand_map(server.headers)?;
+            if let Some(token) = secret(reader, server.bearer, server.bearer_file)? {
+                headers.insert("Authorization".to_owned(), format!("Bearer {token}"));
+            }
+            let ca_file = server.ca_file.map(|file| reader.folder().join(file));
+            Transport::Http(Endpoint { url: reader.expand(&url)?, headers, ca_file })
+        }
+    };
+    let mut spec = Spec::new(name, transport);
+    spec.start_ms_max = server.start_ms_max.unwrap_or(spec.start_ms_max);
+    spec.call_ms_max = server.call_ms_max.unwrap_or(spec.call_ms_max);
+    let mut source = Source::new(spec, prefixed);
+    match server.prefix.as_deref() {
+        Some("") => source.prefix = None,
+        Some(own) if reader.prefixing != Prefixing::Never => source.prefix = Some(naming::prefix(own)),
+        Some(_) | None => {}
+    }
+    let patterns = |texts: Vec<String>| texts.iter().map(|text| Pattern::new(text)).collect();
+    source.toolset = server.toolset;
+    source.include = patterns(server.include);
+    source.exclude = patterns(server.exclude);
+    source.rules = server.rules.into_iter().map(rule).collect();
+    Ok(source)
+}
+
+fn rule(table: RuleTable) -> Rule {
+    Rule {
+        tools: Pattern::new(&table.tools),
+        input: table.input.map(Into::into),
+        output: table.output.map(Into::into),
+        result_bytes_max: table.result_bytes_max,
+    }
+}
+
+impl From<ModeWord> for Strictness {
+    fn from(word: ModeWord) -> Self {
+        match word {
+            ModeWord::Enforce => Self::Enforce,
+            ModeWord::Warn => Self::Warn,
+            ModeWord::Off => Self::Off,
+        }
+    }
+}
+
+/// A secret from the file itself or from a file of its own.
+fn secret(
+    reader: &Reader<'_>,
+    text: Option<String>,
+    file: Option<PathBuf>,
+) -> Result<Option<String>, ConfigError> {
+    match (text, file) {
+        (Some(text), _) => reader.expand(&text).map(Some),
+        (None, Some(file)) => {
+            let path = reader.folder().join(&file);
+            let shown = file.display().to_string();
+            let read = std::fs::read_to_string(&path);
+            let unreadable = |error: std::io::Error| {
+                reader
+                    .error_near(&shown, Problem::UnreadableSecret { path: shown.clone(), kind: error.kind() })
+            };
+            read.map(|text| Some(text.trim().to_owned())).map_err(unreadable)
+        }
+        (None, None) => Ok(None),
+    }
+}
+
+fn auth(reader: &Reader<'_>, table: AuthTable) -> Result<Auth, ConfigError> {
+    let mut tokens = Vec::new();
+    for entry in table.tokens {
+        let problem =
+            || Problem::Value(format!("the token of {:?} needs token or token_file", entry.subject));
+        let token = secret(reader, entry.token.clone(), entry.token_file.clone())?;
+        let token = token
+            .filter(|token| !token.is_empty())
+            .ok_or_else(|| reader.error_near(&entry.subject, problem()))?;
+        tokens.push(Token { subject: entry.subject, token });
+    }
+    let jwt = match table.jwt {
+        None => None,
+        Some(jwt) => {
+            let jwks = match (jwt.jwks_file, jwt.jwks_url) {
+                (Some(file), None) => Jwks::File(reader.folder().join(file)),
+                (None, Some(url)) => Jwks::Url(reader.expand(&url)?),
+                _ => {
+                    let problem = Problem::Value("auth.jwt needs either jwks_file or jwks_url".to_owned());
+                    return Err(reader.error_near("[auth.jwt]", problem));
+                }
+            };
+            Some(Jwt { issuer: jwt.issuer, audience: jwt.audience, jwks, scopes: jwt.scopes })
+        }
+    };
+    Ok(Auth { tokens, jwt })
+}

@@ -1,0 +1,146 @@
+use std::collections::HashMap;
+
+use toolcrib_engine::Strictness;
+use toolcrib_upstream::Transport;
+
+use super::*;
+
+struct Variables(HashMap<&'static str, &'static str>);
+
+impl Environment for Variables {
+    fn variable(&self, name: &str) -> Option<String> {
+        self.0.get(name).map(|value| (*value).to_owned())
+    }
+}
+
+fn read(path: &str, text: &str) -> Result<Config, ConfigError> {
+    let variables = Variables(HashMap::from([("TOKEN", "s3cret"), ("HOME", "/home/me")]));
+    Config::read(Path::new(path), text, Prefixing::Default, &variables)
+}
+
+fn refused(path: &str, text: &str) -> String {
+    read(path, text).unwrap_err().to_string()
+}
+
+/// R5.1: toolcrib.toml, with `${VAR}`.
+#[test]
+fn toolcrib_toml_says_which_servers_and_what_is_wanted_of_them() {
+    let config = read(
+        "toolcrib.toml",
+        r#"
+listen = "127.0.0.1:9000"
+[servers.files]
+command = "npx"
+args = ["-y", "server", "${HOME}/x", "$${HOME}"]
+env = { A = "${NOPE:-b}" }
+exclude = ["write_*"]
+call_ms_max = 500
+rules = [{ tools = "read_*", output = "warn" }, { tools = "*", input = "off", output = "off" }]
+[servers.remote]
+url = "https://example.org/mcp"
+bearer = "${TOKEN}"
+prefix = "web"
+[servers.gone]
+command = "x"
+disabled = true
+[[auth.tokens]]
+subject = "me"
+token = "${TOKEN}"
+"#,
+    )
+    .unwrap();
+    assert_eq!(config.listen.as_deref(), Some("127.0.0.1:9000"));
+    let [files, remote] = config.sources.as_slice() else { panic!("{:?}", config.sources) };
+    let Transport::Stdio(command) = &files.spec.transport else { panic!("no command") };
+    assert_eq!(command.arguments, ["-y", "server", "/home/me/x", "${HOME}"]);
+    assert_eq!(command.env.get("A").map(String::as_str), Some("b"));
+    assert_eq!((files.prefix.as_deref(), files.spec.call_ms_max), (Some("files"), 500));
+    assert!(files.admits("read_x") && !files.admits("write_x"));
+    assert_eq!(files.validation("read_x").output, Strictness::Warn);
+    assert_eq!(files.validation("read_x").input, Strictness::Off);
+    let Transport::Http(endpoint) = &remote.spec.transport else { panic!("no url") };
+    assert_eq!(endpoint.headers.get("Authorization").map(String::as_str), Some("Bearer s3cret"));
+    assert_eq!(remote.prefix.as_deref(), Some("web"));
+    assert!(!format!("{config:?}").contains("s3cret"), "a secret is never shown");
+}
+
+/// R5.1: the files of other clients are read unchanged.
+#[test]
+fn files_of_clients_are_read_as_they_are() {
+    let claude = r#"{"mcpServers": {"fs": {"command": "npx", "args": ["-y", "x"], "env": {"N": 1, "T": "${TOKEN}"}},
+        "web": {"type": "http", "url": "http://x/mcp", "headers": {"A": "${TOKEN}"}}}, "theme": "dark"}"#;
+    let config = read("claude.json", claude).unwrap();
+    assert_eq!(config.sources.len(), 2);
+    let windsurf = r#"{"mcpServers": {"w": {"serverUrl": "http://x/mcp", "disabled": false}, "d": {"command": "x", "disabled": true}}}"#;
+    assert_eq!(read("mcp_config.json", windsurf).unwrap().sources.len(), 1);
+    let gemini = r#"{"mcpServers": {"g": {"httpUrl": "http://x/mcp", "timeout": 5000, "includeTools": ["a"], "trust": true}}}"#;
+    let config = read("settings.json", gemini).unwrap();
+    assert!(config.sources[0].admits("a") && !config.sources[0].admits("b"));
+    assert_eq!(config.sources[0].spec.call_ms_max, 5000);
+    let vscode = "{ // mine\n \"inputs\": [],\n \"servers\": {\"v\": {\"type\": \"stdio\", \"command\": \"${env:HOME}/x\", },},\n}";
+    let config = read("mcp.json", vscode).unwrap();
+    let Transport::Stdio(command) = &config.sources[0].spec.transport else { panic!("no command") };
+    assert_eq!(command.program, "/home/me/x");
+    let codex = "model = \"x\"\n[mcp_servers.c]\ncommand = \"x\"\nargs = [\"a\"]\nstartup_timeout_sec = 2.5\n\
+                 [mcp_servers.c.env]\nA = \"1\"\n[mcp_servers.h]\nurl = \"http://x\"\nbearer_token_env_var = \"TOKEN\"\n";
+    let config = read("config.toml", codex).unwrap();
+    assert_eq!(config.sources.len(), 2);
+    assert_eq!(config.sources[0].spec.start_ms_max, 2500);
+}
+
+/// R5.1: a missing variable is an error with its name; every error says where and what was expected.
+#[test]
+fn a_bad_file_is_refused_with_file_line_column_and_what_was_expected() {
+    let server = "[servers.a]\ncommand = \"x\"\n";
+    for (path, text, says) in [
+        (
+            "t.toml",
+            "[servers.a]\ncommand = \"${NOPE}\"\n".to_owned(),
+            "t.toml:2:12: the variable NOPE is not set",
+        ),
+        ("t.toml", format!("{server}lisen = 1\n"), "unknown field `lisen`, expected one of `command`"),
+        (
+            "t.toml",
+            format!("listen = 5\n{server}"),
+            "t.toml:1:10: invalid type: integer `5`, expected a string",
+        ),
+        ("t.toml", "[servers.a]\ncommand = \n".to_owned(), "t.toml:2:"),
+        ("t.toml", "[servers.a]\n".to_owned(), "t.toml:1:1: server \"a\" needs either a command or a url"),
+        ("t.toml", "[servers.a]\ncommand=\"x\"\nurl=\"y\"\n".to_owned(), "has both a command and a url"),
+        ("t.toml", "listen = \"x\"\n".to_owned(), "names no servers"),
+        ("t.toml", "[servers.a]\ncommand=\"${1x}\"\n".to_owned(), "is no variable"),
+        ("t.toml", "[servers.a]\ncommand=\"${\"\n".to_owned(), "is no variable"),
+        (
+            "t.json",
+            "{\"mcpServers\": {\"a\": {\"command\": 5}}}".to_owned(),
+            "t.json:1:17: server \"a\": invalid type: integer `5`",
+        ),
+        ("t.json", "{\"mcpServers\":\n {\"a\" {}}}".to_owned(), "t.json:2:7: expected `:`"),
+        (
+            "t.json",
+            "{\"servers\": {\"a\": {\"command\": \"${input:key}\"}}}".to_owned(),
+            "${input:key} asks a person",
+        ),
+    ] {
+        let message = refused(path, &text);
+        assert!(message.contains(says), "{text}: {message}");
+    }
+    assert!(refused("t.toml", "").contains("names no servers"));
+}
+
+/// R5.1: the published schema is the one the file is read by.
+#[test]
+fn the_published_schema_is_current() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/toolcrib.schema.json");
+    let mut text = serde_json::to_string_pretty(&schema()).unwrap();
+    text.push('\n');
+    if std::env::var_os("TOOLCRIB_WRITE_REFERENCE").is_some() {
+        std::fs::create_dir_all(Path::new(path).parent().unwrap()).unwrap();
+        std::fs::write(path, &text).unwrap();
+    }
+    assert_eq!(
+        std::fs::read_to_string(path).unwrap_or_default(),
+        text,
+        "run with TOOLCRIB_WRITE_REFERENCE=1"
+    );
+}

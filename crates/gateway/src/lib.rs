@@ -1,0 +1,18 @@
+//! Other people's MCP servers behind one endpoint: which servers, what their tools are called, what is served of them.
+
+mod budget;
+pub mod config;
+mod elsewhere;
+mod gateway;
+pub mod limits;
+pub mod naming;
+mod offers;
+mod pattern;
+mod source;
+mod status;
+
+pub use config::{Config, ConfigError, Prefixing};
+pub use gateway::{Gateway, GatewayError};
+pub use pattern::Pattern;
+pub use source::{Rule, Source};
+pub use status::{Quarantined, ServerStatus};

@@ -1,0 +1,22 @@
+//! Every limit of this crate, with its unit. LIMITS.md is checked against this file.
+
+/// Servers behind one gateway.
+pub const UPSTREAMS_MAX: usize = 256;
+
+/// Characters of the prefix that a server gives its tools.
+pub const PREFIX_CHARS_MAX: usize = 24;
+
+/// Bytes of a configuration file.
+pub const CONFIG_BYTES_MAX: u64 = 1024 * 1024;
+
+/// Characters of what all servers say about themselves together.
+pub const INSTRUCTIONS_CHARS_MAX: usize = 32_768;
+
+/// Bytes of all answers that were too long to send and are kept instead.
+pub const KEPT_ANSWERS_BYTES_MAX: usize = 32 * 1024 * 1024;
+
+/// How long such an answer is kept, in milliseconds.
+pub const KEPT_ANSWER_MS_MAX: u64 = 1_800_000;
+
+/// Characters of such an answer that are sent all the same.
+pub const SHOWN_ANSWER_CHARS_MAX: usize = 4_000;

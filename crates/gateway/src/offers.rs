@@ -1,0 +1,152 @@
+//! Resources, templates, prompts and completions of every server, together (R5.3).
+//!
+//! URIs are global and stay as they are; prompts are named like tools. What two servers claim belongs to the one that
+//! stands first, and the other is told apart in the status.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use toolcrib_contract::json::{Document, Limits, Node, ObjectWriter};
+use toolcrib_engine::completion::Reference;
+use toolcrib_engine::prompt::Prompt;
+use toolcrib_engine::registry::Offers;
+use toolcrib_engine::resource::{Resource, ResourceTemplate};
+use toolcrib_protocol::write;
+use toolcrib_upstream::{Catalogue, RemoteOffer, Upstream};
+
+use crate::naming;
+use crate::source::Source;
+use crate::status::Quarantined;
+
+/// Who has what so far.
+#[derive(Default)]
+pub(crate) struct Collection {
+    pub(crate) offers: Offers,
+    owners: HashMap<(&'static str, String), String>,
+}
+
+impl Collection {
+    /// Adds what one server offers; says what cannot be served.
+    pub(crate) fn add(
+        &mut self,
+        source: &Source,
+        upstream: &Arc<Upstream>,
+        catalogue: &Catalogue,
+    ) -> Vec<Quarantined> {
+        let mut quarantined = Vec::new();
+        let completes = catalogue.introduction.offers("completions");
+        for raw in &catalogue.resources {
+            let outcome = self.resource(source, upstream, raw);
+            quarantined.extend(outcome.err());
+        }
+        for raw in &catalogue.templates {
+            let outcome = self.template(source, upstream, raw, completes);
+            quarantined.extend(outcome.err());
+        }
+        for raw in &catalogue.prompts {
+            let outcome = self.prompt(source, upstream, raw, completes);
+            quarantined.extend(outcome.err());
+        }
+        quarantined
+    }
+
+    fn resource(&mut self, source: &Source, upstream: &Arc<Upstream>, raw: &str) -> Result<(), Quarantined> {
+        let uri = member(raw, "uri").ok_or_else(|| unnamed("resource"))?;
+        self.claim("resource", &uri, source)?;
+        let reader = Arc::new(RemoteOffer::new(upstream.clone(), &uri));
+        self.offers.resources.push(Resource::raw(&uri, raw, reader));
+        Ok(())
+    }
+
+    fn template(
+        &mut self,
+        source: &Source,
+        upstream: &Arc<Upstream>,
+        raw: &str,
+        completes: bool,
+    ) -> Result<(), Quarantined> {
+        let uri = member(raw, "uriTemplate").ok_or_else(|| unnamed("resource template"))?;
+        self.claim("resource template", &uri, source)?;
+        let offer = Arc::new(RemoteOffer::new(upstream.clone(), &uri));
+        let template = ResourceTemplate::raw(&uri, raw, offer.clone());
+        let template = template.ok_or_else(|| Quarantined {
+            tool: uri.clone(),
+            reason: "the resource template is of a kind that cannot be matched".to_owned(),
+        })?;
+        self.offers.templates.push(template);
+        if completes {
+            for variable in variables(&uri) {
+                let key = (Reference::Template(uri.as_str().into()), variable.into());
+                self.offers.completers.push((key, offer.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    fn prompt(
+        &mut self,
+        source: &Source,
+        upstream: &Arc<Upstream>,
+        raw: &str,
+        completes: bool,
+    ) -> Result<(), Quarantined> {
+        let own = member(raw, "name").ok_or_else(|| unnamed("prompt"))?;
+        let name = naming::served(source.prefix.as_deref(), &own);
+        self.claim("prompt", &name, source)?;
+        let offer = Arc::new(RemoteOffer::new(upstream.clone(), &own));
+        let renamed = renamed(raw, &name).unwrap_or_else(|| raw.to_owned());
+        if completes {
+            for argument in arguments(raw) {
+                let key = (Reference::Prompt(name.as_str().into()), argument.into());
+                self.offers.completers.push((key, offer.clone()));
+            }
+        }
+        self.offers.prompts.push(Prompt::raw(&name, &renamed, offer));
+        Ok(())
+    }
+
+    fn claim(&mut self, kind: &'static str, key: &str, source: &Source) -> Result<(), Quarantined> {
+        let claim = (kind, key.to_owned());
+        if let Some(owner) = self.owners.get(&claim) {
+            let reason = format!("server {owner:?} has a {kind} that is called so too");
+            return Err(Quarantined { tool: key.to_owned(), reason });
+        }
+        self.owners.insert(claim, source.name().to_owned());
+        Ok(())
+    }
+}
+
+fn unnamed(kind: &str) -> Quarantined {
+    Quarantined { tool: String::new(), reason: format!("a {kind} has no name") }
+}
+
+fn member(raw: &str, name: &str) -> Option<String> {
+    let document = Document::parse(raw.as_bytes(), &Limits::definition()).ok()?;
+    let text = document.root().get(name)?.as_str()?.into_owned();
+    (!text.is_empty()).then_some(text)
+}
+
+fn arguments(raw: &str) -> Vec<String> {
+    let Ok(document) = Document::parse(raw.as_bytes(), &Limits::definition()) else { return Vec::new() };
+    let listed = document.root().get("arguments").into_iter().flat_map(Node::elements);
+    listed.filter_map(|argument| Some(argument.get("name")?.as_str()?.into_owned())).collect()
+}
+
+fn renamed(raw: &str, name: &str) -> Option<String> {
+    let document = Document::parse(raw.as_bytes(), &Limits::definition()).ok()?;
+    let mut object = ObjectWriter::new();
+    for (key, value) in document.root().members() {
+        if key.is_text("name") {
+            object.raw("name", &write::quoted(name));
+        } else {
+            object.copy(key, value);
+        }
+    }
+    Some(object.finish())
+}
+
+/// The names between braces.
+fn variables(template: &str) -> Vec<&str> {
+    let parts = template.split('{').skip(1);
+    parts.filter_map(|part| part.split_once('}')).map(|(name, _)| name.trim_start_matches('+')).collect()
+}

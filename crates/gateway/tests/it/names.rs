@@ -1,0 +1,57 @@
+//! What tools are called, and which are not served.
+
+use serde_json::json;
+
+use super::bed::{Bed, stdio};
+
+/// R5.5: one invalid tool is quarantined alone, with its reason; it never empties the list.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_invalid_tool_is_quarantined_alone_with_its_reason() {
+    let bed = Bed::new(vec![stdio("s", "one-bad-tool")]).await;
+    let tools = bed.tools();
+    assert!(
+        ["s__echo", "s__poke", "s__safe_poke"].iter().all(|name| tools.contains(&(*name).to_owned())),
+        "{tools:?}"
+    );
+    let status = bed.status("s");
+    let reason = |tool: &str| {
+        let found = status.quarantined.iter().find(|one| one.tool == tool);
+        found.unwrap_or_else(|| panic!("{tool}: {status:?}")).reason.clone()
+    };
+    assert!(reason("no_schema").contains("input schema"));
+    assert!(reason("bad_schema").contains("invalid input schema"));
+    assert!(reason("echo").contains("twice"));
+    assert!(reason("").contains("a definition is a JSON object"));
+    // A name that may not be served is shortened to one that may, and can be called by it.
+    let spaced =
+        tools.iter().find(|name| name.starts_with("s__with-space-")).unwrap_or_else(|| panic!("{tools:?}"));
+    bed.text(spaced, json!({})).await;
+    bed.gateway.stop().await;
+}
+
+/// R5.3: collisions are reported, never silently resolved; the server that stands first keeps its names.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_name_that_two_servers_claim_stays_with_the_first_and_is_reported() {
+    let (mut one, mut two) = (stdio("one", "counts"), stdio("two", ""));
+    (one.prefix, two.prefix) = (None, None);
+    for order in [[one.clone(), two.clone()], [one.clone(), two.clone()]] {
+        let bed = Bed::new(order.to_vec()).await;
+        assert_eq!(bed.tools(), ["echo", "poke", "safe_poke"]);
+        assert_eq!(bed.text("poke", json!({})).await, "1", "the first one answers");
+        let status = bed.status("two");
+        assert_eq!(status.quarantined.len(), 3);
+        assert!(status.quarantined[0].reason.contains("server \"one\" has a tool"), "{status:?}");
+        bed.gateway.stop().await;
+    }
+}
+
+/// R5.3: adding a second server never renames the first one's tools.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_second_server_never_renames_the_first_ones_tools() {
+    let bed = Bed::new(vec![stdio("one", "")]).await;
+    let alone = bed.tools();
+    bed.gateway.change(vec![stdio("one", ""), stdio("two", "")]).await.unwrap();
+    bed.until("both served", |bed| bed.tools().len() == 6).await;
+    assert!(alone.iter().all(|name| bed.tools().contains(name)));
+    bed.gateway.stop().await;
+}

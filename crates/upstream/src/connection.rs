@@ -1,0 +1,196 @@
+//! A negotiated connection to one server.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
+
+use toolcrib_contract::json::{Node, OwnedDocument};
+use toolcrib_protocol::{Era, Level, Revision, write};
+
+use crate::era;
+use crate::error::{Cause, UpstreamError};
+use crate::http::HttpLink;
+use crate::link::{Link, News};
+use crate::message::Message;
+use crate::pending::{Pending, StdioPending};
+use crate::request::Request;
+use crate::spec::{Spec, Transport};
+use crate::stdio::StdioLink;
+
+/// What this gateway calls itself to servers, raw JSON.
+pub(crate) const CLIENT_INFO: &str =
+    concat!(r#"{"name":"toolcrib","version":""#, env!("CARGO_PKG_VERSION"), r#""}"#);
+
+#[derive(Clone)]
+pub(crate) enum Wire {
+    Stdio(Arc<StdioLink>),
+    Http(Arc<HttpLink>),
+}
+
+/// What a server said about itself.
+#[derive(Debug, Clone)]
+pub struct Introduction {
+    pub revision: Revision,
+    /// The result of `initialize` or `server/discover`.
+    pub(crate) message: OwnedDocument,
+}
+
+impl Introduction {
+    fn result(&self) -> Option<Node<'_>> {
+        self.message.root().get("result")
+    }
+
+    /// `serverInfo`, raw JSON.
+    #[must_use]
+    pub fn server_info(&self) -> Option<&str> {
+        let result = self.result()?;
+        let own = result.get("serverInfo");
+        let meta = || result.get("_meta")?.get(toolcrib_protocol::meta::SERVER_INFO);
+        own.or_else(meta).map(Node::raw)
+    }
+
+    #[must_use]
+    pub fn instructions(&self) -> Option<String> {
+        Some(self.result()?.get("instructions")?.as_str()?.into_owned())
+    }
+
+    /// Whether the server declared a capability, such as `tools` or `resources`.
+    #[must_use]
+    pub fn offers(&self, capability: &str) -> bool {
+        let declared = self.result().and_then(|result| result.get("capabilities"));
+        declared.is_some_and(|all| all.get(capability).is_some_and(Node::is_object))
+    }
+}
+
+/// A server that answers.
+pub struct Connection {
+    pub(crate) wire: Wire,
+    introduction: Introduction,
+    /// The least level a legacy server was told to log.
+    log_level: AtomicU8,
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection").field("revision", &self.introduction.revision).finish_non_exhaustive()
+    }
+}
+
+const NO_LEVEL: u8 = u8::MAX;
+
+impl Connection {
+    /// Starts or reaches the server and agrees with it on a revision.
+    pub async fn open(spec: &Spec) -> Result<Self, UpstreamError> {
+        let ms_max = spec.start_ms_max;
+        let opening = Self::negotiate(spec);
+        match tokio::time::timeout(Duration::from_millis(ms_max), opening).await {
+            Ok(opened) => opened,
+            Err(_) => Err(UpstreamError::sent(Cause::TooSlow { ms_max })),
+        }
+    }
+
+    async fn negotiate(spec: &Spec) -> Result<Self, UpstreamError> {
+        let (wire, introduction) = match &spec.transport {
+            Transport::Stdio(command) => era::over_stdio(&spec.name, command).await?,
+            Transport::Http(endpoint) => {
+                let http = Arc::new(HttpLink::new(endpoint).map_err(UpstreamError::unsent)?);
+                let introduction = era::over_http(&http).await?;
+                (Wire::Http(http), introduction)
+            }
+        };
+        let connection = Self { wire, introduction, log_level: AtomicU8::new(NO_LEVEL) };
+        if connection.revision().era() == Era::Legacy {
+            connection.tell(write::notification("notifications/initialized", None)).await?;
+        }
+        Ok(connection)
+    }
+
+    #[must_use]
+    pub fn introduction(&self) -> &Introduction {
+        &self.introduction
+    }
+
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        self.introduction.revision
+    }
+
+    pub(crate) fn link(&self) -> &Arc<Link> {
+        match &self.wire {
+            Wire::Stdio(stdio) => &stdio.link,
+            Wire::Http(http) => &http.link,
+        }
+    }
+
+    pub(crate) fn news(&self) -> &News {
+        &self.link().news
+    }
+
+    /// Sends a request; its answer is waited for on what this gives back.
+    pub(crate) async fn send(&self, request: &Request) -> Result<Pending, UpstreamError> {
+        if let (Era::Legacy, Some(level)) = (self.revision().era(), request.log_level) {
+            self.set_level(level).await;
+        }
+        send(&self.wire, request, self.revision()).await
+    }
+
+    /// Sends a request and waits for its answer.
+    pub(crate) async fn ask(&self, request: &Request, ms_max: u64) -> Result<Message, UpstreamError> {
+        let asking = async { send(&self.wire, request, self.revision()).await?.answer().await };
+        match tokio::time::timeout(Duration::from_millis(ms_max), asking).await {
+            Ok(answer) => answer,
+            Err(_) => Err(UpstreamError::sent(Cause::TooSlow { ms_max })),
+        }
+    }
+
+    pub(crate) async fn tell(&self, text: Vec<u8>) -> Result<(), UpstreamError> {
+        match &self.wire {
+            Wire::Stdio(stdio) => stdio.send(text).await,
+            Wire::Http(http) => http.tell(&text, "").await,
+        }
+    }
+
+    /// A legacy server has one level for the whole connection: the most verbose anybody wanted.
+    async fn set_level(&self, level: Level) {
+        let wanted = level as u8;
+        if self.log_level.fetch_min(wanted, Ordering::Relaxed) <= wanted
+            || !self.introduction.offers("logging")
+        {
+            return;
+        }
+        let request = Request::new("logging/setLevel").string("level", level.as_str());
+        if let Err(error) = self.ask(&request, 5_000).await {
+            tracing::debug!(target: "toolcrib", "logging/setLevel: {error}");
+        }
+    }
+
+    /// Says goodbye; a stdio server is stopped when the connection is dropped.
+    pub async fn close(self) {
+        if let Wire::Http(http) = &self.wire {
+            let _ = tokio::time::timeout(Duration::from_secs(2), http.end_session()).await;
+        }
+        self.link().close(Cause::Closed);
+    }
+}
+
+pub(crate) async fn send(
+    wire: &Wire,
+    request: &Request,
+    revision: Revision,
+) -> Result<Pending, UpstreamError> {
+    match wire {
+        Wire::Stdio(stdio) => {
+            let id = stdio.link.next_id();
+            let seat = stdio.sit(id, request.asker.clone())?;
+            stdio.send(request.write(id, revision, CLIENT_INFO)).await?;
+            let cancels = request.method != "initialize";
+            Ok(Pending::Stdio(StdioPending { stdio: stdio.clone(), seat, done: false, cancels }))
+        }
+        Wire::Http(http) => {
+            let id = http.link.next_id();
+            let text = request.write(id, revision, CLIENT_INFO);
+            Ok(Pending::Http(Box::new(http.call(request, id, &text, revision).await?)))
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Which era a server speaks: asked with `server/discover`, never with a call.
+//!
+//! A discovery result or one of the modern errors means modern, with a version the server lists. Anything else, or
+//! silence over stdio, means `initialize`. A process that ends at the sight of `server/discover` is started again and
+//! greeted in the old way.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use toolcrib_contract::json::Node;
+use toolcrib_protocol::{Code, Era, Revision};
+
+use crate::connection::{CLIENT_INFO, Introduction, Wire, send};
+use crate::error::{Cause, UpstreamError};
+use crate::http::HttpLink;
+use crate::limits::UPSTREAM_DISCOVER_MS_MAX;
+use crate::message::Message;
+use crate::pending::Pending;
+use crate::request::Request;
+use crate::spec::Command;
+use crate::stdio::StdioLink;
+
+/// Everything a gateway's clients may be able to answer; who cannot is told when it is asked.
+const CAPABILITIES: &str = r#"{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}"#;
+
+enum Discovered {
+    Modern(Introduction),
+    /// Modern, but it wants another version or has more to say: asked in the old way.
+    Legacy,
+}
+
+pub(crate) async fn over_stdio(name: &str, command: &Command) -> Result<(Wire, Introduction), UpstreamError> {
+    let start = || StdioLink::start(name, command).map(|link| Wire::Stdio(Arc::new(link)));
+    let wire = start().map_err(UpstreamError::unsent)?;
+    match first_contact(&wire).await {
+        Ok(introduction) => Ok((wire, introduction)),
+        Err(UpstreamError { cause: Cause::Exited { .. } | Cause::Closed, .. }) => {
+            drop(wire);
+            let wire = start().map_err(UpstreamError::unsent)?;
+            let introduction = initialize(&wire).await?;
+            Ok((wire, introduction))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+async fn first_contact(wire: &Wire) -> Result<Introduction, UpstreamError> {
+    let mut discovery = send(wire, &discover(), Revision::FIRST_MODERN).await?;
+    let patience = Duration::from_millis(UPSTREAM_DISCOVER_MS_MAX);
+    match tokio::time::timeout(patience, discovery.answer()).await {
+        Ok(answer) => match discovered(answer?)? {
+            Discovered::Modern(introduction) => Ok(introduction),
+            Discovered::Legacy => initialize(wire).await,
+        },
+        // It is slow to start, or ignores what it does not know: whichever answers first decides.
+        Err(_) => {
+            let mut initialization = send(wire, &initialize_request(), Revision::NEWEST_LEGACY).await?;
+            tokio::select! {
+                answer = initialization.answer() => initialized(answer?),
+                answer = discovery.answer() => match discovered(answer?)? {
+                    Discovered::Modern(introduction) => Ok(introduction),
+                    Discovered::Legacy => initialized(initialization.answer().await?),
+                },
+            }
+        }
+    }
+}
+
+pub(crate) async fn over_http(http: &Arc<HttpLink>) -> Result<Introduction, UpstreamError> {
+    let wire = Wire::Http(http.clone());
+    let discovery = async {
+        let mut pending: Pending = send(&wire, &discover(), Revision::FIRST_MODERN).await?;
+        pending.answer().await
+    };
+    let introduction = match discovery.await {
+        Ok(answer) => match discovered(answer)? {
+            Discovered::Modern(introduction) => introduction,
+            Discovered::Legacy => initialize(&wire).await?,
+        },
+        Err(error) => match error.cause {
+            // Whatever a legacy server says to what it does not know.
+            Cause::Status { .. } | Cause::Garbage(_) | Cause::Closed | Cause::SessionGone => {
+                initialize(&wire).await?
+            }
+            _ => return Err(error),
+        },
+    };
+    http.agree(introduction.revision);
+    Ok(introduction)
+}
+
+fn discover() -> Request {
+    Request::new("server/discover")
+}
+
+fn initialize_request() -> Request {
+    Request::new("initialize")
+        .string("protocolVersion", Revision::NEWEST_LEGACY.as_str())
+        .raw("capabilities", CAPABILITIES)
+        .raw("clientInfo", CLIENT_INFO)
+}
+
+async fn initialize(wire: &Wire) -> Result<Introduction, UpstreamError> {
+    initialized(send(wire, &initialize_request(), Revision::NEWEST_LEGACY).await?.answer().await?)
+}
+
+fn initialized(message: Message) -> Result<Introduction, UpstreamError> {
+    let result = message.result().map_err(|error| UpstreamError::sent(Cause::Refused(error)))?;
+    let version = result.get("protocolVersion").and_then(Node::as_str).unwrap_or_default();
+    let revision = Revision::parse(&version)
+        .filter(|revision| revision.era() == Era::Legacy)
+        .ok_or(UpstreamError::sent(Cause::NoVersion))?;
+    Ok(Introduction { revision, message: message.into_document() })
+}
+
+fn discovered(message: Message) -> Result<Discovered, UpstreamError> {
+    match message.result() {
+        Ok(result) => {
+            let Some(versions) = result.get("supportedVersions") else { return Ok(Discovered::Legacy) };
+            match newest(versions) {
+                Some(revision) if revision.era() == Era::Modern => {
+                    Ok(Discovered::Modern(Introduction { revision, message: message.into_document() }))
+                }
+                Some(_) => Ok(Discovered::Legacy),
+                None => Err(UpstreamError::sent(Cause::NoVersion)),
+            }
+        }
+        Err(error) => {
+            let supported = || {
+                let data = error.data.as_deref()?;
+                let document = toolcrib_contract::json::OwnedDocument::parse(
+                    data,
+                    &toolcrib_contract::json::Limits::message(),
+                )
+                .ok()?;
+                newest(document.root().get("supported")?)
+            };
+            let is_version = error.code == Code::UnsupportedVersion.number();
+            match (is_version, supported()) {
+                // It is modern and newer than anything known here, and speaks nothing older.
+                (true, None) => Err(UpstreamError::sent(Cause::NoVersion)),
+                _ => Ok(Discovered::Legacy),
+            }
+        }
+    }
+}
+
+/// The newest revision of a list that both sides speak.
+fn newest(versions: Node<'_>) -> Option<Revision> {
+    versions.elements().filter_map(Node::as_str).filter_map(|version| Revision::parse(&version)).max()
+}

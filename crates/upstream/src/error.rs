@@ -1,0 +1,94 @@
+//! Why a server gave no answer.
+//!
+//! Guarantees: every failure knows whether anything was sent, which decides whether it may be tried again, and has a
+//! text that can be shown to a caller: no header, no environment, no body.
+
+use std::io;
+
+use toolcrib_protocol::RpcError;
+
+/// What went wrong.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Cause {
+    #[error("the command {command:?} cannot be started: {}", io_text(*kind))]
+    Spawn { command: Box<str>, kind: io::ErrorKind },
+    #[error("no connection to {address}: {}", io_text(*kind))]
+    Connect { address: Box<str>, kind: io::ErrorKind },
+    #[error("no secure connection to {address}: {reason}")]
+    Tls { address: Box<str>, reason: Box<str> },
+    #[error("the server's URL cannot be used: {0}")]
+    Url(&'static str),
+    #[error("the server asks for authentication (HTTP {status})")]
+    Unauthorized { status: u16 },
+    #[error("the server answered with HTTP {status}")]
+    Status { status: u16 },
+    #[error("the server's process ended{}", shown_code(*code))]
+    Exited { code: Option<i32> },
+    #[error("the server closed the connection")]
+    Closed,
+    #[error("the server forgot the session")]
+    SessionGone,
+    #[error("the server did not answer within {ms_max} ms")]
+    TooSlow { ms_max: u64 },
+    #[error("{limit}: the server sent more than {max} bytes")]
+    TooLarge { limit: &'static str, max: usize },
+    #[error("the server sent something that is no answer: {0}")]
+    Garbage(&'static str),
+    #[error("the server refused: {} ({})", .0.message, .0.code)]
+    Refused(RpcError),
+    #[error("the server speaks no protocol version that is known here")]
+    NoVersion,
+    #[error("{limit}: the server's list has more than {max} {what}")]
+    ListTooLong { limit: &'static str, max: usize, what: &'static str },
+    #[error("too many calls are under way at this server")]
+    Busy,
+    #[error("the server is not available: {0}")]
+    Unavailable(Box<str>),
+    #[error("the server failed {failures} times in a row and is left alone for a moment")]
+    Broken { failures: u32 },
+}
+
+/// A cause, and whether the server may have seen the request.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{cause}")]
+pub struct UpstreamError {
+    pub cause: Cause,
+    /// False: the server has seen nothing of it.
+    pub sent: bool,
+}
+
+impl UpstreamError {
+    #[must_use]
+    pub fn unsent(cause: Cause) -> Self {
+        Self { cause, sent: false }
+    }
+
+    #[must_use]
+    pub fn sent(cause: Cause) -> Self {
+        Self { cause, sent: true }
+    }
+
+    /// The connection failed, rather than the server refusing: worth a second try where that is safe.
+    #[must_use]
+    pub fn is_transport(&self) -> bool {
+        matches!(
+            self.cause,
+            Cause::Connect { .. } | Cause::Closed | Cause::Exited { .. } | Cause::SessionGone
+        )
+    }
+
+    /// Counts against the server.
+    #[must_use]
+    pub fn is_failure(&self) -> bool {
+        !matches!(self.cause, Cause::Refused(_) | Cause::Busy | Cause::Broken { .. } | Cause::Unavailable(_))
+    }
+}
+
+fn io_text(kind: io::ErrorKind) -> String {
+    io::Error::from(kind).to_string()
+}
+
+fn shown_code(code: Option<i32>) -> String {
+    code.map(|code| format!(" with exit code {code}")).unwrap_or_default()
+}

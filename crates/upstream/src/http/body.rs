@@ -1,0 +1,160 @@
+//! The body of an HTTP answer, piece by piece, and what becomes of the connection after it.
+//!
+//! Guarantees: a body that was read to its end gives its connection back; one that was not closes it, which tells a
+//! modern server that the call is given up. A body never costs more memory than its limit.
+
+use std::sync::Arc;
+
+use super::conn::Conn;
+use super::head::Framing;
+use super::pool::Pool;
+use crate::error::Cause;
+
+pub(crate) struct Body {
+    conn: Option<Conn>,
+    pool: Arc<Pool>,
+    keeps_alive: bool,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Left(u64),
+    ChunkHead,
+    ChunkLeft(u64),
+    /// The line break after a chunk.
+    ChunkEnd,
+    Trailers,
+    UntilClose,
+    Done,
+}
+
+const CHUNK_LINE_BYTES_MAX: usize = 8 * 1024;
+
+impl Body {
+    pub(crate) fn new(conn: Conn, pool: Arc<Pool>, framing: Framing, keeps_alive: bool) -> Self {
+        let state = match framing {
+            Framing::Length(bytes) => State::Left(bytes),
+            Framing::Chunked => State::ChunkHead,
+            Framing::UntilClose => State::UntilClose,
+        };
+        let mut body = Self { conn: Some(conn), pool, keeps_alive, state };
+        if state == State::Left(0) {
+            body.finish();
+        }
+        body
+    }
+
+    /// The whole body as text, if it is no longer than `bytes_max`.
+    pub(crate) async fn text(&mut self, bytes_max: usize) -> Result<String, Cause> {
+        let too_large = || Cause::TooLarge { limit: "UPSTREAM_MESSAGE_BYTES_MAX", max: bytes_max };
+        let mut whole = match self.state {
+            State::Left(bytes) if bytes > bytes_max as u64 => return Err(too_large()),
+            State::Left(bytes) => Vec::with_capacity(usize::try_from(bytes).unwrap_or_default()),
+            _ => Vec::new(),
+        };
+        while self
+            .piece(|piece| {
+                let fits = whole.len() + piece.len() <= bytes_max;
+                if fits {
+                    whole.extend_from_slice(piece);
+                }
+                if fits { Ok(()) } else { Err(too_large()) }
+            })
+            .await?
+        {}
+        String::from_utf8(whole).map_err(|_| Cause::Garbage("it is not UTF-8"))
+    }
+
+    /// Shows the next piece to `take`; false at the end.
+    pub(crate) async fn piece(
+        &mut self,
+        take: impl FnOnce(&[u8]) -> Result<(), Cause>,
+    ) -> Result<bool, Cause> {
+        loop {
+            let state = self.state;
+            let Some(conn) = &mut self.conn else { return Ok(false) };
+            match state {
+                State::Done => return Ok(false),
+                State::Left(left) | State::ChunkLeft(left) => {
+                    if conn.buffer.is_empty() {
+                        let hint = usize::try_from(left).unwrap_or(usize::MAX);
+                        more(conn, hint).await?;
+                        continue;
+                    }
+                    let here = usize::try_from(left).unwrap_or(usize::MAX).min(conn.buffer.len());
+                    let outcome = take(conn.buffer.get(..here).unwrap_or_default());
+                    conn.take(here);
+                    let left = left - here as u64;
+                    let is_chunk = matches!(state, State::ChunkLeft(_));
+                    match (left, is_chunk) {
+                        (0, false) => self.finish(),
+                        (0, true) => self.state = State::ChunkEnd,
+                        (left, false) => self.state = State::Left(left),
+                        (left, true) => self.state = State::ChunkLeft(left),
+                    }
+                    return outcome.map(|()| true);
+                }
+                State::UntilClose => {
+                    if conn.buffer.is_empty() && conn.read(0).await.map_err(|_| Cause::Closed)? == 0 {
+                        self.finish();
+                        return Ok(false);
+                    }
+                    let outcome = take(&conn.buffer);
+                    conn.buffer.clear();
+                    return outcome.map(|()| true);
+                }
+                State::ChunkHead => {
+                    let line = line(conn).await?;
+                    let digits = line.split(';').next().unwrap_or_default().trim();
+                    let size =
+                        u64::from_str_radix(digits, 16).map_err(|_| Cause::Garbage("a chunk has no size"))?;
+                    self.state = if size == 0 { State::Trailers } else { State::ChunkLeft(size) };
+                }
+                State::ChunkEnd => {
+                    if !line(conn).await?.is_empty() {
+                        return Err(Cause::Garbage("a chunk is longer than it says"));
+                    }
+                    self.state = State::ChunkHead;
+                }
+                State::Trailers => {
+                    if line(conn).await?.is_empty() {
+                        self.finish();
+                        return Ok(false);
+                    }
+                }
+            }
+        }
+    }
+
+    fn finish(&mut self) {
+        self.state = State::Done;
+        if let Some(conn) = self.conn.take()
+            && self.keeps_alive
+        {
+            self.pool.put(conn);
+        }
+    }
+}
+
+async fn more(conn: &mut Conn, hint: usize) -> Result<(), Cause> {
+    match conn.read(hint).await {
+        Ok(0) | Err(_) => Err(Cause::Closed),
+        Ok(_) => Ok(()),
+    }
+}
+
+async fn line(conn: &mut Conn) -> Result<String, Cause> {
+    loop {
+        if let Some(end) = conn.buffer.iter().position(|byte| *byte == b'\n') {
+            let line = conn.buffer.get(..end).unwrap_or_default();
+            let text = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line)).into_owned();
+            conn.take(end + 1);
+            return Ok(text);
+        }
+        if conn.buffer.len() > CHUNK_LINE_BYTES_MAX {
+            return Err(Cause::Garbage("a chunk's head has no end"));
+        }
+        more(conn, 0).await?;
+    }
+}

@@ -1,0 +1,320 @@
+//! The HTTP side of one server: its address, its session, its streams.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use toolcrib_protocol::{Era, Revision, header, sse};
+
+use super::body::Body;
+use super::conn::Conn;
+use super::head::{Head, Media};
+use super::pending::HttpPending;
+use super::pool::Pool;
+use super::target::Target;
+use super::tls::Tls;
+use crate::error::{Cause, UpstreamError};
+use crate::limits::UPSTREAM_MESSAGE_BYTES_MAX;
+use crate::link::{Delivery, Link};
+use crate::message::Message;
+use crate::request::Request;
+use crate::spec::Endpoint;
+
+/// Bytes of the body of a refusal that are looked at.
+const REFUSAL_BYTES_MAX: usize = 256 * 1024;
+
+/// How long a stream of unsolicited messages rests before it is opened again.
+const REOPEN: Duration = Duration::from_secs(1);
+
+pub(crate) struct HttpLink {
+    pub(crate) link: Arc<Link>,
+    pool: Arc<Pool>,
+    /// `Host` and the operator's headers, ready to be written.
+    fixed: Box<str>,
+    session: Mutex<Option<Arc<str>>>,
+    revision: OnceLock<Revision>,
+}
+
+/// The head and body of an answer.
+pub(crate) struct Answer {
+    pub(crate) head: Head,
+    pub(crate) body: Body,
+}
+
+impl HttpLink {
+    pub(crate) fn new(endpoint: &Endpoint) -> Result<Self, Cause> {
+        let target = Target::read(&endpoint.url)?;
+        let tls = target.secure.then(|| Tls::new(&target, endpoint.ca_file.as_deref())).transpose()?;
+        let mut fixed = format!("Host: {}\r\n", target.authority);
+        for (name, value) in &endpoint.headers {
+            let legal = http::HeaderName::from_bytes(name.as_bytes()).is_ok()
+                && http::HeaderValue::from_str(value).is_ok();
+            if !legal {
+                return Err(Cause::Url("one of its headers cannot be sent"));
+            }
+            fixed.push_str(&format!("{name}: {value}\r\n"));
+        }
+        Ok(Self {
+            link: Arc::default(),
+            pool: Pool::new(target, tls),
+            fixed: fixed.into(),
+            session: Mutex::default(),
+            revision: OnceLock::new(),
+        })
+    }
+
+    /// Both sides agreed on this revision.
+    pub(crate) fn agree(&self, revision: Revision) {
+        let _ = self.revision.set(revision);
+    }
+
+    pub(crate) fn session(&self) -> Option<Arc<str>> {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set_session(&self, id: &str) {
+        *self.session.lock().unwrap_or_else(PoisonError::into_inner) = Some(id.into());
+    }
+
+    /// Posts a request of `revision` and gives back its answer as it comes.
+    pub(crate) async fn call(
+        self: &Arc<Self>,
+        request: &Request,
+        id: u64,
+        text: &[u8],
+        revision: Revision,
+    ) -> Result<HttpPending, UpstreamError> {
+        let mut fields = String::new();
+        if revision.era() == Era::Modern {
+            fields.push_str("Mcp-Method: ");
+            fields.push_str(request.method);
+            fields.push_str("\r\n");
+            if let Some(name) = &request.name {
+                fields.push_str("Mcp-Name: ");
+                fields.push_str(&header::encode(name));
+                fields.push_str("\r\n");
+            }
+            for (name, value) in &request.headers {
+                fields.push_str(&format!("{name}: {value}\r\n"));
+            }
+        }
+        let seat = match revision.era() {
+            // A legacy server may ask and report on its other stream.
+            Era::Legacy => Some(self.link.sit(id, request.asker.clone())?),
+            Era::Modern => None,
+        };
+        let answer = self.post(text, &fields, Some(revision)).await?;
+        if request.method == "initialize"
+            && let Some(session) = &answer.head.session
+        {
+            self.set_session(session);
+        }
+        self.opened(id, answer, seat, revision.era()).await
+    }
+
+    /// Turns an answer into something that can be waited for.
+    async fn opened(
+        self: &Arc<Self>,
+        id: u64,
+        mut answer: Answer,
+        seat: Option<crate::link::Seat>,
+        era: Era,
+    ) -> Result<HttpPending, UpstreamError> {
+        if answer.head.is_success() {
+            let media = answer.head.media;
+            if media == Media::Other {
+                return Err(UpstreamError::sent(Cause::Garbage("its answer is neither JSON nor a stream")));
+            }
+            return Ok(HttpPending::new(self.clone(), id, answer.body, media, seat, era));
+        }
+        let status = answer.head.status;
+        if matches!(status, 401 | 403) {
+            return Err(UpstreamError::unsent(Cause::Unauthorized { status }));
+        }
+        // A refusal says in its body what it means, if anything.
+        let body = match answer.head.media {
+            Media::Json => answer.body.text(REFUSAL_BYTES_MAX).await.ok(),
+            Media::Events | Media::Other => None,
+        };
+        if status == 404 && era == Era::Legacy && self.session().is_some() {
+            return Err(UpstreamError::unsent(Cause::SessionGone));
+        }
+        match body.and_then(|text| Message::read(text).ok()) {
+            Some(message) if message.result().is_err() => Ok(HttpPending::refused(self.clone(), id, message)),
+            _ => Err(UpstreamError::sent(Cause::Status { status })),
+        }
+    }
+
+    /// Posts a notification or a response; nothing comes back.
+    pub(crate) async fn tell(&self, text: &[u8], fields: &str) -> Result<(), UpstreamError> {
+        let mut answer = self.post(text, fields, self.revision.get().copied()).await?;
+        let status = answer.head.status;
+        // Read to its end so that the connection can be used again.
+        let _ = answer.body.text(REFUSAL_BYTES_MAX).await;
+        match status {
+            200..=299 => Ok(()),
+            404 if self.session().is_some() => Err(UpstreamError::sent(Cause::SessionGone)),
+            status => Err(UpstreamError::sent(Cause::Status { status })),
+        }
+    }
+
+    async fn post(
+        &self,
+        text: &[u8],
+        fields: &str,
+        revision: Option<Revision>,
+    ) -> Result<Answer, UpstreamError> {
+        let mut message = Vec::with_capacity(self.fixed.len() + fields.len() + text.len() + 320);
+        self.start(&mut message, "POST", revision);
+        message.extend_from_slice(
+            b"Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n",
+        );
+        message.extend_from_slice(fields.as_bytes());
+        message.extend_from_slice(b"Content-Length: ");
+        message.extend_from_slice(text.len().to_string().as_bytes());
+        message.extend_from_slice(b"\r\n\r\n");
+        message.extend_from_slice(text);
+        self.exchange(&message).await
+    }
+
+    fn start(&self, message: &mut Vec<u8>, method: &str, revision: Option<Revision>) {
+        message.extend_from_slice(method.as_bytes());
+        message.push(b' ');
+        message.extend_from_slice(self.pool.target.path.as_bytes());
+        message.extend_from_slice(b" HTTP/1.1\r\n");
+        message.extend_from_slice(self.fixed.as_bytes());
+        if let Some(revision) = revision {
+            message.extend_from_slice(b"MCP-Protocol-Version: ");
+            message.extend_from_slice(revision.as_str().as_bytes());
+            message.extend_from_slice(b"\r\n");
+        }
+        if revision.is_none_or(|revision| revision.era() == Era::Legacy)
+            && let Some(session) = self.session()
+        {
+            message.extend_from_slice(b"Mcp-Session-Id: ");
+            message.extend_from_slice(session.as_bytes());
+            message.extend_from_slice(b"\r\n");
+        }
+    }
+
+    /// Sends a whole request and reads the head of its answer.
+    async fn exchange(&self, message: &[u8]) -> Result<Answer, UpstreamError> {
+        loop {
+            let kept = self.pool.take();
+            let was_kept = kept.is_some();
+            let mut conn = match kept {
+                Some(conn) => conn,
+                None => self.pool.connect().await.map_err(UpstreamError::unsent)?,
+            };
+            if conn.write(message).await.is_err() {
+                // The server hung up while nobody looked and took nothing of this.
+                if was_kept {
+                    continue;
+                }
+                return Err(UpstreamError::sent(Cause::Closed));
+            }
+            let head = read_head(&mut conn).await.map_err(UpstreamError::sent)?;
+            let body = Body::new(conn, self.pool.clone(), head.framing, head.keeps_alive);
+            return Ok(Answer { head, body });
+        }
+    }
+
+    /// Takes up a stream that broke, after the event that was seen last.
+    pub(crate) async fn resume(&self, last_event: &str) -> Result<Answer, UpstreamError> {
+        let answer = self.get(Some(last_event)).await?;
+        match (answer.head.status, answer.head.media) {
+            (200, Media::Events) => Ok(answer),
+            (404, _) => Err(UpstreamError::sent(Cause::SessionGone)),
+            (status, _) => Err(UpstreamError::sent(Cause::Status { status })),
+        }
+    }
+
+    async fn get(&self, last_event: Option<&str>) -> Result<Answer, UpstreamError> {
+        let mut message = Vec::new();
+        self.start(&mut message, "GET", self.revision.get().copied());
+        message.extend_from_slice(b"Accept: text/event-stream\r\n");
+        if let Some(last) = last_event {
+            message.extend_from_slice(b"Last-Event-ID: ");
+            message.extend_from_slice(last.as_bytes());
+            message.extend_from_slice(b"\r\n");
+        }
+        message.extend_from_slice(b"\r\n");
+        self.exchange(&message).await
+    }
+
+    /// Listens to a legacy server's unsolicited messages until it says that it has none, or the session is gone.
+    pub(crate) async fn listen(self: Arc<Self>) {
+        let mut last_event: Option<String> = None;
+        loop {
+            let mut answer = match self.get(last_event.as_deref()).await {
+                Ok(answer) if answer.head.status == 200 && answer.head.media == Media::Events => answer,
+                Ok(answer)
+                    if answer.head.status == 404 && self.session().is_some() && last_event.is_some() =>
+                {
+                    self.link.close(Cause::SessionGone);
+                    return;
+                }
+                // Most servers have no such stream (405).
+                Ok(_) => return,
+                Err(_) => {
+                    tokio::time::sleep(REOPEN).await;
+                    if self.link.why_closed().is_some() {
+                        return;
+                    }
+                    continue;
+                }
+            };
+            let mut decoder = sse::Decoder::with_limit(UPSTREAM_MESSAGE_BYTES_MAX);
+            let mut events = Vec::new();
+            while let Ok(true) = answer
+                .body
+                .piece(|piece| decoder.feed(piece, &mut events).map_err(|_| crate::message::too_large()))
+                .await
+            {
+                for event in events.drain(..) {
+                    last_event = event.id.or(last_event);
+                    self.deliver(event.data).await;
+                }
+            }
+            tokio::time::sleep(REOPEN).await;
+        }
+    }
+
+    async fn deliver(&self, data: String) {
+        if data.is_empty() {
+            return;
+        }
+        if let Ok(message) = Message::read(data)
+            && let Delivery::Answer(answer) = self.link.deliver(message)
+        {
+            let _ = self.tell(&answer, "").await;
+        }
+    }
+
+    /// Ends a legacy session politely; a server that does not care is left alone.
+    pub(crate) async fn end_session(&self) {
+        if self.session().is_none() {
+            return;
+        }
+        let mut message = Vec::new();
+        self.start(&mut message, "DELETE", self.revision.get().copied());
+        message.extend_from_slice(b"\r\n");
+        if let Ok(mut answer) = self.exchange(&message).await {
+            let _ = answer.body.text(REFUSAL_BYTES_MAX).await;
+        }
+    }
+}
+
+async fn read_head(conn: &mut Conn) -> Result<Head, Cause> {
+    loop {
+        if let Some((head, length)) = Head::read(&conn.buffer)? {
+            conn.take(length);
+            if head.is_interim() {
+                continue;
+            }
+            return Ok(head);
+        }
+        if conn.read(0).await.map_err(|_| Cause::Closed)? == 0 {
+            return Err(Cause::Closed);
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! One request to an HTTP server that is being answered.
+//!
+//! Guarantees: what comes is bounded in bytes; an answer with another id is garbage; giving up closes the stream and
+//! tells a legacy server so.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use toolcrib_protocol::{Era, sse};
+
+use super::body::Body;
+use super::head::Media;
+use super::link::HttpLink;
+use crate::error::{Cause, UpstreamError};
+use crate::limits::{UPSTREAM_MESSAGE_BYTES_MAX, UPSTREAM_RESUMES_MAX, UPSTREAM_STREAM_BYTES_MAX};
+use crate::link::Seat;
+use crate::message::{Kind, Message};
+
+pub(crate) struct HttpPending {
+    http: Arc<HttpLink>,
+    id: u64,
+    era: Era,
+    body: Option<Body>,
+    media: Media,
+    decoder: sse::Decoder,
+    events: Vec<sse::Event>,
+    ready: VecDeque<Message>,
+    bytes: usize,
+    last_event: Option<String>,
+    retry_ms: u64,
+    resumes: usize,
+    seat: Option<Seat>,
+    done: bool,
+}
+
+impl HttpPending {
+    pub(super) fn new(
+        http: Arc<HttpLink>,
+        id: u64,
+        body: Body,
+        media: Media,
+        seat: Option<Seat>,
+        era: Era,
+    ) -> Self {
+        Self {
+            http,
+            id,
+            era,
+            body: Some(body),
+            media,
+            decoder: sse::Decoder::with_limit(UPSTREAM_MESSAGE_BYTES_MAX),
+            events: Vec::new(),
+            ready: VecDeque::new(),
+            bytes: 0,
+            last_event: None,
+            retry_ms: 100,
+            resumes: 0,
+            seat,
+            done: false,
+        }
+    }
+
+    /// A refusal that came with an HTTP status of its own.
+    pub(super) fn refused(http: Arc<HttpLink>, id: u64, message: Message) -> Self {
+        Self {
+            http,
+            id,
+            era: Era::Modern,
+            body: None,
+            media: Media::Json,
+            decoder: sse::Decoder::default(),
+            events: Vec::new(),
+            ready: VecDeque::from([message]),
+            bytes: 0,
+            last_event: None,
+            retry_ms: 0,
+            resumes: 0,
+            seat: None,
+            done: true,
+        }
+    }
+
+    /// The next message of this request; the answer is the last one.
+    pub(crate) async fn next(&mut self) -> Result<Message, UpstreamError> {
+        loop {
+            if let Some(message) = self.ready.pop_front() {
+                self.done |= matches!(message.kind(), Kind::Response(_));
+                return Ok(message);
+            }
+            match self.media {
+                Media::Events => self.read_events().await.map_err(UpstreamError::sent)?,
+                Media::Json | Media::Other => {
+                    let body = self.body.as_mut().ok_or(UpstreamError::sent(Cause::Closed))?;
+                    let text = body.text(UPSTREAM_MESSAGE_BYTES_MAX).await.map_err(UpstreamError::sent)?;
+                    self.body = None;
+                    let message = Message::read(text).map_err(UpstreamError::sent)?;
+                    self.accept(message).map_err(UpstreamError::sent)?;
+                }
+            }
+        }
+    }
+
+    fn accept(&mut self, message: Message) -> Result<(), Cause> {
+        match message.kind() {
+            Kind::Response(Some(id)) if *id == self.id => self.ready.push_back(message),
+            Kind::Response(_) => return Err(Cause::Garbage("it answers to an id that was not asked")),
+            Kind::Notification | Kind::Request(_) => self.ready.push_back(message),
+        }
+        Ok(())
+    }
+
+    async fn read_events(&mut self) -> Result<(), Cause> {
+        let Some(body) = &mut self.body else { return self.resume().await };
+        let (decoder, events, bytes) = (&mut self.decoder, &mut self.events, &mut self.bytes);
+        let piece = body.piece(|piece| {
+            *bytes += piece.len();
+            if *bytes > UPSTREAM_STREAM_BYTES_MAX {
+                let (limit, max) = ("UPSTREAM_STREAM_BYTES_MAX", UPSTREAM_STREAM_BYTES_MAX);
+                return Err(Cause::TooLarge { limit, max });
+            }
+            decoder.feed(piece, events).map_err(|_| crate::message::too_large())
+        });
+        let goes_on = match &mut self.seat {
+            None => piece.await,
+            Some(seat) => tokio::select! {
+                biased;
+                Some(message) = seat.events.recv() => {
+                    self.ready.push_back(message);
+                    return Ok(());
+                }
+                goes_on = piece => goes_on,
+            },
+        };
+        let arrived: Vec<_> = self.events.drain(..).collect();
+        for event in arrived {
+            if event.id.is_some() {
+                self.last_event = event.id;
+            }
+            self.retry_ms = event.retry_ms.unwrap_or(self.retry_ms).min(10_000);
+            if !event.data.is_empty() {
+                self.accept(Message::read(event.data)?)?;
+            }
+        }
+        match goes_on {
+            Ok(true) => Ok(()),
+            Ok(false) | Err(Cause::Closed) => {
+                self.body = None;
+                Ok(())
+            }
+            Err(cause) => Err(cause),
+        }
+    }
+
+    /// The stream ended without an answer: a legacy server may have kept the rest.
+    async fn resume(&mut self) -> Result<(), Cause> {
+        let (Era::Legacy, Some(last)) = (self.era, self.last_event.clone()) else {
+            return Err(Cause::Closed);
+        };
+        self.resumes += 1;
+        if self.resumes > UPSTREAM_RESUMES_MAX {
+            return Err(Cause::Closed);
+        }
+        tokio::time::sleep(Duration::from_millis(self.retry_ms)).await;
+        let answer = self.http.resume(&last).await.map_err(|error| error.cause)?;
+        self.decoder = sse::Decoder::with_limit(UPSTREAM_MESSAGE_BYTES_MAX);
+        self.body = Some(answer.body);
+        Ok(())
+    }
+
+    /// Answers a question that the server asked in this call.
+    pub(crate) async fn reply(&self, text: Vec<u8>) -> Result<(), UpstreamError> {
+        self.http.tell(&text, "").await
+    }
+}
+
+impl Drop for HttpPending {
+    fn drop(&mut self) {
+        if self.done || self.era == Era::Modern || tokio::runtime::Handle::try_current().is_err() {
+            return;
+        }
+        let (http, text) = (self.http.clone(), crate::pending::cancelled(self.id));
+        tokio::spawn(async move {
+            let told = http.tell(&text, "");
+            let _ = tokio::time::timeout(Duration::from_secs(5), told).await;
+        });
+    }
+}

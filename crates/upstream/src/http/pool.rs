@@ -1,0 +1,65 @@
+//! Connections to one server: made when needed, kept while warm.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::net::TcpStream;
+
+use super::conn::{Conn, Stream};
+use super::target::Target;
+use super::tls::Tls;
+use crate::error::Cause;
+use crate::limits::{UPSTREAM_CONNECT_MS_MAX, UPSTREAM_IDLE_CONNECTIONS_MAX, UPSTREAM_IDLE_MS_MAX};
+
+pub(crate) struct Pool {
+    pub(crate) target: Target,
+    tls: Option<Tls>,
+    idle: Mutex<Vec<Conn>>,
+}
+
+impl Pool {
+    pub(crate) fn new(target: Target, tls: Option<Tls>) -> Arc<Self> {
+        Arc::new(Self { target, tls, idle: Mutex::default() })
+    }
+
+    /// The connection used last, if it still stands.
+    pub(crate) fn take(&self) -> Option<Conn> {
+        let oldest = Duration::from_millis(UPSTREAM_IDLE_MS_MAX);
+        loop {
+            let conn = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
+            if conn.idle_since.elapsed() < oldest && conn.is_quiet() {
+                return Some(conn);
+            }
+        }
+    }
+
+    pub(crate) fn put(&self, mut conn: Conn) {
+        conn.idle_since = Instant::now();
+        conn.is_used = true;
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < UPSTREAM_IDLE_CONNECTIONS_MAX {
+            idle.push(conn);
+        }
+    }
+
+    pub(crate) async fn connect(&self) -> Result<Conn, Cause> {
+        let within = Duration::from_millis(UPSTREAM_CONNECT_MS_MAX);
+        let failed = |kind| Cause::Connect { address: self.target.address(), kind };
+        match tokio::time::timeout(within, self.open()).await {
+            Ok(opened) => opened,
+            Err(_) => Err(failed(std::io::ErrorKind::TimedOut)),
+        }
+    }
+
+    async fn open(&self) -> Result<Conn, Cause> {
+        let failed =
+            |error: std::io::Error| Cause::Connect { address: self.target.address(), kind: error.kind() };
+        let tcp = TcpStream::connect((&*self.target.host, self.target.port)).await.map_err(failed)?;
+        tcp.set_nodelay(true).map_err(failed)?;
+        let stream = match &self.tls {
+            None => Stream::Plain(tcp),
+            Some(tls) => Stream::Secure(Box::new(tls.connect(&self.target, tcp).await?)),
+        };
+        Ok(Conn::new(stream))
+    }
+}

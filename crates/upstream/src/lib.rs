@@ -1,0 +1,34 @@
+//! Connections to other MCP servers: stdio commands and Streamable HTTP, both eras, supervised.
+//!
+//! No policy lives here: what a server offers is told to whoever asked, and a call that was cleared is sent. Start at
+//! [`supervisor::Upstream`] for a server that is kept alive, at [`snapshot::snapshot`] for one look at it.
+
+mod breaker;
+pub mod catalogue;
+pub mod connection;
+mod era;
+pub mod error;
+mod http;
+pub mod limits;
+mod link;
+mod listing;
+mod message;
+pub mod offers;
+mod parked;
+mod pending;
+mod process;
+mod remote;
+mod request;
+pub mod snapshot;
+pub mod spec;
+mod stdio;
+pub mod supervisor;
+pub mod tool;
+
+pub use catalogue::Catalogue;
+pub use error::{Cause, UpstreamError};
+pub use offers::RemoteOffer;
+pub use snapshot::{Snapshot, snapshot};
+pub use spec::{Spec, Transport};
+pub use supervisor::{Observer, State, Upstream};
+pub use tool::RemoteTool;

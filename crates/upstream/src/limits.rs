@@ -1,0 +1,97 @@
+//! Every limit of this crate, with its unit. LIMITS.md is checked against this file.
+
+/// How long a server may take to start and to say who it is, in milliseconds, unless the operator says otherwise.
+pub const UPSTREAM_START_MS_MAX: u64 = 60_000;
+
+/// How long a stdio server is given to answer `server/discover` before `initialize` is sent too, in milliseconds.
+pub const UPSTREAM_DISCOVER_MS_MAX: u64 = 3_000;
+
+/// How long one call may take, in milliseconds, unless the operator says otherwise; time spent asking is not counted.
+pub const UPSTREAM_CALL_MS_MAX: u64 = 60_000;
+
+/// How long one page of a list may take, in milliseconds.
+pub const UPSTREAM_LIST_MS_MAX: u64 = 30_000;
+
+/// Bytes of one message from a server.
+pub const UPSTREAM_MESSAGE_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// Values and keys of one message from a server.
+pub const UPSTREAM_MESSAGE_NODES_MAX: usize = 1024 * 1024;
+
+/// Bytes of the head of an HTTP answer.
+pub const UPSTREAM_HEAD_BYTES_MAX: usize = 64 * 1024;
+
+/// Headers of an HTTP answer.
+pub const UPSTREAM_HEADERS_MAX: usize = 100;
+
+/// Bytes of everything a server may send in answer to one call, notifications included.
+pub const UPSTREAM_STREAM_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Messages besides the answer that wait for one call over stdio; further notifications are dropped.
+pub const UPSTREAM_CALL_EVENTS_MAX: usize = 64;
+
+/// Calls under way at one server; further ones are refused.
+pub const UPSTREAM_IN_FLIGHT_MAX: usize = 1_024;
+
+/// Messages that wait to be written to a stdio server.
+pub const UPSTREAM_WRITES_MAX: usize = 1_024;
+
+/// Tools, prompts, resources or templates of one server, each.
+pub const UPSTREAM_ITEMS_MAX: usize = 10_000;
+
+/// Pages of one list.
+pub const UPSTREAM_PAGES_MAX: usize = 1_000;
+
+/// Bytes of all pages of one list.
+pub const UPSTREAM_LIST_BYTES_MAX: usize = 32 * 1024 * 1024;
+
+/// Idle connections kept to one HTTP server.
+pub const UPSTREAM_IDLE_CONNECTIONS_MAX: usize = 128;
+
+/// How long an idle connection is kept, in milliseconds: less than servers commonly do.
+pub const UPSTREAM_IDLE_MS_MAX: u64 = 4_000;
+
+/// How long a TCP and TLS connection may take to be made, in milliseconds.
+pub const UPSTREAM_CONNECT_MS_MAX: u64 = 10_000;
+
+/// How long a child is given to end by itself after its stdin is closed, in milliseconds.
+pub const UPSTREAM_STOP_MS_MAX: u64 = 1_000;
+
+/// How long a child is given to end after SIGTERM, in milliseconds; then its process group is killed.
+pub const UPSTREAM_TERM_MS_MAX: u64 = 1_000;
+
+/// The first pause before a failed server is tried again, in milliseconds; each further one is twice as long.
+pub const UPSTREAM_RETRY_MS_MIN: u64 = 200;
+
+/// The longest pause before a failed server is tried again, in milliseconds.
+pub const UPSTREAM_RETRY_MS_MAX: u64 = 30_000;
+
+/// How long a server has to hold before the pauses start small again, in milliseconds.
+pub const UPSTREAM_STEADY_MS_MIN: u64 = 10_000;
+
+/// How long a call waits for a server that is starting, in milliseconds.
+pub const UPSTREAM_READY_MS_MAX: u64 = 5_000;
+
+/// Failures in a row after which no call is sent for a while.
+pub const BREAKER_FAILURES_MAX: u32 = 5;
+
+/// How long no call is sent then, in milliseconds.
+pub const BREAKER_OPEN_MS: u64 = 2_000;
+
+/// How long changes of a server's lists are gathered before it is asked again, in milliseconds.
+pub const UPSTREAM_RELIST_MS_MIN: u64 = 250;
+
+/// How often a broken answer stream of a legacy server is taken up again.
+pub const UPSTREAM_RESUMES_MAX: usize = 8;
+
+/// Calls that wait for a person's answer, per server.
+pub const PARKED_MAX: usize = 256;
+
+/// How long such a call waits, in milliseconds.
+pub const PARKED_MS_MAX: u64 = 300_000;
+
+/// Questions one call may ask.
+pub const CALL_QUESTIONS_MAX: usize = 16;
+
+/// Characters of a line on stderr that are logged.
+pub const STDERR_LINE_CHARS_MAX: usize = 2_000;

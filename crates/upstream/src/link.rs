@@ -1,0 +1,269 @@
+//! What is under way on one connection, and where a message that comes in belongs.
+//!
+//! Guarantees: an answer reaches the call whose id it carries or nobody; a question reaches a person only when it is
+//! certain whose call it belongs to; what does not fit is dropped or refused, never queued without end.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{Notify, mpsc, oneshot};
+use toolcrib_protocol::{Code, RpcError, write};
+
+use crate::error::{Cause, UpstreamError};
+use crate::limits::{UPSTREAM_CALL_EVENTS_MAX, UPSTREAM_IN_FLIGHT_MAX};
+use crate::message::{Kind, Message};
+use crate::request::Asker;
+
+/// One call that waits.
+struct Slot {
+    answer: Option<oneshot::Sender<Message>>,
+    events: mpsc::Sender<Message>,
+    asker: Option<Asker>,
+}
+
+/// What a server told that belongs to no call.
+#[derive(Debug, Default)]
+pub(crate) struct News {
+    pub(crate) lists: AtomicBool,
+    pub(crate) resources: Mutex<Vec<String>>,
+    wake: Notify,
+}
+
+impl News {
+    pub(crate) fn lists_changed(&self) {
+        self.lists.store(true, Ordering::Release);
+        self.wake.notify_one();
+    }
+
+    fn resource_changed(&self, uri: String) {
+        let mut resources = self.resources.lock().unwrap_or_else(PoisonError::into_inner);
+        if resources.len() < toolcrib_engine::limits::SUBSCRIPTIONS_MAX && !resources.contains(&uri) {
+            resources.push(uri);
+        }
+        drop(resources);
+        self.wake.notify_one();
+    }
+
+    pub(crate) fn take_resources(&self) -> Vec<String> {
+        std::mem::take(&mut *self.resources.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn take_lists(&self) -> bool {
+        self.lists.swap(false, Ordering::AcqRel)
+    }
+
+    pub(crate) async fn wait(&self) {
+        self.wake.notified().await;
+    }
+}
+
+/// What has to be done about a message.
+pub(crate) enum Delivery {
+    Done,
+    /// This has to be sent back.
+    Answer(Vec<u8>),
+}
+
+#[derive(Default)]
+pub(crate) struct Link {
+    id_last: AtomicU64,
+    slots: Mutex<HashMap<u64, Slot>>,
+    closed: Mutex<Option<Cause>>,
+    pub(crate) news: News,
+    ended: Notify,
+}
+
+/// A call's side of its slot; leaving the table when dropped.
+pub(crate) struct Seat {
+    pub(crate) id: u64,
+    link: Arc<Link>,
+    pub(crate) answer: oneshot::Receiver<Message>,
+    pub(crate) events: mpsc::Receiver<Message>,
+}
+
+impl Link {
+    pub(crate) fn next_id(&self) -> u64 {
+        self.id_last.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Waits for an answer to `id` from now on.
+    pub(crate) fn sit(self: &Arc<Self>, id: u64, asker: Option<Asker>) -> Result<Seat, UpstreamError> {
+        if let Some(cause) = lock(&self.closed).clone() {
+            return Err(UpstreamError::unsent(cause));
+        }
+        let (answer, answered) = oneshot::channel();
+        let (events, happening) = mpsc::channel(UPSTREAM_CALL_EVENTS_MAX);
+        let mut slots = lock(&self.slots);
+        if slots.len() >= UPSTREAM_IN_FLIGHT_MAX {
+            return Err(UpstreamError::unsent(Cause::Busy));
+        }
+        slots.insert(id, Slot { answer: Some(answer), events, asker });
+        Ok(Seat { id, link: self.clone(), answer: answered, events: happening })
+    }
+
+    /// Puts a message where it belongs.
+    pub(crate) fn deliver(&self, message: Message) -> Delivery {
+        match message.kind().clone() {
+            Kind::Response(Some(id)) => {
+                let waiting = lock(&self.slots).get_mut(&id).and_then(|slot| slot.answer.take());
+                match waiting {
+                    // A call that was given up in between is no matter.
+                    Some(waiting) => drop(waiting.send(message)),
+                    None => tracing::debug!(target: "toolcrib", id, "an answer to nothing that is under way"),
+                }
+                Delivery::Done
+            }
+            Kind::Response(None) => Delivery::Done,
+            Kind::Notification => {
+                self.notified(message);
+                Delivery::Done
+            }
+            Kind::Request(id) => self.asked(&id, message),
+        }
+    }
+
+    fn notified(&self, message: Message) {
+        match message.method().as_str() {
+            "notifications/progress" => {
+                let slots = lock(&self.slots);
+                if let Some(slot) = message.progress_token().and_then(|token| slots.get(&token)) {
+                    // A call that does not listen loses progress, not its answer.
+                    let _ = slot.events.try_send(message);
+                }
+            }
+            "notifications/message" => {
+                let slots = lock(&self.slots);
+                // Over stdio nothing says whose call a message belongs to.
+                if let (1, Some(slot)) = (slots.len(), slots.values().next()) {
+                    let _ = slot.events.try_send(message);
+                }
+            }
+            "notifications/tools/list_changed"
+            | "notifications/prompts/list_changed"
+            | "notifications/resources/list_changed" => self.news.lists_changed(),
+            "notifications/resources/updated" => {
+                let uri = message.params().and_then(|params| params.get("uri")?.as_str().map(String::from));
+                if let Some(uri) = uri {
+                    self.news.resource_changed(uri);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn asked(&self, id: &str, message: Message) -> Delivery {
+        let method = message.method();
+        match method.as_str() {
+            "ping" => Delivery::Answer(write::result(id, b"{}")),
+            "elicitation/create" | "sampling/createMessage" | "roots/list" => {
+                let slots = lock(&self.slots);
+                let askers: std::collections::HashSet<_> =
+                    slots.values().filter_map(|slot| slot.asker.as_ref()).collect();
+                let slot = match askers.len() {
+                    1 => slots.values().find(|slot| slot.asker.is_some()),
+                    _ => None,
+                };
+                match slot {
+                    // A gateway has no roots of its own.
+                    None if askers.is_empty() && method == "roots/list" => {
+                        Delivery::Answer(write::result(id, b"{\"roots\":[]}"))
+                    }
+                    Some(slot) if slot.events.try_send(message).is_ok() => Delivery::Done,
+                    _ => {
+                        let reason = "it cannot be told whose call this question belongs to";
+                        Delivery::Answer(write::error(Some(id), &RpcError::new(Code::InternalError, reason)))
+                    }
+                }
+            }
+            other => Delivery::Answer(write::error(Some(id), &RpcError::method_not_found(other))),
+        }
+    }
+
+    /// The connection is gone: whoever waits hears why.
+    pub(crate) fn close(&self, cause: Cause) {
+        lock(&self.closed).get_or_insert(cause);
+        lock(&self.slots).clear();
+        self.ended.notify_waiters();
+        self.ended.notify_one();
+    }
+
+    pub(crate) fn why_closed(&self) -> Option<Cause> {
+        lock(&self.closed).clone()
+    }
+
+    /// Returns when the connection is gone.
+    pub(crate) async fn closed(&self) -> Cause {
+        loop {
+            let ended = self.ended.notified();
+            tokio::pin!(ended);
+            ended.as_mut().enable();
+            if let Some(cause) = self.why_closed() {
+                return cause;
+            }
+            ended.await;
+        }
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        lock(&self.link.slots).remove(&self.id);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(text: &str) -> Message {
+        Message::read(text.to_owned()).unwrap()
+    }
+
+    fn asker(name: &str) -> Option<Asker> {
+        Some(Asker(name.into()))
+    }
+
+    #[tokio::test]
+    async fn an_answer_reaches_the_call_of_its_id_and_no_other() {
+        let link = Arc::new(Link::default());
+        let (mut one, two) = (link.sit(1, None).unwrap(), link.sit(2, None).unwrap());
+        link.deliver(message(r#"{"jsonrpc":"2.0","id":3,"result":{}}"#));
+        link.deliver(message(r#"{"jsonrpc":"2.0","id":"2","result":{}}"#));
+        link.deliver(message(r#"{"jsonrpc":"2.0","id":2,"result":{"n":2}}"#));
+        let mut two = two;
+        assert_eq!(two.answer.try_recv().unwrap().result().unwrap().raw(), r#"{"n":2}"#);
+        assert!(one.answer.try_recv().is_err());
+        link.close(Cause::Closed);
+        assert!(link.sit(4, None).is_err());
+    }
+
+    #[test]
+    fn a_question_reaches_somebody_only_if_there_is_one_who_can_have_caused_it() {
+        let question = || message(r#"{"jsonrpc":"2.0","id":9,"method":"elicitation/create","params":{}}"#);
+        let link = Arc::new(Link::default());
+        assert!(matches!(link.deliver(question()), Delivery::Answer(_)));
+        let mut mine = link.sit(1, asker("me")).unwrap();
+        assert!(matches!(link.deliver(question()), Delivery::Done));
+        assert!(mine.events.try_recv().is_ok());
+        let _also_mine = link.sit(2, asker("me")).unwrap();
+        assert!(matches!(link.deliver(question()), Delivery::Done));
+        let _yours = link.sit(3, asker("you")).unwrap();
+        assert!(matches!(link.deliver(question()), Delivery::Answer(_)));
+    }
+
+    #[test]
+    fn there_are_never_more_than_upstream_in_flight_max_calls() {
+        let link = Arc::new(Link::default());
+        let seats: Vec<_> =
+            (0..UPSTREAM_IN_FLIGHT_MAX as u64).map(|id| link.sit(id, None).unwrap()).collect();
+        let refused = link.sit(u64::MAX, None).err().unwrap();
+        assert_eq!((refused.cause, refused.sent), (Cause::Busy, false));
+        drop(seats);
+        assert!(link.sit(1, None).is_ok());
+    }
+}

@@ -1,0 +1,90 @@
+//! Whole lists, page by page.
+//!
+//! Refuses by the limit's name: too many items, pages or bytes. A cursor that comes back is the end of patience, not of
+//! the list: it is refused as one page too many would be.
+
+use toolcrib_contract::Definition;
+use toolcrib_contract::json::Node;
+use toolcrib_protocol::{Code, write};
+
+use crate::catalogue::{Catalogue, Listed};
+use crate::connection::Connection;
+use crate::error::{Cause, UpstreamError};
+use crate::limits::{UPSTREAM_ITEMS_MAX, UPSTREAM_LIST_BYTES_MAX, UPSTREAM_LIST_MS_MAX, UPSTREAM_PAGES_MAX};
+use crate::request::Request;
+
+pub(crate) async fn catalogue(connection: &Connection) -> Result<Catalogue, UpstreamError> {
+    let mut tools = Vec::new();
+    walk(connection, "tools/list", "tools", |node| tools.push(listed(node))).await?;
+    let introduction = connection.introduction();
+    let (mut resources, mut templates, mut prompts) = (Vec::new(), Vec::new(), Vec::new());
+    if introduction.offers("resources") {
+        walk(connection, "resources/list", "resources", |node| resources.push(raw(node))).await?;
+        walk(connection, "resources/templates/list", "resourceTemplates", |node| templates.push(raw(node)))
+            .await?;
+    }
+    if introduction.offers("prompts") {
+        walk(connection, "prompts/list", "prompts", |node| prompts.push(raw(node))).await?;
+    }
+    Ok(Catalogue { introduction: introduction.clone(), tools, resources, templates, prompts })
+}
+
+/// The tools alone.
+pub(crate) async fn tools(connection: &Connection) -> Result<Vec<Listed>, UpstreamError> {
+    let mut tools = Vec::new();
+    walk(connection, "tools/list", "tools", |node| tools.push(listed(node))).await?;
+    Ok(tools)
+}
+
+fn raw(node: Node<'_>) -> Box<str> {
+    node.to_compact().into()
+}
+
+fn listed(node: Node<'_>) -> Listed {
+    let name = node.get("name").and_then(Node::as_str).unwrap_or_default();
+    Listed { name: name.as_ref().into(), definition: Definition::from_node(node) }
+}
+
+async fn walk(
+    connection: &Connection,
+    method: &'static str,
+    member: &'static str,
+    mut take: impl FnMut(Node<'_>),
+) -> Result<(), UpstreamError> {
+    let too_long = |limit, max, what| UpstreamError::sent(Cause::ListTooLong { limit, max, what });
+    let (mut items, mut bytes) = (0, 0);
+    let mut cursor: Option<String> = None;
+    for _ in 0..UPSTREAM_PAGES_MAX {
+        let mut request = Request::new(method);
+        if let Some(cursor) = &cursor {
+            request = request.raw("cursor", &write::quoted(cursor));
+        }
+        let message = connection.ask(&request, UPSTREAM_LIST_MS_MAX).await?;
+        let result = match message.result() {
+            Ok(result) => result,
+            // A server that says it has such a list and then does not know it has an empty one.
+            Err(error) if error.code == Code::MethodNotFound.number() && cursor.is_none() => return Ok(()),
+            Err(error) => return Err(UpstreamError::sent(Cause::Refused(error))),
+        };
+        let Some(page) = result.get(member).filter(|page| page.is_array()) else {
+            return Err(UpstreamError::sent(Cause::Garbage("a page of its list has no items")));
+        };
+        bytes += page.raw().len();
+        items += page.len();
+        if items > UPSTREAM_ITEMS_MAX {
+            return Err(too_long("UPSTREAM_ITEMS_MAX", UPSTREAM_ITEMS_MAX, "items"));
+        }
+        if bytes > UPSTREAM_LIST_BYTES_MAX {
+            return Err(too_long("UPSTREAM_LIST_BYTES_MAX", UPSTREAM_LIST_BYTES_MAX, "bytes"));
+        }
+        page.elements().for_each(&mut take);
+        match result.get("nextCursor").and_then(Node::as_str) {
+            None => return Ok(()),
+            Some(next) if cursor.as_deref() == Some(&*next) => {
+                return Err(UpstreamError::sent(Cause::Garbage("its list goes round in a circle")));
+            }
+            Some(next) => cursor = Some(next.into_owned()),
+        }
+    }
+    Err(too_long("UPSTREAM_PAGES_MAX", UPSTREAM_PAGES_MAX, "pages"))
+}

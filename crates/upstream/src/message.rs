@@ -1,0 +1,122 @@
+//! One message from a server, read once and kept with its text.
+
+use toolcrib_contract::json::{Limits, Node, OwnedDocument};
+use toolcrib_protocol::frame::Outcome;
+use toolcrib_protocol::{Code, Frame, RpcError};
+
+use crate::error::Cause;
+use crate::limits::{UPSTREAM_MESSAGE_BYTES_MAX, UPSTREAM_MESSAGE_NODES_MAX};
+
+/// A message and what it is.
+#[derive(Debug, Clone)]
+pub(crate) struct Message {
+    document: OwnedDocument,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// With the id it answers to; `None` for `null` or an id that is not one of ours.
+    Response(Option<u64>),
+    Notification,
+    /// With its id, raw.
+    Request(Box<str>),
+}
+
+impl Message {
+    pub(crate) fn read(text: String) -> Result<Self, Cause> {
+        let limits = Limits::message()
+            .with_bytes_max(UPSTREAM_MESSAGE_BYTES_MAX)
+            .with_nodes_max(UPSTREAM_MESSAGE_NODES_MAX);
+        if text.len() > UPSTREAM_MESSAGE_BYTES_MAX {
+            return Err(too_large());
+        }
+        let document =
+            OwnedDocument::parse_passing(text, &limits).map_err(|_| Cause::Garbage("it is no valid JSON"))?;
+        let kind = match Frame::read(document.root()) {
+            Ok(Frame::Response(response)) => Kind::Response(response.id.and_then(|id| id.parse().ok())),
+            Ok(Frame::Notification(_)) => Kind::Notification,
+            Ok(Frame::Request(request)) => Kind::Request(request.id.into()),
+            Err(_) => return Err(Cause::Garbage("it is no JSON-RPC message")),
+        };
+        Ok(Self { document, kind })
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, Cause> {
+        let text = std::str::from_utf8(bytes).map_err(|_| Cause::Garbage("it is not UTF-8"))?;
+        Self::read(text.to_owned())
+    }
+
+    pub(crate) fn kind(&self) -> &Kind {
+        &self.kind
+    }
+
+    pub(crate) fn root(&self) -> Node<'_> {
+        self.document.root()
+    }
+
+    pub(crate) fn method(&self) -> String {
+        self.root().get("method").and_then(Node::as_str).unwrap_or_default().into_owned()
+    }
+
+    pub(crate) fn params(&self) -> Option<Node<'_>> {
+        self.root().get("params")
+    }
+
+    pub(crate) fn into_document(self) -> OwnedDocument {
+        self.document
+    }
+
+    /// The result of a response, or its error.
+    pub(crate) fn result(&self) -> Result<Node<'_>, RpcError> {
+        match Frame::read(self.root()) {
+            Ok(Frame::Response(response)) => match response.outcome {
+                Outcome::Result(result) => Ok(result),
+                Outcome::Error(error) => Err(rpc_error(error)),
+            },
+            _ => Err(RpcError::new(Code::InternalError, "no response")),
+        }
+    }
+
+    /// What a progress notification reports on.
+    pub(crate) fn progress_token(&self) -> Option<u64> {
+        self.params()?.get("progressToken")?.raw().parse().ok()
+    }
+}
+
+pub(crate) fn too_large() -> Cause {
+    Cause::TooLarge { limit: "UPSTREAM_MESSAGE_BYTES_MAX", max: UPSTREAM_MESSAGE_BYTES_MAX }
+}
+
+/// A server's error as it came, code, message and data.
+fn rpc_error(error: Node<'_>) -> RpcError {
+    let code = error.get("code").and_then(Node::as_i64).and_then(|code| i32::try_from(code).ok());
+    let message = error.get("message").and_then(Node::as_str).unwrap_or_default();
+    RpcError {
+        code: code.unwrap_or(Code::InternalError.number()),
+        message: message.into_owned().into(),
+        data: error.get("data").map(|data| data.to_compact().into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_told_by_its_members_and_keeps_its_text() {
+        let response = Message::read(r#"{"jsonrpc":"2.0","id":7,"result":{"x":0.60}}"#.into()).unwrap();
+        assert_eq!(response.kind(), &Kind::Response(Some(7)));
+        assert_eq!(response.result().unwrap().raw(), r#"{"x":0.60}"#);
+        let other = Message::read(
+            r#"{"jsonrpc":"2.0","id":"7","error":{"code":-5,"message":"m","data":[1]}}"#.into(),
+        );
+        let other = other.unwrap();
+        assert_eq!(other.kind(), &Kind::Response(None));
+        let error = other.result().unwrap_err();
+        assert_eq!((error.code, error.data.as_deref()), (-5, Some("[1]")));
+        for garbage in ["", "hello", "[]", "{}", "{\"jsonrpc\":\"2.0\"}"] {
+            assert!(matches!(Message::read(garbage.into()), Err(Cause::Garbage(_))), "{garbage}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Resources, prompts and completions of somebody else's server: the client's parameters go out, the server's result
+//! comes back, both as they were written.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use toolcrib_contract::json::{Node, ObjectWriter};
+use toolcrib_engine::completion::Completer;
+use toolcrib_engine::prompt::{PromptArguments, PromptResult, Prompter};
+use toolcrib_engine::resource::Reader;
+use toolcrib_engine::{BoxFuture, Context, Forwarded, ResourceContents, ToolError};
+
+use crate::remote::{Brought, Remote};
+use crate::request::Request;
+use crate::supervisor::Upstream;
+use crate::tool::bring;
+
+/// Anything of a server that is read and never written.
+#[derive(Debug, Clone)]
+pub struct RemoteOffer {
+    remote: Remote,
+    /// The server's own name of a prompt.
+    name: Box<str>,
+}
+
+impl RemoteOffer {
+    #[must_use]
+    pub fn new(upstream: Arc<Upstream>, name: &str) -> Self {
+        Self { remote: Remote { upstream, is_repeatable: true }, name: name.into() }
+    }
+
+    async fn hand_on(
+        &self,
+        method: &'static str,
+        params: Node<'_>,
+        changed: Option<(&str, String)>,
+        context: &Context,
+    ) -> Result<Forwarded, ToolError> {
+        let make = |brought: Option<Brought<'_>>| {
+            let mut request = Request::new(method);
+            for (key, value) in params.members() {
+                let name = key.as_str().unwrap_or_default();
+                let text = match &changed {
+                    Some((key, text)) if *key == name => text.clone(),
+                    _ => value.to_compact(),
+                };
+                if matches!(&*name, "name" | "uri") {
+                    let shown = if name == "name" {
+                        Some(self.name.clone())
+                    } else {
+                        value.as_str().map(|uri| uri.as_ref().into())
+                    };
+                    request.name = if method == "completion/complete" { None } else { shown };
+                }
+                if !matches!(&*name, "_meta" | "inputResponses" | "requestState") {
+                    request = request.raw(&name, &text);
+                }
+            }
+            bring(request, brought, context).for_caller(context, Some(params))
+        };
+        self.remote.run(make, context).await
+    }
+
+    fn quoted(&self) -> String {
+        toolcrib_protocol::write::quoted(&self.name)
+    }
+}
+
+impl Reader for RemoteOffer {
+    fn read<'a>(
+        &'a self,
+        _uri: &'a str,
+        _variables: &'a [(Box<str>, String)],
+        _context: &'a Context,
+    ) -> BoxFuture<'a, Result<Vec<ResourceContents>, ToolError>> {
+        // Everything is relayed; nothing is read here.
+        Box::pin(async { Err(ToolError::NotFound) })
+    }
+
+    fn relay<'a>(
+        &'a self,
+        params: Node<'a>,
+        context: &'a Context,
+    ) -> Option<BoxFuture<'a, Result<Forwarded, ToolError>>> {
+        Some(Box::pin(self.hand_on("resources/read", params, None, context)))
+    }
+
+    fn follow(&self, uri: &str) {
+        self.remote.upstream.follow(uri);
+    }
+}
+
+impl Prompter for RemoteOffer {
+    fn get<'a>(
+        &'a self,
+        _arguments: PromptArguments,
+        _context: &'a Context,
+    ) -> BoxFuture<'a, Result<PromptResult, ToolError>> {
+        Box::pin(async { Err(ToolError::NotFound) })
+    }
+
+    fn relay<'a>(
+        &'a self,
+        params: Node<'a>,
+        context: &'a Context,
+    ) -> Option<BoxFuture<'a, Result<Forwarded, ToolError>>> {
+        Some(Box::pin(self.hand_on("prompts/get", params, Some(("name", self.quoted())), context)))
+    }
+}
+
+impl Completer for RemoteOffer {
+    fn complete<'a>(
+        &'a self,
+        _value: &'a str,
+        _given: &'a BTreeMap<String, String>,
+    ) -> BoxFuture<'a, Result<Vec<String>, ToolError>> {
+        Box::pin(async { Err(ToolError::NotFound) })
+    }
+
+    fn relay<'a>(
+        &'a self,
+        params: Node<'a>,
+        context: &'a Context,
+    ) -> Option<BoxFuture<'a, Result<Forwarded, ToolError>>> {
+        let mut reference = ObjectWriter::new();
+        for (key, value) in params.get("ref").into_iter().flat_map(Node::members) {
+            if key.is_text("name") {
+                reference.raw("name", &self.quoted());
+            } else {
+                reference.copy(key, value);
+            }
+        }
+        let changed = Some(("ref", reference.finish()));
+        Some(Box::pin(self.hand_on("completion/complete", params, changed, context)))
+    }
+}

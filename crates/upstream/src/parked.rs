@@ -1,0 +1,60 @@
+//! Calls that wait for a person while their modern client is away to ask.
+//!
+//! Guarantees: a parked call is taken up once, by whoever brings back the state that names it (the engine sealed it for
+//! one principal and one request); one that nobody takes up is given up in time; there are never more than a limit.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use toolcrib_engine::{Question, SessionId};
+
+use crate::limits::{PARKED_MAX, PARKED_MS_MAX};
+use crate::pending::Pending;
+
+/// A call under way and the question it waits for.
+pub(crate) struct Waiting {
+    pub(crate) pending: Pending,
+    pub(crate) question: Question,
+    /// The server's id of its question, raw.
+    pub(crate) question_id: Box<str>,
+    /// What the client knows the question by.
+    pub(crate) key: String,
+    /// Questions asked so far.
+    pub(crate) asked: usize,
+}
+
+#[derive(Default)]
+pub(crate) struct Parked {
+    table: Mutex<HashMap<Box<str>, Waiting>>,
+}
+
+impl Parked {
+    /// Puts a call aside; gives it back when there is no room.
+    pub(crate) fn put(self: &Arc<Self>, waiting: Waiting) -> Result<Box<str>, Box<Waiting>> {
+        let Ok(id) = SessionId::random() else { return Err(Box::new(waiting)) };
+        let id: Box<str> = id.as_str().into();
+        let mut table = self.lock();
+        if table.len() >= PARKED_MAX {
+            return Err(Box::new(waiting));
+        }
+        table.insert(id.clone(), waiting);
+        drop(table);
+        let (parked, name) = (Arc::downgrade(self), id.clone());
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(PARKED_MS_MAX)).await;
+            if let Some(parked) = parked.upgrade() {
+                drop(parked.take(&name));
+            }
+        });
+        Ok(id)
+    }
+
+    pub(crate) fn take(&self, id: &str) -> Option<Waiting> {
+        self.lock().remove(id)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Box<str>, Waiting>> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,111 @@
+//! A child process in a group of its own.
+//!
+//! Guarantees: when a [`Child`] is dropped or stopped, its whole process group is gone and the child is reaped; what it
+//! writes to stderr is logged, line by line and shortened, and read even when nobody wants it.
+
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
+use tokio::process::{ChildStdin, ChildStdout, Command};
+
+use crate::error::Cause;
+use crate::limits::{STDERR_LINE_CHARS_MAX, UPSTREAM_STOP_MS_MAX, UPSTREAM_TERM_MS_MAX};
+use crate::spec;
+
+/// What a program needs to run at all; the rest of the environment may hold secrets of others.
+const PLAIN_ENV: [&str; 8] = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "TERM", "SHELL"];
+
+pub(crate) struct Child {
+    child: tokio::process::Child,
+    group: Option<Pid>,
+}
+
+impl Child {
+    pub(crate) fn start(
+        name: &str,
+        command: &spec::Command,
+    ) -> Result<(Self, ChildStdin, ChildStdout), Cause> {
+        let failed = |kind| Cause::Spawn { command: command.program.as_str().into(), kind };
+        let mut spawned = Command::new(&command.program);
+        spawned
+            .args(&command.arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .kill_on_drop(true);
+        if command.clean_env {
+            spawned.env_clear();
+            spawned.envs(PLAIN_ENV.iter().filter_map(|key| Some((key, std::env::var_os(key)?))));
+        }
+        spawned.envs(&command.env);
+        if let Some(folder) = &command.folder {
+            spawned.current_dir(folder);
+        }
+        let mut child = spawned.spawn().map_err(|error| failed(error.kind()))?;
+        let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(failed(std::io::ErrorKind::BrokenPipe));
+        };
+        if let Some(stderr) = child.stderr.take() {
+            tokio::spawn(log_lines(name.into(), stderr));
+        }
+        Ok((Self { child, group }, stdin, stdout))
+    }
+
+    /// Returns when the child has ended by itself.
+    pub(crate) async fn ended(&mut self) -> Option<i32> {
+        self.child.wait().await.ok().and_then(|status| status.code())
+    }
+
+    /// Its stdin is closed already: waits, asks, kills. Whatever it left behind in its group goes too.
+    pub(crate) async fn stop(mut self) {
+        let within = |ms| Duration::from_millis(ms);
+        if tokio::time::timeout(within(UPSTREAM_STOP_MS_MAX), self.child.wait()).await.is_err() {
+            self.signal(Signal::TERM);
+            if tokio::time::timeout(within(UPSTREAM_TERM_MS_MAX), self.child.wait()).await.is_err() {
+                self.signal(Signal::KILL);
+                let _ = self.child.wait().await;
+            }
+        }
+        self.signal(Signal::KILL);
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Some(group) = self.group {
+            // The group may be gone already, which is what was wanted.
+            let _ = kill_process_group(group, signal);
+        }
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        self.signal(Signal::KILL);
+    }
+}
+
+async fn log_lines(name: Arc<str>, stderr: impl AsyncRead + Unpin) {
+    let mut reader = BufReader::new(stderr);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let most = u64::try_from(STDERR_LINE_CHARS_MAX * 4).unwrap_or(u64::MAX);
+        match (&mut reader).take(most).read_until(b'\n', &mut line).await {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {
+                let text: String = String::from_utf8_lossy(&line)
+                    .chars()
+                    .filter(|c| !c.is_control())
+                    .take(STDERR_LINE_CHARS_MAX)
+                    .collect();
+                if !text.is_empty() {
+                    tracing::info!(target: "toolcrib::stderr", upstream = &*name, "{text}");
+                }
+            }
+        }
+    }
+}

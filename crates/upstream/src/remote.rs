@@ -1,0 +1,347 @@
+//! One request to somebody else's server, from the first byte sent to the answer.
+//!
+//! Guarantees: bounded in time and bytes; repeated at most once, and only where nothing was sent or a second time does
+//! no harm; a question in mid-call is asked of this call's client and nobody else.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+use toolcrib_contract::json::Node;
+use toolcrib_engine::ask::InputRequired;
+use toolcrib_engine::{AskError, Context, Forwarded, Question, ToolError};
+use toolcrib_protocol::{Capability, Code, Era, RpcError, write};
+
+use crate::connection::Connection;
+use crate::error::{Cause, UpstreamError};
+use crate::limits::CALL_QUESTIONS_MAX;
+use crate::message::{Kind, Message};
+use crate::parked::Waiting;
+use crate::pending::Pending;
+use crate::request::Request;
+use crate::supervisor::Upstream;
+
+/// -32042 of 2025-11-25: the person has to open a page first.
+const URL_ELICITATION_REQUIRED: i32 = -32042;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Remote {
+    pub(crate) upstream: Arc<Upstream>,
+    /// A second time does no more than the first.
+    pub(crate) is_repeatable: bool,
+}
+
+/// What the client brought back for a modern server: the server's own state, and the keys it asked for.
+pub(crate) type Brought<'a> = (Option<&'a str>, &'a [String]);
+
+/// What a call remembers while its client is away; sealed by the engine.
+#[derive(Debug, Serialize, Deserialize)]
+enum Kept {
+    /// A legacy server waits in the middle of this call.
+    Parked(Box<str>),
+    /// A modern server wants these answers, and its own state back.
+    Round { state: Option<Box<str>>, keys: Vec<String> },
+    /// A legacy server wants to be called again once pages were opened.
+    Again,
+}
+
+impl Remote {
+    /// Sends what `make` makes and follows it to its result.
+    pub(crate) async fn run(
+        &self,
+        make: impl Fn(Option<Brought<'_>>) -> Request,
+        context: &Context,
+    ) -> Result<Forwarded, ToolError> {
+        let kept: Option<Kept> = context.kept();
+        let mut call = match kept {
+            Some(Kept::Parked(id)) => self.take_up(&id, context).await?,
+            Some(Kept::Round { state, keys }) => self.begin(make(Some((state.as_deref(), &keys)))).await?,
+            Some(Kept::Again) | None => self.begin(make(None)).await?,
+        };
+        loop {
+            let message = self.next(&mut call).await.map_err(|error| self.failed(&error))?;
+            match message.kind().clone() {
+                Kind::Response(_) => return self.answered(message, context),
+                Kind::Notification => context.relay(&message.method(), message.params()),
+                Kind::Request(id) => call = self.asked(call, &id, &message, context).await?,
+            }
+        }
+    }
+
+    /// Sends the call, again where that is safe.
+    async fn begin(&self, request: Request) -> Result<Call, ToolError> {
+        let ms_max = self.upstream.spec().call_ms_max;
+        let deadline = Instant::now() + Duration::from_millis(ms_max);
+        let begun = async {
+            self.upstream.breaker.admit()?;
+            let connection = self.upstream.connection(None).await?;
+            match connection.send(&request).await {
+                Ok(pending) => Ok(Call::new(pending, connection, request.clone(), deadline, ms_max)),
+                Err(error) => {
+                    let connection = self.second_try(&connection, &error).await?;
+                    let pending = connection.send(&request).await?;
+                    Ok(Call { tries: 2, ..Call::new(pending, connection, request.clone(), deadline, ms_max) })
+                }
+            }
+        };
+        match tokio::time::timeout_at(deadline, begun).await {
+            Ok(begun) => begun.map_err(|error| self.failed(&error)),
+            Err(_) => Err(self.failed(&UpstreamError::sent(Cause::TooSlow { ms_max }))),
+        }
+    }
+
+    /// A connection to try again on, if trying again is safe after this.
+    async fn second_try(
+        &self,
+        dead: &Arc<Connection>,
+        error: &UpstreamError,
+    ) -> Result<Arc<Connection>, UpstreamError> {
+        if !error.is_transport() {
+            return Err(error.clone());
+        }
+        let is_kept_alive = matches!(error.cause, Cause::Closed) && dead.link().why_closed().is_none();
+        if !is_kept_alive {
+            self.upstream.renew(dead);
+        }
+        if error.sent && !self.is_repeatable {
+            return Err(error.clone());
+        }
+        self.upstream.connection((!is_kept_alive).then_some(dead)).await
+    }
+
+    /// The next message of a call, within its time.
+    async fn next(&self, call: &mut Call) -> Result<Message, UpstreamError> {
+        loop {
+            let outcome = tokio::time::timeout_at(call.deadline, call.pending.next()).await;
+            let error = match outcome {
+                Ok(Ok(message)) => return Ok(message),
+                Ok(Err(error)) => error,
+                Err(_) => return Err(UpstreamError::sent(Cause::TooSlow { ms_max: call.ms_max })),
+            };
+            if call.tries > 1 {
+                return Err(error);
+            }
+            call.tries += 1;
+            let again = async {
+                let connection = self.second_try(&call.connection, &error).await?;
+                let pending = connection.send(&call.request).await?;
+                Ok::<_, UpstreamError>((connection, pending))
+            };
+            match tokio::time::timeout_at(call.deadline, again).await {
+                Ok(again) => (call.connection, call.pending) = again?,
+                Err(_) => return Err(UpstreamError::sent(Cause::TooSlow { ms_max: call.ms_max })),
+            }
+        }
+    }
+
+    /// The server's answer, which may be a question of the modern kind.
+    fn answered(&self, message: Message, context: &Context) -> Result<Forwarded, ToolError> {
+        self.upstream.breaker.succeeded();
+        let kind = match message.result() {
+            Err(error) => return Err(refused(error, context)),
+            Ok(result) if !result.is_object() => {
+                return Err(self.failed(&UpstreamError::sent(Cause::Garbage("its result is no object"))));
+            }
+            Ok(result) => result.get("resultType").and_then(Node::as_str).map(Cow::into_owned),
+        };
+        match kind.as_deref() {
+            None | Some("complete") => {
+                let garbage = || self.failed(&UpstreamError::sent(Cause::Garbage("its result is no object")));
+                Forwarded::new(message.into_document()).ok_or_else(garbage)
+            }
+            Some("input_required") => Err(self.input_required(&message, context)),
+            Some(_) => {
+                let cause = Cause::Garbage("its result is of a kind that was not agreed on");
+                Err(self.failed(&UpstreamError::sent(cause)))
+            }
+        }
+    }
+
+    /// A modern server asks: its questions become this call's questions, its state is kept.
+    fn input_required(&self, message: &Message, context: &Context) -> ToolError {
+        let garbage =
+            || self.failed(&UpstreamError::sent(Cause::Garbage("it asks for nothing that is known")));
+        let Ok(result) = message.result() else { return garbage() };
+        let mut questions = Vec::new();
+        for (key, request) in result.get("inputRequests").into_iter().flat_map(Node::members) {
+            let method = request.get("method").and_then(Node::as_str).unwrap_or_default();
+            let Some(question) = request.get("params").and_then(|params| Question::relay(&method, params))
+            else {
+                return garbage();
+            };
+            questions.push((key.as_str().unwrap_or_default().into(), question));
+        }
+        let state = result.get("requestState").and_then(Node::as_str).map(|state| state.as_ref().into());
+        if questions.is_empty() && state.is_none() {
+            return garbage();
+        }
+        let keys = questions.iter().map(|(key, _): &(Box<str>, _)| key.to_string()).collect();
+        match context.keep(&Kept::Round { state, keys }) {
+            Ok(()) => ToolError::InputRequired(Box::new(InputRequired::new(questions))),
+            Err(error) => ToolError::from(error),
+        }
+    }
+
+    /// A legacy server asks in the middle of the call: the person is asked now, or the call is put aside until the
+    /// client has asked.
+    async fn asked(
+        &self,
+        mut call: Call,
+        id: &str,
+        message: &Message,
+        context: &Context,
+    ) -> Result<Call, ToolError> {
+        let method = message.method();
+        if method == "ping" {
+            let _ = call.pending.reply(write::result(id, b"{}")).await;
+            return Ok(call);
+        }
+        let empty =
+            toolcrib_contract::json::OwnedDocument::parse("{}", &toolcrib_contract::json::Limits::message());
+        let empty = empty.map_err(|error| ToolError::new(error.to_string()))?;
+        let question = Question::relay(&method, message.params().unwrap_or(empty.root()));
+        call.asked += 1;
+        let question = match question {
+            Some(question) if call.asked <= CALL_QUESTIONS_MAX => question,
+            Some(_) => return Err(ToolError::new(format!("{} asks without end.", self.shown()))),
+            None => {
+                let error = write::error(Some(id), &RpcError::method_not_found(&method));
+                let _ = call.pending.reply(error).await;
+                return Ok(call);
+            }
+        };
+        let key = format!("question-{}", call.asked);
+        self.put_question(call, key, question, id.into(), context).await
+    }
+
+    async fn put_question(
+        &self,
+        mut call: Call,
+        key: String,
+        question: Question,
+        id: Box<str>,
+        context: &Context,
+    ) -> Result<Call, ToolError> {
+        let since = Instant::now();
+        let reply = match context.ask(&key, question.clone()).await {
+            Ok(reply) => write::result(&id, reply.as_json().as_bytes()),
+            Err(AskError::InputRequired(required)) => {
+                let waiting =
+                    Waiting { pending: call.pending, question, question_id: id, key, asked: call.asked };
+                let parked = self.upstream.parked.put(waiting);
+                let id = parked.map_err(|_| ToolError::new("Too many calls wait for an answer."))?;
+                context.keep(&Kept::Parked(id)).map_err(ToolError::from)?;
+                return Err(ToolError::InputRequired(required));
+            }
+            Err(AskError::Cancelled) => return Err(ToolError::new("The call was cancelled.")),
+            Err(AskError::Refused(error)) => write::error(Some(&id), &error),
+            Err(other) => write::error(Some(&id), &RpcError::new(Code::InvalidRequest, other.to_string())),
+        };
+        // A person's time is not the server's.
+        call.deadline += since.elapsed();
+        call.pending.reply(reply).await.map_err(|error| self.failed(&error))?;
+        Ok(call)
+    }
+
+    /// The client is back with an answer for a call that was put aside.
+    async fn take_up(&self, id: &str, context: &Context) -> Result<Call, ToolError> {
+        let gone = || {
+            ToolError::new(format!("{} no longer waits for this answer. Call the tool again.", self.shown()))
+        };
+        let waiting = self.upstream.parked.take(id).ok_or_else(gone)?;
+        let ms_max = self.upstream.spec().call_ms_max;
+        let deadline = Instant::now() + Duration::from_millis(ms_max);
+        let connection = self.upstream.connection(None).await.map_err(|error| self.failed(&error))?;
+        let call = Call {
+            asked: waiting.asked,
+            // Half done: never from the start again.
+            tries: 2,
+            ..Call::new(waiting.pending, connection, Request::new("tools/call"), deadline, ms_max)
+        };
+        self.put_question(call, waiting.key, waiting.question, waiting.question_id, context).await
+    }
+
+    fn failed(&self, error: &UpstreamError) -> ToolError {
+        if error.is_failure() {
+            self.upstream.breaker.failed();
+        }
+        let unsure = error.sent && error.is_transport() && !self.is_repeatable;
+        let hint = if unsure { " The call may have had its effect." } else { "" };
+        ToolError::new(format!("{}: {}.{hint}", self.shown(), error.cause))
+    }
+
+    fn shown(&self) -> String {
+        format!("Server {:?}", self.upstream.spec().name)
+    }
+}
+
+struct Call {
+    pending: Pending,
+    connection: Arc<Connection>,
+    request: Request,
+    deadline: Instant,
+    ms_max: u64,
+    tries: usize,
+    asked: usize,
+}
+
+impl Call {
+    fn new(
+        pending: Pending,
+        connection: Arc<Connection>,
+        request: Request,
+        deadline: Instant,
+        ms_max: u64,
+    ) -> Self {
+        Self { pending, connection, request, deadline, ms_max, tries: 1, asked: 0 }
+    }
+}
+
+/// A server's JSON-RPC error as the caller may see it.
+fn refused(error: RpcError, context: &Context) -> ToolError {
+    match error.code {
+        // These are about the connection between gateway and server, not about the caller's.
+        -32022..=-32020 => ToolError::new(format!("The server refused: {}", error.message)),
+        URL_ELICITATION_REQUIRED if context.peer().era() == Era::Modern => open_pages(&error, context),
+        // What does not exist has another code in each era; the engine knows which.
+        code if code == Code::ResourceNotFound.number() => ToolError::NotFound,
+        code if code == Code::InvalidParams.number() && names_a_resource(&error) => ToolError::NotFound,
+        _ => ToolError::Protocol(error),
+    }
+}
+
+fn names_a_resource(error: &RpcError) -> bool {
+    error.message.eq_ignore_ascii_case("resource not found")
+        || error.data.as_deref().is_some_and(|data| data.starts_with("{\"uri\":"))
+}
+
+/// -32042 names pages to open; a modern client is asked to, then the tool is called again.
+fn open_pages(error: &RpcError, context: &Context) -> ToolError {
+    if !context.can(Capability::ElicitationUrl) {
+        return ToolError::MissingCapability(Capability::ElicitationUrl);
+    }
+    let limits = toolcrib_contract::json::Limits::message();
+    let data = error.data.as_deref().unwrap_or("{}");
+    let Ok(document) = toolcrib_contract::json::OwnedDocument::parse(data, &limits) else {
+        return ToolError::new(error.message.clone());
+    };
+    let text = |node: Node<'_>, name: &str| node.get(name).and_then(Node::as_str).map(Cow::into_owned);
+    let mut questions = Vec::new();
+    for (index, page) in document.root().get("elicitations").into_iter().flat_map(Node::elements).enumerate()
+    {
+        if let Some(url) = text(page, "url") {
+            let message = text(page, "message").unwrap_or_else(|| error.message.to_string());
+            questions.push((format!("page-{index}").into(), Question::elicit_url(&message, &url)));
+        }
+    }
+    // The pages were opened and the server still wants them opened: the caller hears that.
+    if questions.is_empty() || context.round().answer("page-0").is_some() {
+        return ToolError::new(error.message.clone());
+    }
+    match context.keep(&Kept::Again) {
+        Ok(()) => ToolError::InputRequired(Box::new(InputRequired::new(questions))),
+        Err(error) => ToolError::from(error),
+    }
+}

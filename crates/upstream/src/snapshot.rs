@@ -1,0 +1,49 @@
+//! One look at a server: connect, list every tool, say goodbye. For `capture`, `lock`, `check` and `diff`.
+
+use std::time::Duration;
+
+use crate::catalogue::Listed;
+use crate::connection::{Connection, Introduction};
+use crate::error::{Cause, UpstreamError};
+use crate::listing;
+use crate::spec::Spec;
+
+/// What a server offered at one moment.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    pub introduction: Introduction,
+    /// In the server's order.
+    pub tools: Vec<Listed>,
+}
+
+impl Snapshot {
+    /// The definitions as a JSON array, exactly as the server wrote them; what is no definition is left out.
+    #[must_use]
+    pub fn definitions_json(&self) -> String {
+        let texts: Vec<&str> = self
+            .tools
+            .iter()
+            .filter_map(|tool| tool.definition.as_ref().ok())
+            .map(|tool| tool.text())
+            .collect();
+        format!("[{}]", texts.join(","))
+    }
+}
+
+/// Looks at a server, within `deadline` altogether.
+pub async fn snapshot(spec: &Spec, deadline: Duration) -> Result<Snapshot, UpstreamError> {
+    let look = async {
+        let connection = Connection::open(spec).await?;
+        let tools = listing::tools(&connection).await;
+        let introduction = connection.introduction().clone();
+        connection.close().await;
+        Ok(Snapshot { introduction, tools: tools? })
+    };
+    match tokio::time::timeout(deadline, look).await {
+        Ok(looked) => looked,
+        Err(_) => {
+            let ms_max = u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX);
+            Err(UpstreamError::sent(Cause::TooSlow { ms_max }))
+        }
+    }
+}

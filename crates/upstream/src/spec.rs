@@ -1,0 +1,91 @@
+//! Which server, and how it is reached.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::limits::{UPSTREAM_CALL_MS_MAX, UPSTREAM_START_MS_MAX};
+
+/// How a server is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Transport {
+    Stdio(Command),
+    Http(Endpoint),
+}
+
+/// A command that speaks MCP on its stdin and stdout.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct Command {
+    pub program: String,
+    pub arguments: Vec<String>,
+    /// Set besides what the gateway itself was started with.
+    pub env: BTreeMap<String, String>,
+    /// Of the gateway's own environment, only what a program needs to run at all.
+    pub clean_env: bool,
+    pub folder: Option<PathBuf>,
+}
+
+/// A Streamable HTTP endpoint.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct Endpoint {
+    pub url: String,
+    /// Sent with every request; may hold secrets.
+    pub headers: BTreeMap<String, String>,
+    /// Certificates to trust besides the system's, PEM.
+    pub ca_file: Option<PathBuf>,
+}
+
+/// One server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spec {
+    pub name: String,
+    pub transport: Transport,
+    pub start_ms_max: u64,
+    pub call_ms_max: u64,
+}
+
+impl Spec {
+    #[must_use]
+    pub fn new(name: &str, transport: Transport) -> Self {
+        Self {
+            name: name.to_owned(),
+            transport,
+            start_ms_max: UPSTREAM_START_MS_MAX,
+            call_ms_max: UPSTREAM_CALL_MS_MAX,
+        }
+    }
+
+    /// A command and its arguments; `None` without any.
+    #[must_use]
+    pub fn command(name: &str, words: &[String]) -> Option<Self> {
+        let (program, arguments) = words.split_first()?;
+        let command =
+            Command { program: program.clone(), arguments: arguments.to_vec(), ..Command::default() };
+        Some(Self::new(name, Transport::Stdio(command)))
+    }
+
+    #[must_use]
+    pub fn url(name: &str, url: &str) -> Self {
+        Self::new(name, Transport::Http(Endpoint { url: url.to_owned(), ..Endpoint::default() }))
+    }
+}
+
+// Environment and headers hold secrets: only their names are shown.
+impl std::fmt::Debug for Command {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Command")
+            .field("program", &self.program)
+            .field("arguments", &self.arguments)
+            .field("env", &self.env.keys())
+            .field("folder", &self.folder)
+            .finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Endpoint")
+            .field("url", &self.url)
+            .field("headers", &self.headers.keys())
+            .finish_non_exhaustive()
+    }
+}

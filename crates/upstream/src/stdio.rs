@@ -1,0 +1,175 @@
+//! A server over the stdin and stdout of a child process: one message per line, many calls at once.
+//!
+//! Guarantees: a line over the limit, or one that is no message, ends nothing but is counted as garbage; when the child
+//! ends, whoever waits hears of it; when the link is dropped, the child and its group are gone.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{ChildStdin, ChildStdout};
+use tokio::sync::{mpsc, oneshot};
+use toolcrib_contract::json::Document;
+
+use crate::error::{Cause, UpstreamError};
+use crate::limits::{UPSTREAM_MESSAGE_BYTES_MAX, UPSTREAM_WRITES_MAX};
+use crate::link::{Delivery, Link, Seat};
+use crate::message::Message;
+use crate::process::Child;
+use crate::request::Asker;
+use crate::spec::Command;
+
+/// Lines of garbage a server may print before it is given up: some print a banner, none prints without end.
+const GARBAGE_LINES_MAX: u64 = 1_000;
+
+pub(crate) struct StdioLink {
+    pub(crate) link: Arc<Link>,
+    writer: mpsc::Sender<Bytes>,
+    /// Dropped: the child is stopped.
+    _stop: oneshot::Sender<()>,
+}
+
+impl StdioLink {
+    pub(crate) fn start(name: &str, command: &Command) -> Result<Self, Cause> {
+        let (child, stdin, stdout) = Child::start(name, command)?;
+        let link = Arc::new(Link::default());
+        let (writer, writes) = mpsc::channel(UPSTREAM_WRITES_MAX);
+        let (stop, stopped) = oneshot::channel();
+        let reading = tokio::spawn(read(name.into(), stdout, link.clone(), writer.clone()));
+        let writing = tokio::spawn(write(stdin, writes));
+        tokio::spawn(supervise(child, link.clone(), stopped, reading, writing));
+        Ok(Self { link, writer, _stop: stop })
+    }
+
+    /// Puts a whole message in line.
+    pub(crate) async fn send(&self, message: Vec<u8>) -> Result<(), UpstreamError> {
+        let line = single_line(message)?;
+        self.writer.send(line).await.map_err(|_| self.gone())
+    }
+
+    pub(crate) fn try_send(&self, message: Vec<u8>) {
+        if let Ok(line) = single_line(message) {
+            // A server that does not read will not miss a notification.
+            let _ = self.writer.try_send(line);
+        }
+    }
+
+    pub(crate) fn sit(&self, id: u64, asker: Option<Asker>) -> Result<Seat, UpstreamError> {
+        self.link.sit(id, asker)
+    }
+
+    fn gone(&self) -> UpstreamError {
+        UpstreamError::unsent(self.link.why_closed().unwrap_or(Cause::Closed))
+    }
+}
+
+/// JSON may hold line breaks between tokens; a line may not.
+fn single_line(mut message: Vec<u8>) -> Result<Bytes, UpstreamError> {
+    if message.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
+        let limits = toolcrib_contract::json::Limits::file();
+        let document = Document::parse(&message, &limits)
+            .map_err(|_| UpstreamError::unsent(Cause::Garbage("the request is no valid JSON")))?;
+        message = document.root().to_compact().into_bytes();
+    }
+    message.push(b'\n');
+    Ok(message.into())
+}
+
+async fn supervise(
+    mut child: Child,
+    link: Arc<Link>,
+    stopped: oneshot::Receiver<()>,
+    mut reading: tokio::task::JoinHandle<Cause>,
+    writing: tokio::task::JoinHandle<()>,
+) {
+    let ended = tokio::select! {
+        // The last words of a process are read before its end is told.
+        cause = &mut reading => {
+            let code = tokio::time::timeout(std::time::Duration::from_millis(100), child.ended()).await;
+            match (cause, code) {
+                (Ok(Cause::Closed), Ok(code)) => Cause::Exited { code },
+                (Ok(cause), _) => cause,
+                (Err(_), _) => Cause::Closed,
+            }
+        }
+        _ = stopped => Cause::Closed,
+    };
+    link.close(ended);
+    writing.abort();
+    // The writer held stdin.
+    let _ = writing.await;
+    child.stop().await;
+    reading.abort();
+}
+
+async fn write(mut stdin: ChildStdin, mut writes: mpsc::Receiver<Bytes>) {
+    const GATHERED_BYTES_MAX: usize = 64 * 1024;
+    let mut gathered = Vec::new();
+    while let Some(line) = writes.recv().await {
+        gathered.clear();
+        gathered.extend_from_slice(&line);
+        while gathered.len() < GATHERED_BYTES_MAX
+            && let Ok(line) = writes.try_recv()
+        {
+            gathered.extend_from_slice(&line);
+        }
+        if stdin.write_all(&gathered).await.is_err() || stdin.flush().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Reads until the child closes its stdout or breaks the rules; says why.
+async fn read(name: Arc<str>, stdout: ChildStdout, link: Arc<Link>, writer: mpsc::Sender<Bytes>) -> Cause {
+    let mut input = BufReader::with_capacity(64 * 1024, stdout);
+    let garbage = AtomicU64::new(0);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        match read_line(&mut input, &mut line).await {
+            Ok(true) => {}
+            Ok(false) => return Cause::Closed,
+            Err(cause) => return cause,
+        }
+        if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        match Message::from_bytes(&line) {
+            Ok(message) => {
+                if let Delivery::Answer(answer) = link.deliver(message)
+                    && let Ok(answer) = single_line(answer)
+                {
+                    let _ = writer.try_send(answer);
+                }
+            }
+            Err(cause) => {
+                tracing::debug!(target: "toolcrib", upstream = &*name, "a line on stdout: {cause}");
+                if garbage.fetch_add(1, Ordering::Relaxed) >= GARBAGE_LINES_MAX {
+                    return Cause::Garbage("its stdout is no MCP");
+                }
+            }
+        }
+    }
+}
+
+/// The next line without its end; false at the end of the stream.
+async fn read_line(input: &mut BufReader<ChildStdout>, line: &mut Vec<u8>) -> Result<bool, Cause> {
+    loop {
+        let available = input.fill_buf().await.map_err(|_| Cause::Closed)?;
+        if available.is_empty() {
+            // Half a line is no message: the server closed in the middle of it.
+            return Ok(false);
+        }
+        let end = available.iter().position(|byte| *byte == b'\n');
+        let taken = end.unwrap_or(available.len());
+        if line.len() + taken > UPSTREAM_MESSAGE_BYTES_MAX {
+            return Err(crate::message::too_large());
+        }
+        line.extend_from_slice(available.get(..taken).unwrap_or_default());
+        input.consume(taken + usize::from(end.is_some()));
+        if end.is_some() {
+            return Ok(true);
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! One server that is kept alive: started, listed, watched, started again.
+//!
+//! Guarantees: a server that fails affects nobody else; after a failure it is tried again with growing pauses; its lists
+//! are asked for again when they change, at most so often; a session that a server forgot is opened anew once, however
+//! many calls noticed.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use arc_swap::ArcSwapOption;
+use tokio::sync::{Notify, watch};
+use toolcrib_protocol::{Era, Revision};
+
+use crate::breaker::Breaker;
+use crate::catalogue::Catalogue;
+use crate::connection::{Connection, Wire};
+use crate::error::{Cause, UpstreamError};
+use crate::limits::{
+    UPSTREAM_LIST_MS_MAX, UPSTREAM_READY_MS_MAX, UPSTREAM_RELIST_MS_MIN, UPSTREAM_RETRY_MS_MAX,
+    UPSTREAM_RETRY_MS_MIN, UPSTREAM_STEADY_MS_MIN,
+};
+use crate::listing;
+use crate::message::Kind;
+use crate::parked::Parked;
+use crate::request::Request;
+use crate::spec::Spec;
+
+/// How a server is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum State {
+    Starting,
+    Ready(Revision),
+    /// It will be tried again.
+    Failed(Cause),
+    Stopped,
+}
+
+/// Who hears of what a server offers. Called from the server's own task: must not block.
+pub trait Observer: Send + Sync {
+    /// The server was listed, for the first time or again.
+    fn listed(&self, upstream: &Arc<Upstream>, catalogue: Catalogue);
+    fn state_changed(&self, _upstream: &Arc<Upstream>, _state: &State) {}
+    fn resource_changed(&self, _upstream: &Arc<Upstream>, _uri: &str) {}
+}
+
+pub struct Upstream {
+    spec: Spec,
+    connection: ArcSwapOption<Connection>,
+    state: watch::Sender<State>,
+    stopping: watch::Sender<bool>,
+    /// A call found the connection dead.
+    renewal: Notify,
+    /// Resources that somebody wants to hear of.
+    followed: Mutex<BTreeSet<Box<str>>>,
+    followed_more: Notify,
+    pub(crate) breaker: Breaker,
+    pub(crate) parked: Arc<Parked>,
+}
+
+impl fmt::Debug for Upstream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Upstream")
+            .field("spec", &self.spec)
+            .field("state", &self.state())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Upstream {
+    /// Starts to start it; returns at once.
+    pub fn start(spec: Spec, observer: Arc<dyn Observer>) -> Arc<Self> {
+        let upstream = Arc::new(Self {
+            spec,
+            connection: ArcSwapOption::empty(),
+            state: watch::Sender::new(State::Starting),
+            stopping: watch::Sender::new(false),
+            renewal: Notify::new(),
+            followed: Mutex::default(),
+            followed_more: Notify::new(),
+            breaker: Breaker::default(),
+            parked: Arc::default(),
+        });
+        tokio::spawn(upstream.clone().run(observer));
+        upstream
+    }
+
+    #[must_use]
+    pub fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    #[must_use]
+    pub fn state(&self) -> State {
+        self.state.borrow().clone()
+    }
+
+    /// Follows the state.
+    #[must_use]
+    pub fn watch(&self) -> watch::Receiver<State> {
+        self.state.subscribe()
+    }
+
+    /// Returns when the first attempt to start it has ended, well or not.
+    pub async fn settled(&self) -> State {
+        let mut states = self.watch();
+        match states.wait_for(|state| *state != State::Starting).await {
+            Ok(state) => state.clone(),
+            Err(_) => State::Stopped,
+        }
+    }
+
+    /// Ends the connection or the process; waits until it is gone.
+    pub async fn stop(&self) {
+        let _ = self.stopping.send(true);
+        let mut states = self.watch();
+        let _ = states.wait_for(|state| *state == State::Stopped).await;
+    }
+
+    /// Somebody wants to hear when a resource changes.
+    pub fn follow(&self, uri: &str) {
+        let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
+        if followed.len() < toolcrib_engine::limits::SUBSCRIPTIONS_MAX && followed.insert(uri.into()) {
+            self.followed_more.notify_one();
+        }
+    }
+
+    fn followed(&self) -> Vec<Box<str>> {
+        self.followed.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+
+    /// A connection to send on. Waits for a server that is starting; `stale` is one that was found dead.
+    pub(crate) async fn connection(
+        &self,
+        stale: Option<&Arc<Connection>>,
+    ) -> Result<Arc<Connection>, UpstreamError> {
+        let fresh = |connection: &Arc<Connection>| !stale.is_some_and(|stale| Arc::ptr_eq(stale, connection));
+        if let Some(connection) = self.connection.load_full().filter(fresh) {
+            return Ok(connection);
+        }
+        let mut states = self.watch();
+        let wait = async {
+            loop {
+                if let Some(connection) = self.connection.load_full().filter(fresh) {
+                    return Ok(connection);
+                }
+                match &*states.borrow_and_update() {
+                    State::Failed(cause) => return Err(cause.to_string()),
+                    State::Stopped => return Err("it was stopped".to_owned()),
+                    State::Starting | State::Ready(_) => {}
+                }
+                if states.changed().await.is_err() {
+                    return Err("it was stopped".to_owned());
+                }
+            }
+        };
+        let within = Duration::from_millis(UPSTREAM_READY_MS_MAX);
+        let outcome = tokio::time::timeout(within, wait).await;
+        let reason = match outcome {
+            Ok(Ok(connection)) => return Ok(connection),
+            Ok(Err(reason)) => reason,
+            Err(_) => "it is still starting".to_owned(),
+        };
+        Err(UpstreamError::unsent(Cause::Unavailable(reason.into())))
+    }
+
+    /// A call found this connection dead; the server is connected anew, once.
+    pub(crate) fn renew(&self, dead: &Arc<Connection>) {
+        let current = self.connection.load();
+        if current.as_ref().is_some_and(|current| Arc::ptr_eq(current, dead)) {
+            self.renewal.notify_one();
+        }
+    }
+
+    async fn run(self: Arc<Self>, observer: Arc<dyn Observer>) {
+        let mut stopping = self.stopping.subscribe();
+        let mut pause_ms = 0;
+        loop {
+            self.tell(&observer, State::Starting);
+            let attempt = async {
+                let connection = Connection::open(&self.spec).await?;
+                let catalogue = listing::catalogue(&connection).await?;
+                Ok::<_, UpstreamError>((Arc::new(connection), catalogue))
+            };
+            let opened = tokio::select! {
+                opened = attempt => opened,
+                _ = stopping.wait_for(|stop| *stop) => break,
+            };
+            let cause = match opened {
+                Ok((connection, catalogue)) => {
+                    let since = Instant::now();
+                    observer.listed(&self, catalogue);
+                    self.connection.store(Some(connection.clone()));
+                    self.breaker.succeeded();
+                    self.tell(&observer, State::Ready(connection.revision()));
+                    let ended = tokio::select! {
+                        cause = self.attend(&connection, &observer) => Some(cause),
+                        _ = stopping.wait_for(|stop| *stop) => None,
+                    };
+                    self.connection.store(None);
+                    let Some(cause) = ended else {
+                        if let Some(connection) = Arc::into_inner(connection) {
+                            connection.close().await;
+                        }
+                        break;
+                    };
+                    if since.elapsed() >= Duration::from_millis(UPSTREAM_STEADY_MS_MIN) {
+                        pause_ms = 0;
+                    }
+                    cause
+                }
+                Err(error) => error.cause,
+            };
+            tracing::warn!(target: "toolcrib", upstream = self.spec.name, "{cause}");
+            if pause_ms > 0 {
+                self.tell(&observer, State::Failed(cause));
+                tokio::select! {
+                    () = tokio::time::sleep(Duration::from_millis(pause_ms)) => {}
+                    _ = stopping.wait_for(|stop| *stop) => break,
+                }
+            }
+            pause_ms = (pause_ms * 2).clamp(UPSTREAM_RETRY_MS_MIN, UPSTREAM_RETRY_MS_MAX);
+        }
+        self.tell(&observer, State::Stopped);
+    }
+
+    fn tell(self: &Arc<Self>, observer: &Arc<dyn Observer>, state: State) {
+        observer.state_changed(self, &state);
+        self.state.send_replace(state);
+    }
+
+    /// Follows a connection until it ends; says why.
+    async fn attend(self: &Arc<Self>, connection: &Arc<Connection>, observer: &Arc<dyn Observer>) -> Cause {
+        let ear = tokio::spawn(listen(self.clone(), connection.clone()));
+        let cause = tokio::select! {
+            cause = connection.link().closed() => cause,
+            () = self.renewal.notified() => connection.link().why_closed().unwrap_or(Cause::Closed),
+            cause = self.follow_news(connection, observer) => cause,
+        };
+        ear.abort();
+        connection.link().close(cause.clone());
+        cause
+    }
+
+    async fn follow_news(
+        self: &Arc<Self>,
+        connection: &Arc<Connection>,
+        observer: &Arc<dyn Observer>,
+    ) -> Cause {
+        loop {
+            connection.news().wait().await;
+            // A server that says so all the time is asked no more often for it.
+            tokio::time::sleep(Duration::from_millis(UPSTREAM_RELIST_MS_MIN)).await;
+            for uri in connection.news().take_resources() {
+                observer.resource_changed(self, &uri);
+            }
+            if connection.news().take_lists() {
+                match listing::catalogue(connection).await {
+                    Ok(catalogue) => observer.listed(self, catalogue),
+                    Err(error) if error.is_transport() => return error.cause,
+                    Err(error) => {
+                        tracing::warn!(target: "toolcrib", upstream = self.spec.name, "its lists stay as they were: {error}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Hears what a server says outside of calls.
+async fn listen(upstream: Arc<Upstream>, connection: Arc<Connection>) {
+    match (&connection.wire, connection.revision().era()) {
+        (Wire::Http(http), Era::Legacy) => {
+            tokio::join!(http.clone().listen(), subscribe(&upstream, &connection));
+        }
+        (Wire::Stdio(_), Era::Legacy) => subscribe(&upstream, &connection).await,
+        (_, Era::Modern) => subscriptions(&upstream, &connection).await,
+    }
+}
+
+/// Legacy: one request for each resource that is followed.
+async fn subscribe(upstream: &Upstream, connection: &Connection) {
+    let mut told = BTreeSet::new();
+    loop {
+        for uri in upstream.followed() {
+            if told.insert(uri.clone()) {
+                let request = Request::new("resources/subscribe").string("uri", &uri);
+                if let Err(error) = connection.ask(&request, UPSTREAM_LIST_MS_MAX).await {
+                    tracing::debug!(target: "toolcrib", upstream = upstream.spec.name, "{uri} is not followed: {error}");
+                }
+            }
+        }
+        upstream.followed_more.notified().await;
+    }
+}
+
+/// Modern: one stream for everything, opened anew when more is followed.
+async fn subscriptions(upstream: &Upstream, connection: &Connection) {
+    loop {
+        let uris: Vec<String> =
+            upstream.followed().iter().map(|uri| toolcrib_protocol::write::quoted(uri)).collect();
+        let wanted = format!(
+            r#"{{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":[{}]}}"#,
+            uris.join(",")
+        );
+        let request = Request::new("subscriptions/listen").raw("notifications", &wanted);
+        let Ok(mut pending) = connection.send(&request).await else { return };
+        loop {
+            let message = tokio::select! {
+                message = pending.next() => message,
+                () = upstream.followed_more.notified() => break,
+            };
+            match message {
+                Ok(message) if matches!(message.kind(), Kind::Response(_)) => {
+                    // It does not know how, or it ended: a refusal is final.
+                    if message.result().is_err() {
+                        return;
+                    }
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                    // What changed in between was not heard.
+                    connection.news().lists_changed();
+                    break;
+                }
+                Ok(message) => drop(connection.link().deliver(message)),
+                Err(error) if error.is_transport() => {
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                    connection.news().lists_changed();
+                    break;
+                }
+                Err(_) => return,
+            }
+        }
+    }
+}
