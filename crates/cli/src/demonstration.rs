@@ -1,89 +1,14 @@
-//! The demonstration tools: one that only reads and answers by a schema, one that cannot be taken back.
+//! The server that `serve` has where none is named: the trading desk of `toolcrib-desk`.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use toolcrib::{Context, Server, ToolError, ToolSpec};
+use toolcrib::Server;
 
 use crate::exit::{Exit, Failure};
 use crate::toolsets::Toolsets;
 
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct Wish {
-    /// What the character should have to do with, such as "forest" or "sea".
-    theme: Option<String>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct Character {
-    name: String,
-    species: String,
-    character_class: String,
-    abilities: Vec<String>,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct Launch {
-    /// How many cannons.
-    #[schemars(range(min = 1, max = 100))]
-    count: u32,
-}
-
-/// Deterministic, so that a newcomer sees what the documentation shows.
-fn character(theme: &str) -> Character {
-    const PEOPLE: [(&str, &str, &str); 4] = [
-        ("Elowen", "elf", "ranger"),
-        ("Brakka", "dwarf", "smith"),
-        ("Tamsin", "halfling", "bard"),
-        ("Orruk", "orc", "shaman"),
-    ];
-    let turn = theme.bytes().map(usize::from).sum::<usize>() % PEOPLE.len();
-    let (name, species, class) = PEOPLE.get(turn).copied().unwrap_or(("Elowen", "elf", "ranger"));
-    Character {
-        name: format!("{name} of the {theme}"),
-        species: species.to_owned(),
-        character_class: class.to_owned(),
-        abilities: vec![format!("walks unseen through the {theme}"), "speaks with owls".to_owned()],
-    }
-}
-
 pub(crate) fn server(toolsets: &Toolsets) -> Result<Server, Failure> {
-    let builder = Server::builder("toolcrib", env!("CARGO_PKG_VERSION"))
-        .title("Toolcrib demonstration")
-        .instructions("Two tools to try: one only reads, one cannot be taken back.");
-    let internal = |error| Failure::new(Exit::Internal, error);
-    let server = toolsets.apply(builder)?.build().map_err(|error| internal(error.into()))?;
-    fill(&server).map_err(internal)?;
+    let builder = toolcrib_desk::builder(env!("CARGO_PKG_VERSION"));
+    let server = toolsets.apply(builder)?.build().map_err(|error| Failure::new(Exit::Internal, error))?;
+    toolcrib_desk::stock(&server).map_err(|error| Failure::new(Exit::Internal, error))?;
     crate::toolsets::check(&server)?;
     Ok(server)
-}
-
-fn fill(server: &Server) -> anyhow::Result<()> {
-    server.add_typed(
-        ToolSpec::new("generate_fantasy_character", "Makes up a character for a fantasy story")
-            .title("Fantasy character")
-            .toolset("stories")
-            .read_only(true)
-            .open_world(false),
-        |wish: Wish, _: Context| async move {
-            Ok::<_, ToolError>(character(wish.theme.as_deref().unwrap_or("stars")))
-        },
-    )?;
-    server.add_typed(
-        ToolSpec::new("launch_confetti", "Launches confetti over the whole office; it cannot be taken back")
-            .title("Launch confetti")
-            .toolset("office")
-            .destructive(true)
-            .open_world(true),
-        |launch: Launch, _: Context| async move {
-            #[derive(Serialize, JsonSchema)]
-            struct Launched {
-                launched: u32,
-            }
-            Ok::<_, ToolError>(Launched { launched: launch.count })
-        },
-    )?;
-    Ok(())
 }

@@ -7,7 +7,7 @@ use toolcrib::{HttpOptions, Server};
 use crate::exit::{Exit, Failure, print};
 use crate::gateway::{self, Prefix};
 use crate::toolsets::Toolsets;
-use crate::{Outcome, demonstration};
+use crate::{Outcome, demonstration, greeting};
 
 const ADDRESS: &str = "127.0.0.1:7420";
 
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         }
         let bound = bind(&server, args.listen.as_deref(), HttpOptions::default()).await?;
         let address = bound.address().map_err(internal)?;
-        print(&greeting(&server, &format!("http://{address}/mcp")))?;
+        print(&greeting::desk(&server, &format!("http://{address}/mcp")).await)?;
         bound.serve(stop()).await.map_err(internal)?;
         Ok(Exit::Nothing)
     })
@@ -71,21 +71,12 @@ pub(crate) async fn bind(
     })
 }
 
-fn greeting(server: &Server, url: &str) -> String {
-    let mut text = format!("toolcrib serves at {url}\n\n");
-    text.push_str(&signatures(server));
-    text.push_str(&format!(
-        "\nconnect a client: claude mcp add --transport http toolcrib {url}\nstop with Ctrl-C\n"
-    ));
-    text
-}
-
 pub(crate) fn signatures(server: &Server) -> String {
-    let mut text = String::new();
+    let (mut text, style) = (String::new(), crate::terminal::Style::of_stdout());
     for entry in server.list(&toolcrib::Filter::default()) {
         let contract = entry.contract();
         let signature = toolcrib_contract::signature(contract.definition());
-        text.push_str(&format!("  {:<12} {signature}\n", crate::show::badge(contract.effect())));
+        text.push_str(&format!("  {} {signature}\n", style.badge(contract.effect())));
     }
     text
 }
