@@ -111,6 +111,7 @@ async fn call(args: &Args, server: &Server, tool: &str) -> Outcome {
         Document::parse(text.as_bytes(), &Limits::message()).map_err(|error| usage(error.into()))?;
     if let Err(violations) = contract.check_input(document.root()) {
         let signature = toolcrib_contract::signature(contract.definition());
+        let signature = signature.split(" → ").next().unwrap_or(&signature);
         return Err(usage(anyhow!("the arguments break the contract of {signature}\n{}", violations.list())));
     }
     if args.dry_run {

@@ -20,7 +20,7 @@ pub(crate) struct Args {
     #[arg(value_enum)]
     client: Client,
     /// Where Toolcrib serves.
-    #[arg(long, default_value = "http://127.0.0.1:7420/mcp")]
+    #[arg(long, default_value = client::USUAL_URL)]
     url: String,
     /// The name the client knows it by.
     #[arg(long, default_value = "toolcrib")]

@@ -4,6 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+/// Where Toolcrib serves unless told otherwise.
+pub(crate) const USUAL_URL: &str = "http://127.0.0.1:7420/mcp";
+
 /// A program that calls MCP servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Client {
@@ -108,7 +111,8 @@ impl Client {
             Self::VsCode => {
                 format!("code --add-mcp '{}'", json!({"name": "toolcrib", "type": "http", "url": url}))
             }
-            _ => format!("{program} connect {}", self.name()),
+            _ if url == USUAL_URL => format!("{program} connect {}", self.name()),
+            _ => format!("{program} connect {} --url {url}", self.name()),
         }
     }
 

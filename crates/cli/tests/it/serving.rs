@@ -25,8 +25,8 @@ fn the_greeting_says_what_where_and_how() {
         "trade-analytics".to_owned(),
         format!("claude mcp add --transport http toolcrib {url}"),
         format!("codex mcp add toolcrib --url {url}"),
-        "connect cursor".to_owned(),
-        "connect windsurf".to_owned(),
+        format!("connect cursor --url {url}"),
+        format!("connect windsurf --url {url}"),
     ] {
         assert!(said.contains(&line), "{line}: {said}");
     }
@@ -51,4 +51,19 @@ fn status_of_nothing_is_unreachable() {
         Home::new("nothing").run(&["status", &format!("http://127.0.0.1:{port}/mcp"), "--patience", "2"]);
     assert_eq!(ran.code, 3, "{}{}", ran.out, ran.err);
     assert!(ran.err.contains("hint: start it with"), "{}", ran.err);
+}
+
+/// R8.4: why a tool is or is not there for a client is said: toolset, mode, whether it is listed and how it is reached.
+#[test]
+fn explain_says_why_a_tool_is_there_or_not() {
+    let home = Home::new("explain");
+    let ask = |words: &[&str]| home.run(&[&["explain"], words, &["--format", "json"]].concat()).json();
+    let deferred = ask(&["transfer_cash", "--as", "claude-code"]);
+    assert_eq!((&deferred["listed"], &deferred["mode"]), (&false.into(), &"anthropic".into()), "{deferred}");
+    let loaded = ask(&["transfer_cash", "--as", "claude-code", "--toolsets", "all"]);
+    assert_eq!(loaded["listed"], true, "{loaded}");
+    let read_only = ask(&["transfer_cash", "--as", "codex", "--toolsets", "all", "--request-read-only"]);
+    assert_eq!(read_only["callable"], "no", "{read_only}");
+    assert!(read_only["reason"].as_str().is_some_and(|reason| !reason.is_empty()), "{read_only}");
+    assert_eq!(home.run(&["explain", "no_such_tool"]).code, 2);
 }
