@@ -16,6 +16,8 @@ use crate::shell;
 
 /// The binary with the fixture that the suite asks for.
 pub(crate) const SERVER: &str = "conformance-server";
+/// The binary that serves other servers.
+const GATEWAY: &str = "toolcrib";
 const START_PATIENCE: Duration = Duration::from_secs(20);
 
 #[derive(Debug, clap::Args)]
@@ -27,11 +29,15 @@ pub(crate) struct Args {
     /// Build and start this workspace's conformance server.
     #[arg(long)]
     start: bool,
+    /// The same with the gateway in front of it.
+    #[arg(long)]
+    gateway: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     match &args.url {
         Some(url) => suite(url),
+        None if args.gateway => through_gateway(),
         None => own_server(),
     }
 }
@@ -42,6 +48,28 @@ pub(crate) fn own_server() -> Result<()> {
     let mut command = Command::new(shell::built_binary(SERVER)?);
     let mut server = Process::start(command.args(["--listen", &address.to_string()]))?;
     server.wait_for_port(address, START_PATIENCE)?;
+    suite(&format!("http://{address}/mcp"))
+}
+
+/// Starts the gateway in front of the conformance server, without prefixes, and runs both sets against it.
+pub(crate) fn through_gateway() -> Result<()> {
+    let behind = SocketAddr::from(([127, 0, 0, 1], port::free()?));
+    let address = SocketAddr::from(([127, 0, 0, 1], port::free()?));
+    let mut command = Command::new(shell::built_binary(SERVER)?);
+    let mut server = Process::start(command.args(["--listen", &behind.to_string()]))?;
+    server.wait_for_port(behind, START_PATIENCE)?;
+    let mut command = Command::new(shell::built_binary(GATEWAY)?);
+    command.args([
+        "serve",
+        "--prefix",
+        "never",
+        "--listen",
+        &address.to_string(),
+        &format!("http://{behind}/mcp"),
+    ]);
+    let mut gateway = Process::start(&mut command)?;
+    gateway
+        .wait_for_line("greeting", START_PATIENCE, |line| line.contains("stop with Ctrl-C").then_some(()))?;
     suite(&format!("http://{address}/mcp"))
 }
 

@@ -6,7 +6,9 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
 mod contract;
+mod gateway;
 mod race;
+mod registry;
 mod serving;
 mod toolsets;
 
@@ -32,11 +34,23 @@ enum Bench {
     Contract,
     /// The author's server with checks on, against the official SDK's server without any.
     Serving,
+    /// Import, search, pages, memory and conversion of the registry.
+    Registry,
+    /// The process that `registry` measures; started by it.
+    #[command(hide = true)]
+    RegistryPart { file: std::path::PathBuf, database: std::path::PathBuf },
     /// Views, lists and search over 10,000 tools.
     Toolsets,
-    /// One of the servers that `serving` compares; started by it.
+    /// The gateway, checks on, against nginx, which understands nothing, and against other MCP proxies.
+    Gateway,
+    /// One of the servers that are compared; started by the benchmarks.
     #[command(hide = true)]
-    Serve { which: serving::Which },
+    Serve {
+        which: serving::Which,
+        url: Option<String>,
+        #[arg(last = true)]
+        command: Vec<String>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -48,8 +62,13 @@ fn main() -> ExitCode {
     let outcome = match cli.bench {
         Bench::Contract => contract::run(effort),
         Bench::Serving => serving::run(effort),
+        Bench::Registry => registry::run(effort, cli.quick),
+        Bench::RegistryPart { file, database } => registry::part(&file, &database).map(|()| true),
         Bench::Toolsets => toolsets::run(effort),
-        Bench::Serve { which } => serving::serve(which).map(|()| true),
+        Bench::Gateway => gateway::run(effort),
+        Bench::Serve { which, url, command } => {
+            serving::serve(which, url.as_deref(), &command).map(|()| true)
+        }
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,

@@ -51,6 +51,11 @@ impl Effort {
         Self { rounds: 31, sample: Duration::from_millis(20), judges: true }
     }
 
+    /// Whether claims are judged.
+    pub(crate) fn judges(self) -> bool {
+        self.judges
+    }
+
     pub(crate) fn quick() -> Self {
         Self { rounds: 5, sample: Duration::from_millis(2), judges: false }
     }

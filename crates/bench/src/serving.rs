@@ -15,8 +15,8 @@ use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
 use crate::race::{Claim, Effort, Race};
-use client::{Load, Speaks};
-use process::Server;
+pub(crate) use client::{Load, Speaks};
+pub(crate) use process::{Server, cpu_seconds};
 
 /// Threads of each server.
 const WORKERS: usize = 2;
@@ -30,6 +30,16 @@ pub(crate) enum Which {
     Theirs,
     /// Keeps a session for every legacy client, as ours does.
     TheirsSessions,
+    /// The author's server over stdin and stdout.
+    OursStdio,
+    /// A server that answers everything from prepared bytes.
+    Canned,
+    /// A server of 10,000 tools.
+    Many,
+    /// The gateway in front of a URL, or of a command.
+    Gateway,
+    /// A proxy made of the official SDK's client and server.
+    RmcpProxy,
 }
 
 /// The echo's schema, in and out.
@@ -58,7 +68,7 @@ pub(crate) fn listed(number: usize) -> (String, String, Value) {
     (format!("tool_{number:03}"), description, schema)
 }
 
-pub(crate) fn serve(which: Which) -> Result<()> {
+pub(crate) fn serve(which: Which, url: Option<&str>, command: &[String]) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build()?;
     let announce = |address: SocketAddr| -> std::io::Result<()> {
         let mut out = std::io::stdout();
@@ -69,6 +79,11 @@ pub(crate) fn serve(which: Which) -> Result<()> {
         Which::Ours => runtime.block_on(ours::serve(announce)),
         Which::Theirs => runtime.block_on(theirs::serve(announce, false)),
         Which::TheirsSessions => runtime.block_on(theirs::serve(announce, true)),
+        Which::OursStdio => runtime.block_on(ours::serve_stdio()),
+        Which::Canned => runtime.block_on(crate::gateway::canned::serve(announce)),
+        Which::Many => runtime.block_on(ours::serve_many(announce)),
+        Which::Gateway => runtime.block_on(crate::gateway::front::serve(url, command, announce)),
+        Which::RmcpProxy => runtime.block_on(crate::gateway::rmcp_proxy::serve(url, announce)),
     }
 }
 

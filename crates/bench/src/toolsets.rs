@@ -153,7 +153,13 @@ pub(crate) fn run(effort: Effort) -> Result<bool> {
         sealer: Sealer::random()?,
     };
     let kits = snapshot.catalogue.kits().len();
-    let all = Standing { reach: Bits::all(kits), loaded: Bits::all(kits), read_only: false, vendor: None };
+    let all = Standing {
+        reach: Bits::all(kits),
+        loaded: Bits::all(kits),
+        read_only: false,
+        vendor: None,
+        tokens: None,
+    };
     let anthropic = Standing { vendor: Some(Vendor::Anthropic), ..all.clone() };
     let build = |standing: &Standing| {
         let catalogue = Catalogue::new(snapshot.tools.clone(), options.clone());

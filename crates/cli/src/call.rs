@@ -67,7 +67,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let runtime = tokio::runtime::Runtime::new().map_err(|error| Failure::new(Exit::Internal, error))?;
     runtime.block_on(async {
         if server == "desk" {
-            return call(args, &demonstration::server(&Toolsets::default())?, tool).await;
+            return call(
+                args,
+                &demonstration::server(demonstration::Subject::Desk, &Toolsets::default(), None)?,
+                tool,
+            )
+            .await;
         }
         let spec = args.origins.spec(server)?;
         let (server, gateway) = behind(spec, args.origins.patience()).await?;

@@ -3,10 +3,27 @@
 use toolcrib::Server;
 
 use crate::exit::{Exit, Failure};
+use crate::safe::Safe;
 use crate::toolsets::Toolsets;
+use crate::workshop;
 
-pub(crate) fn server(toolsets: &Toolsets) -> Result<Server, Failure> {
-    let builder = toolcrib_desk::builder(env!("CARGO_PKG_VERSION"));
+/// What is demonstrated.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Subject {
+    #[default]
+    Desk,
+    /// Three small tools that the tests of safety know.
+    Workshop,
+}
+
+pub(crate) fn server(subject: Subject, toolsets: &Toolsets, safe: Option<&Safe>) -> Result<Server, Failure> {
+    if subject == Subject::Workshop {
+        return workshop::server(toolsets, safe);
+    }
+    let mut builder = toolcrib_desk::builder(env!("CARGO_PKG_VERSION"));
+    if let Some(safe) = safe {
+        builder = safe.apply(builder);
+    }
     let server = toolsets.apply(builder)?.build().map_err(|error| Failure::new(Exit::Internal, error))?;
     toolcrib_desk::stock(&server).map_err(|error| Failure::new(Exit::Internal, error))?;
     crate::toolsets::check(&server)?;

@@ -1,22 +1,31 @@
 //! The gateway as `serve` runs it: servers from the command line or a file, one endpoint, a log on stderr.
 
+mod access;
+mod pages;
+mod reload;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolcrib::{HttpOptions, Server};
+use toolcrib::Server;
 use toolcrib_gateway::config::ProcessEnvironment;
 use toolcrib_gateway::{Config, Gateway, Prefixing, Source};
 use toolcrib_upstream::Spec;
 
 use crate::Outcome;
 use crate::exit::{Exit, Failure, print};
-use crate::serve::{Args, bind, signatures, stop};
+use crate::gateway::pages::Pages;
+use crate::safe::Safe;
+use crate::serve::{ADDRESS, Args, bind, signatures, stop};
 
 /// How long the first answers of the servers are waited for before anybody is served over stdio.
 const STDIO_PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long the greeting waits; clients are served meanwhile.
 const GREETING_PATIENCE: Duration = Duration::from_secs(60);
+
+/// Threads that serve connections.
+const THREADS_MAX: usize = 16;
 
 /// Tools shown in a greeting.
 const SHOWN_TOOLS_MAX: usize = 40;
@@ -27,25 +36,33 @@ pub(crate) enum Prefix {
     Never,
 }
 
-pub(crate) async fn run(args: &Args) -> Outcome {
+pub(crate) async fn run(args: &Args, safe: &Safe) -> Outcome {
     log_to_stderr(args.log_json);
     let internal = |error: std::io::Error| Failure::new(Exit::Internal, error);
     let usage = |error: anyhow::Error| Failure::new(Exit::Usage, error);
     let config = config(args).map_err(usage)?;
     let builder = Server::builder("toolcrib", env!("CARGO_PKG_VERSION"))
-        .options(|options| (options.offers_prompts, options.offers_resources) = (true, true));
-    let server =
-        (args.toolsets.apply(builder)?).build().map_err(|error| Failure::new(Exit::Internal, error))?;
+        .options(|options| (options.offers_prompts, options.offers_resources) = (true, true))
+        .options(|options| config.select(&mut options.toolsets));
+    let server = (args.toolsets.apply(safe.apply(builder))?)
+        .build()
+        .map_err(|error| Failure::new(Exit::Internal, error))?;
+    crate::toolsets::check(&server)?;
+    let pages = Arc::new(Pages::new(server.engine().clone(), &config.auth));
     // Listening comes first: nothing is started for an address that cannot be had.
     let bound = match args.stdio {
         true => None,
-        false => Some(
-            bind(&server, args.listen.as_deref().or(config.listen.as_deref()), HttpOptions::default())
-                .await?,
-        ),
+        false => {
+            let listen = args.listen.as_deref().or(config.listen.as_deref()).unwrap_or(ADDRESS);
+            let options = access::options(&config, safe.http(listen), pages.clone()).map_err(usage)?;
+            Some(bind(&server, listen, options).await?)
+        }
     };
     let gateway =
         Gateway::start(server.engine().clone(), config.sources).map_err(|error| usage(error.into()))?;
+    pages.set_gateway(&gateway);
+    let reloading =
+        args.config.is_some().then(|| tokio::spawn(reload::follow(args.clone(), gateway.clone())));
     match bound {
         None => {
             gateway.settled(STDIO_PATIENCE).await;
@@ -55,18 +72,23 @@ pub(crate) async fn run(args: &Args) -> Outcome {
             }
         }
         Some(bound) => {
-            let address = bound.address().map_err(internal)?;
-            let greeting =
-                tokio::spawn(greet(gateway.clone(), server.clone(), format!("http://{address}/mcp")));
-            bound.serve(stop()).await.map_err(internal)?;
+            let origin = format!("http://{}", bound.address().map_err(internal)?);
+            let kept = safe.greeting(&origin).await?;
+            let greeting = tokio::spawn(greet(gateway.clone(), server.clone(), origin, kept));
+            let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+            bound.on_threads(threads.min(THREADS_MAX)).serve(stop()).await.map_err(internal)?;
             greeting.abort();
         }
+    }
+    if let Some(reloading) = reloading {
+        reloading.abort();
     }
     gateway.stop().await;
     Ok(Exit::Nothing)
 }
 
-async fn greet(gateway: Arc<Gateway>, server: Server, url: String) {
+async fn greet(gateway: Arc<Gateway>, server: Server, origin: String, kept: String) {
+    let url = format!("{origin}/mcp");
     gateway.settled(GREETING_PATIENCE).await;
     let mut text = format!("toolcrib serves at {url}\n\n");
     for status in gateway.status() {
@@ -86,7 +108,7 @@ async fn greet(gateway: Arc<Gateway>, server: Server, url: String) {
     if let Some(more) = signatures.lines().count().checked_sub(SHOWN_TOOLS_MAX).filter(|more| *more > 0) {
         text.push_str(&format!("  and {more} more\n"));
     }
-    text.push_str(&format!("\nconnect\n{}\nstop with Ctrl-C\n", crate::greeting::lines(&url)));
+    text.push_str(&format!("\n{kept}\nconnect\n{}\nstop with Ctrl-C\n", crate::greeting::lines(&url)));
     // A closed pipe is no failure of ours.
     let _ = print(&text);
 }

@@ -1,18 +1,24 @@
 //! What `serve` says first: what it serves, where, and the line that connects each known client.
 
-use std::fmt::Write as _;
-
 use serde_json::{Value, json};
 use toolcrib::Server;
 
 use crate::connect::client::Client;
 use crate::terminal::{Paint, Style, Table};
 
-/// What the demonstration server serves.
-pub(crate) async fn desk(server: &Server, url: &str) -> String {
+/// What a demonstration says; `kept` is where things are kept. Programs read the address off the first line.
+pub(crate) async fn text(server: &Server, origin: &str, kept: &str) -> String {
+    let url = format!("{origin}/mcp");
     let style = Style::of_stdout();
-    let mut text =
-        format!("{} serves desk, a demonstration, at {url}\n\n", style.paint("toolcrib", Paint::Strong));
+    let what = match server.engine().toolsets().declared.is_empty() {
+        true => crate::serve::signatures(server),
+        false => toolsets(server, style).await,
+    };
+    format!("toolcrib serves at {url}\n\n{what}\n{kept}\nconnect\n{}\nstop with Ctrl-C\n", lines(&url))
+}
+
+/// The toolsets, which are loaded, and what they are for.
+async fn toolsets(server: &Server, style: Style) -> String {
     let options = server.engine().toolsets();
     let answer = server.call("list_available_toolsets", json!({})).await.unwrap_or_default();
     let mut table = Table::new(&["", "TOOLSET", "TOOLS", "WHAT FOR"]);
@@ -26,10 +32,7 @@ pub(crate) async fn desk(server: &Server, url: &str) -> String {
         let count = set.get("tool_count").map(Value::to_string).unwrap_or_default();
         table.row([state, name, count, word("description")]);
     }
-    text.push_str(&table.render(style));
-    let _ = write!(text, "\nconnect\n{}", lines(url));
-    text.push_str("\nstop with Ctrl-C\n");
-    text
+    table.render(style)
 }
 
 /// The line for each client: its own command where it has one, else ours.

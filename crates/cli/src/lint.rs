@@ -1,5 +1,7 @@
 //! `toolcrib lint FILE…`
 
+mod catalogue;
+
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -21,6 +23,15 @@ pub(crate) struct Args {
     /// How to print.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    /// Repair what can be repaired in catalogue files: `tools` becomes the names of `tool_definitions`.
+    #[arg(long)]
+    fix: bool,
+    /// With --fix: leave no copy with the ending .bak beside the file.
+    #[arg(long, requires = "fix")]
+    no_backup: bool,
+    /// Whose size budget a catalogue's entries must keep: official, toolhive, or a file with {"name":…,"bytes_max":…}.
+    #[arg(long)]
+    target: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -43,7 +54,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
         FailOn::Error => Level::Error,
     };
     let mut reports = Vec::new();
+    let mut catalogue_fails = false;
     for file in &args.files {
+        catalogue_fails |= catalogue::lint(file, args)?;
         for definition in source::definitions(file)? {
             reports.push((file.display().to_string(), definition.name().to_owned(), lint(&definition)));
         }
@@ -54,7 +67,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         Format::Text => text(&reports),
         Format::Json => json_text(&reports),
     })?;
-    Ok(if fails { Exit::Findings } else { Exit::Nothing })
+    Ok(if fails || catalogue_fails { Exit::Findings } else { Exit::Nothing })
 }
 
 fn text(reports: &[(String, String, Report)]) -> String {

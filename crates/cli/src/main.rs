@@ -2,12 +2,19 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
 mod add;
+mod approve;
+mod audit;
 mod call;
+mod capture;
+mod catalogue;
 mod check;
 mod compat;
 mod completions;
 mod config;
 mod connect;
+mod convert;
+mod credential;
+mod data;
 mod demonstration;
 mod diff;
 mod doctor;
@@ -19,16 +26,25 @@ mod greeting;
 mod init;
 mod judge;
 mod lint;
+mod list;
 mod lock;
 mod origin;
 mod reference;
+mod registry;
+mod safe;
 mod search;
 mod serve;
 mod show;
 mod source;
 mod status;
+mod stop;
+mod table;
 mod terminal;
 mod toolsets;
+mod types;
+mod validate;
+mod workshop;
+mod written;
 
 use std::process::ExitCode;
 
@@ -78,8 +94,20 @@ enum Verb {
     Config(config::Args),
     /// Say what is wrong or unwise in tool definitions.
     Lint(lint::Args),
+    /// List the servers of the catalogue, with their tools.
+    List(list::Args),
     /// Show tools with signatures a person can read.
     Show(show::Args),
+    /// Check arguments or an answer against a tool's contract, with nothing running.
+    Validate(validate::Args),
+    /// Write typed stubs from the schemas.
+    Types(types::Args),
+    /// Convert catalogue files between formats, losing nothing.
+    Convert(convert::Args),
+    /// Ask a running server for its tools and fill them into its entry.
+    Capture(capture::Args),
+    /// Import, export and serve the catalogue.
+    Registry(registry::Args),
     /// Say what broke between two lists of tools, each break with the call that used to work.
     Diff(diff::Args),
     /// Pin what servers offer, or approve a changed tool by its digest.
@@ -88,6 +116,16 @@ enum Verb {
     Check(check::Args),
     /// Find tools by what they do, or measure how well that works.
     Search(search::Args),
+    /// Show, allow or deny the calls that wait for a person.
+    Approve(approve::Args),
+    /// Stop every tool at once, everywhere, until an operator unlocks.
+    Stop(stop::StopArgs),
+    /// Lift an emergency stop.
+    Unlock(stop::UnlockArgs),
+    /// Show what was decided, and check that nobody changed it since.
+    Audit(audit::Args),
+    /// Make and take back bearer credentials.
+    Credential(credential::Args),
     /// Say why a client sees a tool and can call it, or why not.
     Explain(explain::Args),
     /// Judge pairs of schemas, one per line.
@@ -118,8 +156,19 @@ fn main() -> ExitCode {
         Some(Verb::Man(args)) => completions::man(&args),
         Some(Verb::Reference) => reference::run(),
         Some(Verb::Config(args)) => config::run(&args),
+        Some(Verb::Approve(args)) => approve::run(&args),
+        Some(Verb::Stop(args)) => stop::stop(&args),
+        Some(Verb::Unlock(args)) => stop::unlock(&args),
+        Some(Verb::Audit(args)) => audit::run(&args),
+        Some(Verb::Credential(args)) => credential::run(&args),
         Some(Verb::Lint(args)) => lint::run(&args),
+        Some(Verb::List(args)) => list::run(&args),
         Some(Verb::Show(args)) => show::run(&args),
+        Some(Verb::Validate(args)) => validate::run(&args),
+        Some(Verb::Types(args)) => types::run(&args),
+        Some(Verb::Convert(args)) => convert::run(&args),
+        Some(Verb::Capture(args)) => capture::run(&args),
+        Some(Verb::Registry(args)) => registry::run(&args),
         Some(Verb::Diff(args)) => diff::run(&args),
         Some(Verb::Lock(args)) => lock::run(&args),
         Some(Verb::Check(args)) => check::run(&args),

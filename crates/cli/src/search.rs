@@ -1,6 +1,7 @@
-//! `toolcrib search FILE WORDS…` finds tools; `toolcrib search --eval` measures the ranking over judged questions,
+//! `toolcrib search [FILE] WORDS…` finds tools, of a file or of the catalogue; `toolcrib search --eval` measures the ranking over judged questions,
 //! beside plain BM25 over the same text in the same run.
 
+mod catalogue;
 mod collection;
 mod evaluation;
 
@@ -16,12 +17,11 @@ use crate::{Outcome, source};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A file that holds definitions.
-    #[arg(required_unless_present = "eval", conflicts_with = "eval")]
-    file: Option<PathBuf>,
-    /// What the tool should do.
-    #[arg(required_unless_present = "eval", conflicts_with = "eval")]
+    /// What the tool should do; before it, perhaps, a file that holds definitions. Else the catalogue is searched.
+    #[arg(conflicts_with = "eval")]
     words: Vec<String>,
+    #[command(flatten)]
+    filters: catalogue::Filters,
     /// At most so many results.
     #[arg(long, default_value_t = 10)]
     limit: usize,
@@ -48,9 +48,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if args.eval {
         return evaluation::run(&args.queries, &args.data);
     }
-    let definitions = source::definitions(args.file.as_deref().unwrap_or(Path::new("")))?;
+    let (file, words) = match args.words.split_first() {
+        Some((first, rest)) if Path::new(first).is_file() || first.ends_with(".json") => (first, rest),
+        _ => return catalogue::run(&args.words, args.limit, &args.filters),
+    };
+    let definitions = source::definitions(Path::new(file))?;
     let index = Index::build(definitions.iter().map(|definition| Text::of(definition, "")));
-    let hits = index.search(&args.words.join(" "), args.limit, |_| true);
+    let hits = index.search(&words.join(" "), args.limit, |_| true);
     let found = hits.iter().filter_map(|hit| Some((definitions.get(hit.at)?, hit.score)));
     print(&match args.format {
         Format::Text => found.map(|(definition, _)| format!("{}\n", line(definition))).collect(),

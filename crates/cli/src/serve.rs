@@ -1,17 +1,21 @@
-//! `toolcrib serve`: other people's servers behind one endpoint, or the demonstration tools where none is named.
+//! `toolcrib serve`: other people's servers behind one endpoint, or the demonstration tools where none is named, with
+//! gate, emergency stop and audit on.
 
 use std::path::PathBuf;
 
 use toolcrib::{HttpOptions, Server};
 
+use crate::data::Data;
+use crate::demonstration::{self, Subject};
 use crate::exit::{Exit, Failure, print};
 use crate::gateway::{self, Prefix};
+use crate::safe::Safe;
 use crate::toolsets::Toolsets;
-use crate::{Outcome, demonstration, greeting};
+use crate::{Outcome, greeting};
 
-const ADDRESS: &str = "127.0.0.1:7420";
+pub(crate) const ADDRESS: &str = "127.0.0.1:7420";
 
-#[derive(Debug, Default, clap::Args)]
+#[derive(Debug, Default, Clone, clap::Args)]
 pub(crate) struct Args {
     /// The URL of one MCP server to serve.
     #[arg(conflicts_with_all = ["config", "command"])]
@@ -19,7 +23,7 @@ pub(crate) struct Args {
     /// The servers to stand in front of: toolcrib.toml, or an mcpServers, VS Code or Codex file as it is.
     #[arg(long, value_name = "FILE", conflicts_with = "command")]
     pub(crate) config: Option<PathBuf>,
-    /// The address to listen at [default: 127.0.0.1:7420].
+    /// The address to listen at [default: 127.0.0.1:7420]. Any but loopback asks every client for a credential.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Option<String>,
     /// Serve standard input and output instead, for clients that start commands.
@@ -31,9 +35,17 @@ pub(crate) struct Args {
     /// Log lines as JSON.
     #[arg(long)]
     pub(crate) log_json: bool,
+    /// A file whose section [safety] says which calls have to be confirmed.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: Option<PathBuf>,
+    /// What to serve where no server is named.
+    #[arg(long, value_enum, hide = true, default_value_t = Subject::Desk)]
+    pub(crate) demo: Subject,
     /// A command that starts one MCP server over stdio, to serve it.
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
+    #[command(flatten)]
+    pub(crate) data: Data,
     #[command(flatten)]
     pub(crate) toolsets: Toolsets,
 }
@@ -41,19 +53,22 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Outcome {
     let internal = |error: std::io::Error| Failure::new(Exit::Internal, error);
     let runtime = tokio::runtime::Runtime::new().map_err(internal)?;
+    let safe = Safe::open(&args.data, args.policy.as_deref(), &runtime)?;
     let is_gateway = args.url.is_some() || args.config.is_some() || !args.command.is_empty();
     runtime.block_on(async {
         if is_gateway {
-            return gateway::run(args).await;
+            return gateway::run(args, &safe).await;
         }
-        let server = demonstration::server(&args.toolsets)?;
+        let server = demonstration::server(args.demo, &args.toolsets, Some(&safe))?;
         if args.stdio {
             server.serve_stdio().await.map_err(internal)?;
             return Ok(Exit::Nothing);
         }
-        let bound = bind(&server, args.listen.as_deref(), HttpOptions::default()).await?;
-        let address = bound.address().map_err(internal)?;
-        print(&greeting::desk(&server, &format!("http://{address}/mcp")).await)?;
+        let listen = args.listen.as_deref().unwrap_or(ADDRESS);
+        let bound = bind(&server, listen, safe.http(listen)).await?;
+        let origin = format!("http://{}", bound.address().map_err(internal)?);
+        let kept = safe.greeting(&origin).await?;
+        print(&greeting::text(&server, &origin, &kept).await)?;
         bound.serve(stop()).await.map_err(internal)?;
         Ok(Exit::Nothing)
     })
@@ -61,10 +76,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 pub(crate) async fn bind(
     server: &Server,
-    listen: Option<&str>,
+    listen: &str,
     options: HttpOptions,
 ) -> Result<toolcrib::BoundServer, Failure> {
-    let listen = listen.unwrap_or(ADDRESS);
     server.bind_http(listen, options).await.map_err(|error| {
         let error = anyhow::Error::new(error).context(format!("cannot listen at {listen}"));
         Failure::new(Exit::Usage, error).hint("choose another address with --listen, such as 127.0.0.1:0")

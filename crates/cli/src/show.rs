@@ -1,42 +1,77 @@
-//! `toolcrib show FILE [TOOL]`: what a tool takes, returns and may do.
+//! `toolcrib show WHAT [TOOL]`: what a tool takes, returns and may do. WHAT is a file, or a server of the catalogue.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::Path;
 
 use anyhow::anyhow;
+use serde_json::json;
 use toolcrib_contract::text::escaped;
 use toolcrib_contract::{Definition, Digests, Effect, signature};
 
+use crate::catalogue::{Place, find};
 use crate::exit::{Exit, Failure, print};
+use crate::list::Format;
 use crate::{Outcome, source};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A file that holds definitions.
-    file: PathBuf,
-    /// Only this tool, with its description and digests.
+    /// A file that holds definitions, or SERVER or SERVER/TOOL of the catalogue.
+    what: String,
+    /// Only this tool, with its description, schemas and digests.
     tool: Option<String>,
+    /// How to print.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    #[command(flatten)]
+    place: Place,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
-    let definitions = source::definitions(&args.file)?;
-    let Some(wanted) = &args.tool else {
-        let lines: String = definitions
+    let (definitions, wanted) = tools(&args.what, args.tool.as_deref(), &args.place)?;
+    let text = match (&wanted, args.format) {
+        (Some(tool), Format::Text) => whole(tool),
+        (None, Format::Text) => definitions
             .iter()
             .map(|definition| {
                 format!("{:<12} {}\n", badge(definition.annotations().effect()), signature(definition))
             })
-            .collect();
-        print(&lines)?;
-        return Ok(Exit::Nothing);
+            .collect(),
+        (Some(tool), Format::Json) => json_of(tool).to_string(),
+        (None, Format::Json) => {
+            json!({"tools": definitions.iter().map(json_of).collect::<Vec<_>>()}).to_string()
+        }
     };
-    let found = definitions.iter().find(|definition| definition.name() == wanted);
-    let definition = found.ok_or_else(|| {
-        let error = anyhow!("{} holds no tool {wanted:?}", args.file.display());
-        Failure::new(Exit::Usage, error).hint("`toolcrib show FILE` lists its tools")
-    })?;
-    print(&whole(definition))?;
+    print(&text)?;
     Ok(Exit::Nothing)
+}
+
+/// The tools of a file or of a server, and the one that was named.
+pub(crate) fn tools(
+    what: &str,
+    tool: Option<&str>,
+    place: &Place,
+) -> Result<(Vec<Definition>, Option<Definition>), Failure> {
+    let path = Path::new(what);
+    let looks_like_a_file = what.ends_with(".json") || what.ends_with(".lock") || what.ends_with(".yaml");
+    let (definitions, named) = if path.is_file() || looks_like_a_file {
+        (source::definitions(path)?, None)
+    } else {
+        let found = find(&place.open()?, what)?;
+        (found.tools, found.tool)
+    };
+    let Some(wanted) = tool else { return Ok((definitions, named)) };
+    let found = definitions.iter().find(|definition| definition.name() == wanted).cloned();
+    let found = found.ok_or_else(|| {
+        Failure::new(Exit::Usage, anyhow!("{what} holds no tool {wanted:?}"))
+            .hint("`toolcrib show WHAT` lists its tools")
+    })?;
+    Ok((definitions, Some(found)))
+}
+
+fn json_of(definition: &Definition) -> serde_json::Value {
+    let digest = Digests::of(definition).ok().map(|digests| digests.definition.to_string());
+    json!({"name": definition.name(), "signature": signature(definition), "effect": badge(definition.annotations().effect()),
+        "digest": digest, "definition": definition.root().to_value()})
 }
 
 fn whole(definition: &Definition) -> String {
@@ -54,6 +89,11 @@ fn whole(definition: &Definition) -> String {
         }
         Err(error) => {
             let _ = writeln!(out, "digest  none: {error}");
+        }
+    }
+    for (name, schema) in [("input", definition.input_schema()), ("output", definition.output_schema())] {
+        if let Some(schema) = schema {
+            let _ = write!(out, "\n{name}\n{}", escaped(&toolcrib_registry::pretty(schema)));
         }
     }
     out

@@ -1,5 +1,5 @@
 //! Where definitions come from: a file with `{"tools":[…]}` (also as the result of a JSON-RPC answer), an array, one
-//! definition, or a lock.
+//! definition, a lock, or a catalogue file in any format.
 
 use std::path::Path;
 
@@ -7,7 +7,10 @@ use anyhow::{Context as _, anyhow};
 use toolcrib_change::Lock;
 use toolcrib_contract::Definition;
 use toolcrib_contract::json::{Document, Limits, Node, Pointer};
+use toolcrib_registry::convert::json_text;
+use toolcrib_registry::{Format, listed};
 
+use crate::convert::{failure, stem};
 use crate::exit::{Exit, Failure};
 
 /// Reads every definition in the file at `path`.
@@ -17,10 +20,15 @@ pub(crate) fn definitions(path: &Path) -> Result<Vec<Definition>, Failure> {
     if let Some(lock) = std::str::from_utf8(&bytes).ok().and_then(|text| Lock::parse(text).ok()) {
         return Ok(lock.tools().iter().map(|tool| tool.definition.clone()).collect());
     }
-    let document = Document::parse(&bytes, &Limits::file())
+    let text = json_text(&bytes).map_err(|error| failure(path, error))?;
+    let document = Document::parse(text.as_bytes(), &Limits::file())
         .with_context(|| path.display().to_string())
         .map_err(|error| Failure::new(Exit::Usage, error))?;
     let root = document.root();
+    if let Some(Format::Toolhive | Format::Upstream | Format::Server) = Format::detect(root) {
+        let (servers, _) = listed(&bytes, stem(path).as_deref()).map_err(|error| failure(path, error))?;
+        return Ok(servers.into_iter().flat_map(|server| server.tools).collect());
+    }
     let (list, place) = match (root.get("tools"), root.get("result").and_then(|result| result.get("tools"))) {
         _ if root.is_array() => (root, Pointer::root()),
         (Some(tools), _) => (tools, Pointer::root().join("tools")),

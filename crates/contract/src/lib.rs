@@ -16,6 +16,8 @@ pub mod lint;
 mod name;
 pub mod schema;
 mod signature;
+pub mod stubs;
+pub mod suspicion;
 pub mod text;
 mod violation;
 

@@ -18,6 +18,8 @@ use crate::listing::Render;
 use crate::mode::Listeners;
 use crate::refusal::BadArguments;
 use crate::registry::{RegisterError, Registry};
+use crate::safety::Safety;
+use crate::safety::policy::Policy;
 use crate::seal::{NoRandomness, Sealer};
 use crate::toolset::ToolsetOptions;
 
@@ -63,6 +65,8 @@ pub struct Options {
     pub offers_resources: bool,
     /// As at the start; [`Engine::toolsets`] says what counts now.
     pub toolsets: ToolsetOptions,
+    /// Gate, stop, journal and audit; absent: none of them.
+    pub safety: Option<Arc<Safety>>,
 }
 
 impl Default for Options {
@@ -78,6 +82,7 @@ impl Default for Options {
             offers_prompts: false,
             offers_resources: false,
             toolsets: ToolsetOptions::default(),
+            safety: None,
         }
     }
 }
@@ -137,6 +142,7 @@ pub struct Engine {
     options: Options,
     on_fault: Option<OnFault>,
     instructions: arc_swap::ArcSwapOption<String>,
+    meter: crate::meter::Meter,
     hub: Arc<Hub>,
     registry: Registry,
     render: Render,
@@ -175,7 +181,12 @@ impl Engine {
             meta: own.finish().into(),
             sealer,
         };
-        let registry = Registry::new(hub.clone(), options.schema, options.toolsets.clone())?;
+        let policy =
+            options.safety.as_ref().map_or_else(|| Arc::new(Policy::off()), |safety| safety.policy().clone());
+        let registry = Registry::new(hub.clone(), options.schema, options.toolsets.clone(), policy)?;
+        if options.safety.is_some() {
+            registry.register_safety()?;
+        }
         let private = CacheHint { ttl_ms: options.list_ttl_ms, scope: CacheScope::Private };
         let passing = CacheHint { ttl_ms: 0, scope: CacheScope::Private };
         Ok(Self {
@@ -185,6 +196,7 @@ impl Engine {
             listeners: Arc::default(),
             empty: OwnedDocument::parse("{}", &Limits::message())?,
             instructions: arc_swap::ArcSwapOption::from_pointee(info.instructions.clone()),
+            meter: crate::meter::Meter::default(),
             info,
             options,
             on_fault,
@@ -206,6 +218,12 @@ impl Engine {
     #[must_use]
     pub fn info(&self) -> &ServerInfo {
         &self.info
+    }
+
+    /// What was counted.
+    #[must_use]
+    pub fn meter(&self) -> &crate::meter::Meter {
+        &self.meter
     }
 
     /// What the model is told about the server as a whole.
@@ -233,14 +251,30 @@ impl Engine {
         &self.render
     }
 
+    /// Gate, stop, journal and audit, where they are switched on.
+    #[must_use]
+    pub fn safety(&self) -> Option<&Arc<Safety>> {
+        self.options.safety.as_ref()
+    }
+
+    /// Writes what waits to be written; for the end of a process.
+    pub async fn flush(&self) {
+        if let Some(safety) = self.safety()
+            && let Err(error) = safety.flush().await
+        {
+            tracing::error!(target: "toolcrib", "{error}");
+        }
+    }
+
     /// How the lists of tools are written that this caller gets: what they depend on decides who may keep them, and
     /// how long (R3.5).
     pub(crate) fn list_render(&self, caller: &Caller<'_>) -> &Render {
         let snapshot = self.registry.load();
         let toolsets = snapshot.catalogue.options();
-        if toolsets.is_plain_for(&caller.approach.selection) {
+        let is_plain = toolsets.is_plain_for(&caller.approach.selection);
+        if is_plain && self.options.safety.is_none() {
             &self.render
-        } else if toolsets.profiles_change {
+        } else if !is_plain && toolsets.profiles_change {
             &self.passing
         } else {
             &self.private

@@ -10,6 +10,9 @@ use toolcrib_protocol::param_header::{IllegalMark, ParamHeaders};
 
 use crate::discovery::Meta;
 use crate::listing::Item;
+use crate::safety::policy::{Judged, Policy};
+use crate::safety::property;
+use crate::safety::tools::SafetyTool;
 use crate::tool::Tool;
 use crate::validation::Validation;
 
@@ -26,6 +29,7 @@ pub struct Entry {
     param_headers: ParamHeaders,
     validation: Validation,
     item: Item,
+    judged: Judged,
 }
 
 /// What answers a call.
@@ -34,6 +38,7 @@ pub enum Behind {
     Tool(Arc<dyn Tool>),
     /// The engine itself.
     Discovery(Meta),
+    Safety(SafetyTool),
 }
 
 impl Entry {
@@ -43,6 +48,7 @@ impl Entry {
         behind: Behind,
         toolset: Option<&str>,
         server: Option<&str>,
+        policy: &Policy,
     ) -> Result<Self, IllegalMark> {
         let param_headers =
             contract.definition().input_schema().map(ParamHeaders::read).transpose()?.unwrap_or_default();
@@ -56,6 +62,13 @@ impl Entry {
         // Most definitions look the same to both eras; they are kept once.
         let legacy = if legacy == modern { modern.clone() } else { legacy };
         drop(wire);
+        let judged = policy.judge(&contract);
+        let judged = match &behind {
+            Behind::Safety(tool) => tool.judged(judged),
+            // `call_tool` is judged as the tool it names; the others change nothing but lists.
+            Behind::Discovery(_) => Judged { demand: crate::safety::policy::Demand::Never, ..judged },
+            Behind::Tool(_) => judged,
+        };
         Ok(Self {
             toolset: toolset.map(Into::into),
             server: server.map(Into::into),
@@ -64,6 +77,7 @@ impl Entry {
             item: Item { key: contract.name().as_str().into(), legacy, modern },
             contract,
             behind,
+            judged,
         })
     }
 
@@ -99,8 +113,29 @@ impl Entry {
     pub fn meta(&self) -> Option<Meta> {
         match self.behind {
             Behind::Discovery(meta) => Some(meta),
-            Behind::Tool(_) => None,
+            Behind::Tool(_) | Behind::Safety(_) => None,
         }
+    }
+
+    /// Which safety tool it is, if any.
+    #[must_use]
+    pub fn safety(&self) -> Option<SafetyTool> {
+        match self.behind {
+            Behind::Safety(tool) => Some(tool),
+            Behind::Tool(_) | Behind::Discovery(_) => None,
+        }
+    }
+
+    /// What the policy says of it.
+    #[must_use]
+    pub fn judged(&self) -> &Judged {
+        &self.judged
+    }
+
+    /// A form of the definition whose input schema takes a confirmation token (R4.2).
+    pub(crate) fn with_token(&self, item: &Item) -> Item {
+        let form = |raw: &Arc<str>| property::advertise(self, raw).map_or_else(|| raw.clone(), Arc::from);
+        Item { key: item.key.clone(), legacy: form(&item.legacy), modern: form(&item.modern) }
     }
 
     /// The toolset it was registered with, else its server's, else the default.

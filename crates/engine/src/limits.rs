@@ -56,3 +56,57 @@ pub const SEARCH_RESULTS_MAX: usize = 50;
 
 /// How long a public list may be cached by a modern client, in milliseconds, unless the server says otherwise.
 pub const LIST_TTL_MS: u64 = 60_000;
+
+/// Tools that are remembered as kept aside for their text.
+pub const QUARANTINED_MAX: usize = 10_000;
+
+/// How long a confirmation token lives, in milliseconds, unless the policy says otherwise.
+pub const TOKEN_MS: u64 = 60_000;
+
+/// Tokens one caller may ask for within a minute, unless the policy says otherwise.
+pub const TOKENS_PER_MINUTE_MAX: u32 = 120;
+
+/// Characters of the summary that goes with a token.
+pub const SUMMARY_CHARS_MAX: usize = 2_000;
+
+/// How long a call waits for a person in the queue, in milliseconds, unless the policy says otherwise.
+pub const APPROVAL_MS: u64 = 3_600_000;
+
+/// Calls of one caller that may wait for a person, unless the policy says otherwise.
+pub const APPROVALS_PENDING_MAX: u32 = 32;
+
+/// Characters of a question to a person; arguments that need more wait in the queue, where all of them are shown.
+pub const CONFIRMATION_CHARS_MAX: usize = 4_000;
+
+/// Bytes of the arguments of a call that waits for a person.
+pub const APPROVAL_BYTES_MAX: usize = 256 * 1024;
+
+/// REST requests of one credential within a minute, unless the policy says otherwise.
+pub const REST_REQUESTS_PER_MINUTE_MAX: u32 = 600;
+
+/// Callers whose rates are counted at once; further ones are refused.
+pub const RATE_KEYS_MAX: usize = 10_000;
+
+/// Times one caller may make the same call that is not read-only within the window before it is stopped.
+pub const REPEATS_MAX: u32 = 50;
+
+/// The same for a read-only call.
+pub const REPEATS_READ_ONLY_MAX: u32 = 1_000;
+
+/// The window in which repeated calls are counted, in milliseconds.
+pub const REPEAT_WINDOW_MS: u64 = 300_000;
+
+/// Different calls whose repetitions are counted at once.
+pub const REPEAT_KEYS_MAX: usize = 65_536;
+
+/// How long a stop or unlock of another process may go unnoticed, in milliseconds.
+pub const STOP_SEEN_MS_MAX: u64 = 200;
+
+/// How long the record of a call that is not destructive may wait to be written, in milliseconds: what a crash can lose.
+pub const AUDIT_FLUSH_MS: u64 = 200;
+
+/// Such records that may wait; further calls wait with them.
+pub const AUDIT_WAITING_MAX: usize = 8_192;
+
+/// Records between two signed checkpoints of the audit.
+pub const AUDIT_CHECKPOINT_RECORDS: u64 = 1_000;

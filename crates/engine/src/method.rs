@@ -55,6 +55,7 @@ impl Engine {
         match refusal.rescue(scope, revision, self.options().bad_arguments) {
             Rescued::Error { status, error } => Reply::error(status, Some(request.id), &error),
             Rescued::Result(result) => stage::written(self, request.id, revision, &result),
+            Rescued::Asks(required) => stage::asked(self, request.id, required),
             Rescued::Silence => Reply::accepted(),
         }
     }
@@ -62,13 +63,13 @@ impl Engine {
     async fn dispatch(&self, caller: &Caller<'_>, request: &Request<'_>) -> Result<Reply, Refusal> {
         let era = caller.peer.era();
         match (&*request.method, era) {
-            ("tools/call", _) => stage::live(self, caller, request).await,
+            ("tools/call", _) => self.metered(caller, request).await,
             ("tools/list", _) => {
                 let cursor = request.params.optional_string("cursor")?;
                 if let Some(session) = caller.peer.session() {
                     session.lists();
                 }
-                let view = self.view_of(caller);
+                let view = self.listed(caller);
                 let page = view.listing().page(era, cursor.as_deref(), self.list_render(caller))?;
                 Ok(Reply::prepared(request.id, page))
             }

@@ -50,6 +50,10 @@ pub enum Refusal {
     TooManySubscriptions(TooManySubscriptions),
     NeedsStream,
     Cancelled,
+    /// The gate does not let it pass; says why and what to do.
+    Gated(Box<ToolResult>),
+    /// Somebody has to be asked first: an `input_required` result without its closing brace.
+    Asks(Vec<u8>),
 }
 
 /// How bad arguments are told (R2.4).
@@ -77,6 +81,8 @@ pub enum Rescued {
         error: RpcError,
     },
     Result(ToolResult),
+    /// An `input_required` result without its closing brace.
+    Asks(Vec<u8>),
     /// A cancelled request gets no answer.
     Silence,
 }
@@ -139,6 +145,8 @@ impl Refusal {
                 ),
             ),
             Self::Cancelled => Rescued::Silence,
+            Self::Gated(result) => Rescued::Result(*result),
+            Self::Asks(required) => Rescued::Asks(required),
         }
     }
 }

@@ -16,9 +16,13 @@ use crate::completion::{Completer, Reference};
 use crate::discovery::Meta;
 use crate::entry::{Behind, Entry};
 use crate::hub::{Change, Hub};
+use crate::limits::QUARANTINED_MAX;
 use crate::listing::{Item, Listing};
 use crate::prompt::Prompt;
 use crate::resource::{Reader, Resource, ResourceTemplate};
+use crate::safety::policy::Policy;
+use crate::safety::tools::SafetyTool;
+use crate::screen::{Quarantined, Screen};
 use crate::tool::Tool;
 use crate::toolset::catalogue::Catalogue;
 use crate::toolset::{BadToolsetName, DISCOVERY, ToolsetOptions, check_name};
@@ -51,6 +55,9 @@ pub enum RegisterError {
     InvalidTemplate(Box<str>),
     #[error(transparent)]
     InvalidToolset(#[from] BadToolsetName),
+    /// What another server says of its tool hides something or gives orders (R4.9).
+    #[error("suspicious text: {0}")]
+    Suspicious(Box<str>),
     #[error("no digest can be made of the definition: {0}")]
     NoDigest(ContractError),
 }
@@ -144,6 +151,8 @@ pub struct Registry {
     writer: Mutex<()>,
     hub: Arc<Hub>,
     options: SchemaOptions,
+    policy: Arc<Policy>,
+    aside: Mutex<Vec<Quarantined>>,
     cache: SchemaCache,
     /// Who may know a resource that is in no list.
     elsewhere: arc_swap::ArcSwapOption<Elsewhere>,
@@ -158,6 +167,7 @@ impl Registry {
         hub: Arc<Hub>,
         options: SchemaOptions,
         toolsets: ToolsetOptions,
+        policy: Arc<Policy>,
     ) -> Result<Self, RegisterError> {
         let tools = Arc::new(View::new(Vec::new()));
         let snapshot = Snapshot {
@@ -173,6 +183,8 @@ impl Registry {
             writer: Mutex::default(),
             hub,
             options,
+            policy,
+            aside: Mutex::default(),
             cache: SchemaCache::new(),
             elsewhere: arc_swap::ArcSwapOption::empty(),
         };
@@ -214,11 +226,57 @@ impl Registry {
     /// Several tools in one change: all of them or none.
     pub fn register_all(&self, offers: Vec<Offer>) -> Result<(), RegisterError> {
         let mut added: Vec<Arc<Entry>> = Vec::with_capacity(offers.len());
+        let mut aside = Vec::new();
+        let present = self.snapshot.load_full();
+        let mut screen = Screen::new(self.policy.upstream_text, present.tools.entries());
         for Offer { definition, toolset, server, tool } in offers {
             toolset.as_deref().map_or(Ok(()), check_name)?;
+            if let Some(quarantined) = screen.aside(&definition, server.as_deref()) {
+                aside.push(quarantined);
+                continue;
+            }
             let contract = Contract::compile(definition, &self.options, &self.cache)?;
             let behind = Behind::Tool(tool);
-            added.push(Arc::new(Entry::new(contract, behind, toolset.as_deref(), server.as_deref())?));
+            added.push(Arc::new(Entry::new(
+                contract,
+                behind,
+                toolset.as_deref(),
+                server.as_deref(),
+                &self.policy,
+            )?));
+        }
+        if added.is_empty() && !aside.is_empty() {
+            self.keep_aside(aside);
+            return Ok(());
+        }
+        self.add(added)?;
+        self.keep_aside(aside);
+        Ok(())
+    }
+
+    fn keep_aside(&self, more: Vec<Quarantined>) {
+        let mut aside = self.aside.lock().unwrap_or_else(PoisonError::into_inner);
+        for one in more {
+            aside.retain(|kept| kept.name != one.name || kept.server != one.server);
+            if aside.len() < QUARANTINED_MAX {
+                aside.push(one);
+            }
+        }
+    }
+
+    /// Tools that were kept out of every list and call, with the reasons (R4.9).
+    #[must_use]
+    pub fn quarantined(&self) -> Vec<Quarantined> {
+        self.aside.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The tools of safety.
+    pub(crate) fn register_safety(&self) -> Result<(), RegisterError> {
+        let mut added = Vec::with_capacity(SafetyTool::ALL.len());
+        for tool in SafetyTool::ALL {
+            let contract = Contract::compile(tool.definition()?, &self.options, &self.cache)?;
+            let behind = Behind::Safety(tool);
+            added.push(Arc::new(Entry::new(contract, behind, Some(DISCOVERY), None, &self.policy)?));
         }
         self.add(added)
     }
@@ -235,6 +293,7 @@ impl Registry {
                     Behind::Discovery(meta),
                     Some(DISCOVERY),
                     None,
+                    &self.policy,
                 )?));
             }
         }
@@ -264,8 +323,14 @@ impl Registry {
         tool: Arc<dyn Tool>,
     ) -> Result<Entry, RegisterError> {
         toolset.map_or(Ok(()), check_name)?;
+        let present = self.snapshot.load_full();
+        let mut screen = Screen::new(self.policy.upstream_text, present.tools.entries());
+        if let Some(aside) = screen.aside(&definition, server) {
+            let reasons: Vec<String> = aside.reasons.iter().map(ToString::to_string).collect();
+            return Err(RegisterError::Suspicious(reasons.join("; ").into()));
+        }
         let contract = Contract::compile(definition, &self.options, &self.cache)?;
-        Ok(Entry::new(contract, Behind::Tool(tool), toolset, server)?)
+        Ok(Entry::new(contract, Behind::Tool(tool), toolset, server, &self.policy)?)
     }
 
     /// Takes the tools of these names out and puts others in, as one change. Nothing is told if nothing changed.

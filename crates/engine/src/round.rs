@@ -26,6 +26,9 @@ pub struct Round {
     kept: Option<Box<str>>,
     /// The client brought back a state that this server sealed.
     sealed: bool,
+    /// The call was confirmed in an earlier round; a name that lets this one pass once.
+    cleared: Option<String>,
+    expires_ms: u64,
 }
 
 /// What a state is bound to.
@@ -56,6 +59,8 @@ struct Written<'a> {
     asked: Vec<&'a str>,
     answers: BTreeMap<&'a str, &'a RawValue>,
     kept: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cleared: Option<&'a str>,
 }
 
 #[derive(Deserialize)]
@@ -64,6 +69,8 @@ struct Read {
     asked: Vec<String>,
     answers: BTreeMap<String, Box<RawValue>>,
     kept: Option<Box<RawValue>>,
+    #[serde(default)]
+    cleared: Option<String>,
 }
 
 impl Binding {
@@ -113,6 +120,8 @@ impl Round {
             round.sealed = true;
             round.answers = read.answers.into_iter().map(|(key, raw)| (key, raw.get().into())).collect();
             round.kept = read.kept.map(|raw| raw.get().into());
+            round.cleared = read.cleared;
+            round.expires_ms = read.expires_ms;
             asked = Some(read.asked);
         }
         for (key, value) in responses.into_iter().flat_map(Node::members) {
@@ -129,6 +138,7 @@ impl Round {
         &self,
         required: &InputRequired,
         kept: Option<&str>,
+        cleared: Option<&str>,
         sealer: &Sealer,
         clock: &dyn Clock,
         binding: &Binding,
@@ -146,6 +156,7 @@ impl Round {
             asked: required.questions.iter().map(|(key, _)| &**key).collect(),
             answers: answers.iter().map(|(key, raw)| (*key, &**raw)).collect(),
             kept: kept.as_deref(),
+            cleared,
         };
         let plain = serde_json::to_vec(&written).map_err(|_| CannotSeal)?;
         if plain.len() > STATE_BYTES_MAX {
@@ -172,6 +183,21 @@ impl Round {
     #[must_use]
     pub fn answer(&self, key: &str) -> Option<&str> {
         self.answers.get(key).map(|raw| &**raw)
+    }
+
+    /// Answers to questions whose key begins so, with the rest of the key.
+    pub(crate) fn answers_to<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+        self.answers.iter().filter_map(move |(key, raw)| Some((key.strip_prefix(prefix)?, &**raw)))
+    }
+
+    /// What lets a call pass that was confirmed in an earlier round.
+    pub(crate) fn cleared(&self) -> Option<&str> {
+        self.cleared.as_deref()
+    }
+
+    /// When the state that came back ends.
+    pub(crate) fn expires_ms(&self) -> u64 {
+        self.expires_ms
     }
 
     #[must_use]

@@ -78,6 +78,11 @@ fn associated(binding: &[&str]) -> Vec<u8> {
     out
 }
 
+/// 32 random bytes, for a key.
+pub fn fresh() -> Result<[u8; 32], NoRandomness> {
+    random_bytes()
+}
+
 pub(crate) fn random_bytes<const N: usize>() -> Result<[u8; N], NoRandomness> {
     let mut bytes = [0u8; N];
     getrandom::fill(&mut bytes).map_err(|_| NoRandomness)?;

@@ -34,6 +34,9 @@ use crate::engine::Engine;
 use crate::entry::Entry;
 use crate::refusal::Refusal;
 use crate::reply::Reply;
+use crate::safety::Safety;
+use crate::safety::receipt::Receipt;
+use crate::safety::ticket::Clearance;
 use crate::tool::Arguments;
 
 /// A `tools/call` at one stage of its life.
@@ -56,6 +59,8 @@ pub struct Resolved<'a> {
     arguments: Arguments<'a>,
     /// Named by `call_tool` and not by the request itself.
     inner: bool,
+    /// The confirmation token that came with the arguments, taken out of them.
+    token: Option<Box<str>>,
 }
 
 /// Headers and arguments keep the contract.
@@ -64,18 +69,33 @@ pub struct Checked<'a>(Resolved<'a>);
 
 /// Nothing forbids the call, and whoever had to confirm it did.
 #[derive(Debug)]
-pub struct Cleared<'a>(Resolved<'a>);
+pub struct Cleared<'a> {
+    resolved: Resolved<'a>,
+    /// Absent where safety is not switched on.
+    pass: Option<Pass<'a>>,
+}
+
+/// What lets a call through the gate, to be burnt when its intent is written.
+#[derive(Debug)]
+struct Pass<'a> {
+    safety: &'a Safety,
+    clearance: Clearance,
+}
 
 /// What must be durable before the call leaves is durable.
 #[derive(Debug)]
-pub struct Recorded<'a>(Resolved<'a>);
+pub struct Recorded<'a> {
+    resolved: Resolved<'a>,
+    receipt: Receipt<'a>,
+}
 
 /// The tool answered, or asks.
 #[derive(Debug)]
-pub struct Executed {
+pub struct Executed<'a> {
     entry: Arc<Entry>,
     inner: bool,
     outcome: Outcome,
+    receipt: Receipt<'a>,
 }
 
 #[derive(Debug)]
@@ -112,6 +132,11 @@ pub(crate) async fn live<'a>(
         .execute()
         .await?;
     Ok(executed.verify()?.reply())
+}
+
+/// An `input_required` result as it leaves.
+pub(crate) fn asked(engine: &Engine, id: &str, required: Vec<u8>) -> Reply {
+    reply::input_required(engine, id, required)
 }
 
 /// A result written for a revision: what a refusal that is a tool's failure becomes.

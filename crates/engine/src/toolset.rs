@@ -131,6 +131,8 @@ pub fn check_name(name: &str) -> Result<(), BadToolsetName> {
 #[derive(Debug, Clone)]
 pub struct ToolsetOptions {
     pub declared: Vec<Toolset>,
+    /// Toolsets whose tools come later, such as those of servers that are not connected yet: they can be selected.
+    pub expected: Vec<Box<str>>,
     /// Whether the discovery tools are there; absent: where anything here is declared or selected.
     pub discovery: Option<bool>,
     /// The operator's limit: no request reaches beyond it. Absent: everything.
@@ -156,6 +158,7 @@ impl Default for ToolsetOptions {
     fn default() -> Self {
         Self {
             declared: Vec::new(),
+            expected: Vec::new(),
             discovery: None,
             allowed: None,
             principals: Vec::new(),

@@ -67,6 +67,11 @@ impl Server {
                 "capabilities": {"tools": {"listChanged": true}}, "serverInfo": {"name": "hostile", "version": "1"}}))),
             Some("tools/list") => self.list(message, &result, say),
             Some("tools/call") => self.call(message, say),
+            Some("notifications/cancelled") => {
+                if let Ok(mark) = std::env::var("HOSTILE_MARK") {
+                    let _ = std::fs::write(mark, message["params"]["requestId"].to_string());
+                }
+            }
             Some(method) if message.get("id").is_some() => say(&json!({"jsonrpc": "2.0", "id": id,
                 "error": {"code": -32601, "message": format!("no {method}")}})
             .to_string()),
@@ -225,6 +230,8 @@ fn over_http(server: &Arc<Server>) {
 #[derive(Default)]
 struct Sessions {
     opened: AtomicU64,
+    inits: AtomicU64,
+    forgotten: AtomicU64,
     posts: AtomicU64,
 }
 
@@ -300,13 +307,29 @@ fn serve(server: &Server, sessions: &Sessions, connection: &TcpStream) -> Option
                     }
                 }
             }
-            // Every tenth request the session is forgotten.
-            ("forgets", "tools/call") if number % 10 == 9 && is_current(&head, sessions) => {
+            ("forgets", "tools/call") if body.contains("safe_poke") => {
+                let (opened, forgotten) =
+                    (sessions.inits.load(Ordering::Relaxed), sessions.forgotten.load(Ordering::Relaxed));
+                let id = message.get("id").cloned().unwrap_or_default();
+                let result = json!({"content": [{"type": "text", "text": format!("{opened} {forgotten}")}]});
+                let text = json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string();
+                write!(
+                    out,
+                    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{text}",
+                    text.len()
+                )
+                .ok()?;
+                continue;
+            }
+            // Every fiftieth request the session is forgotten.
+            ("forgets", "tools/call") if number % 50 == 49 && is_current(&head, sessions) => {
                 sessions.opened.fetch_add(1, Ordering::Relaxed);
+                sessions.forgotten.fetch_add(1, Ordering::Relaxed);
             }
             _ => {}
         }
         if method == "initialize" {
+            sessions.inits.fetch_add(1, Ordering::Relaxed);
             let session = sessions.opened.fetch_add(1, Ordering::Relaxed) + 1;
             let mut answers = Vec::new();
             server.take(&message, &mut |text| answers.push(text.to_owned()));

@@ -13,6 +13,8 @@ mod variables;
 
 use std::path::{Path, PathBuf};
 
+use toolcrib_engine::{ToolsetOptions, toolset};
+
 pub use own::schema;
 pub use place::{ConfigError, Place, Problem};
 pub use variables::{Environment, ProcessEnvironment};
@@ -29,6 +31,17 @@ pub struct Config {
     /// Names the endpoint answers to besides those of this machine.
     pub hosts: Vec<String>,
     pub origins: Vec<String>,
+    pub toolsets: toolset::config::Config,
+}
+
+impl Config {
+    /// Puts what the file says about toolsets into a server's options; each server's own toolset can be selected before
+    /// the server has answered.
+    pub fn select(&self, options: &mut ToolsetOptions) {
+        self.toolsets.clone().apply(options);
+        let own = self.sources.iter().map(|source| source.toolset.as_deref().unwrap_or(source.name()));
+        options.expected.extend(own.map(Into::into));
+    }
 }
 
 /// Who may call.

@@ -97,22 +97,23 @@ impl Decoder {
 
     /// Takes more bytes and appends the events that are now complete.
     pub fn feed(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), DecodeError> {
-        for byte in bytes.iter().copied() {
-            let follows_cr = std::mem::take(&mut self.after_cr);
-            match byte {
-                b'\n' if follows_cr => {}
-                b'\n' | b'\r' => {
-                    self.after_cr = byte == b'\r';
-                    self.end_line(events)?;
-                }
-                _ => {
-                    self.bytes += 1;
-                    if self.bytes > self.bytes_max {
-                        return Err(DecodeError::TooLong(self.bytes_max));
-                    }
-                    self.line.push(byte);
-                }
+        let mut rest = bytes;
+        while let Some(first) = rest.first() {
+            if std::mem::take(&mut self.after_cr) && *first == b'\n' {
+                rest = rest.get(1..).unwrap_or_default();
+                continue;
             }
+            let end = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+            let (line, after) = rest.split_at_checked(end.unwrap_or(rest.len())).unwrap_or((rest, &[]));
+            self.bytes += line.len();
+            if self.bytes > self.bytes_max {
+                return Err(DecodeError::TooLong(self.bytes_max));
+            }
+            self.line.extend_from_slice(line);
+            let Some(ending) = after.first() else { return Ok(()) };
+            self.after_cr = *ending == b'\r';
+            self.end_line(events)?;
+            rest = after.get(1..).unwrap_or_default();
         }
         Ok(())
     }

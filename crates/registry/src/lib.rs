@@ -3,8 +3,10 @@
 //! Formats are read leniently, with a report that names each fault by its JSON Pointer, and written strictly, against
 //! the format's own rules. Definitions and schemas are never touched: they are copied token by token.
 
+pub mod api;
 mod block;
 pub mod budget;
+pub mod capture;
 mod carry;
 pub mod compact;
 pub mod convert;
@@ -27,7 +29,7 @@ pub mod yaml;
 
 pub use format::Format;
 pub use issue::{Fault, Issue, Level, Report};
-pub use listed::Listed;
+pub use listed::{Listed, listed};
 pub use print::pretty;
 
 /// Where publishers put what server.json has no member for.

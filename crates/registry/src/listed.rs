@@ -6,7 +6,9 @@ use toolcrib_contract::json::{Node, Pointer};
 use toolcrib_contract::{Definition, Digest};
 use toolcrib_store::catalogue::{NewServer, NewTool, Status};
 
+use crate::convert::{ConvertError, Options, convert};
 use crate::extension::{self, DEFINITIONS};
+use crate::format::Format;
 use crate::issue::{Fault, Issue, Report};
 use crate::limits::INDEX_TEXT_BYTES_MAX;
 use crate::version;
@@ -83,6 +85,32 @@ impl Listed {
             digest,
         }
     }
+}
+
+/// Every server of a file in any format; what cannot be read is noted.
+///
+/// # Errors
+/// When the file as a whole is in none of the formats.
+pub fn listed(bytes: &[u8], name: Option<&str>) -> Result<(Vec<Listed>, Report), ConvertError> {
+    let mut options = Options::default();
+    options.lenient = true;
+    options.name = name.map(str::to_owned);
+    let converted = convert(bytes, Format::Upstream, &options)?;
+    let mut report = converted.report;
+    let mut servers = Vec::new();
+    crate::step::read(&converted.text, |root| {
+        let list = root.get("data").and_then(|data| data.get("servers"));
+        for (index, server) in list.into_iter().flat_map(Node::elements).enumerate() {
+            let place = Pointer::root().join("data").join("servers").join(index.to_string());
+            let mut own = Report::default();
+            match Listed::read(server, &mut own) {
+                Ok(server) => servers.push(server),
+                Err(issue) => own.note(issue.pointer, Fault::LeftOut { reason: issue.fault.to_string() }),
+            }
+            report.absorb(&place, own);
+        }
+    })?;
+    Ok((servers, report))
 }
 
 /// The definitions of a block; where there are none, its names.

@@ -1,9 +1,12 @@
 //! Who sends an HTTP request.
 
 use std::fmt;
+use std::sync::Arc;
 
 use http::HeaderMap;
-use toolcrib_engine::Principal;
+use http::header::AUTHORIZATION;
+use toolcrib_engine::safety::credential::Credential;
+use toolcrib_engine::{Principal, Safety};
 
 /// Turns a request's credential into a principal, for every request anew.
 pub trait Authenticator: Send + Sync {
@@ -23,6 +26,14 @@ pub struct Challenge {
     pub www_authenticate: String,
 }
 
+impl Challenge {
+    /// A bearer token is wanted.
+    #[must_use]
+    pub fn bearer() -> Self {
+        Self { www_authenticate: "Bearer realm=\"toolcrib\"".to_owned() }
+    }
+}
+
 /// Nobody is asked: everyone is anonymous. For loopback.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Open;
@@ -30,5 +41,54 @@ pub struct Open;
 impl Authenticator for Open {
     fn principal(&self, _headers: &HeaderMap) -> Result<Principal, Challenge> {
         Ok(Principal::Anonymous)
+    }
+}
+
+/// The operator's own credentials. Who shows none is anonymous where that is allowed; a wrong one is refused always.
+#[derive(Debug, Clone)]
+pub struct Credentialled {
+    safety: Arc<Safety>,
+    required: bool,
+}
+
+impl Credentialled {
+    #[must_use]
+    pub fn new(safety: Arc<Safety>, required: bool) -> Self {
+        Self { safety, required }
+    }
+}
+
+impl Authenticator for Credentialled {
+    fn principal(&self, headers: &HeaderMap) -> Result<Principal, Challenge> {
+        match credential(&self.safety, headers) {
+            Shown::Nothing if self.required => Err(Challenge::bearer()),
+            Shown::Nothing => Ok(Principal::Anonymous),
+            Shown::Wrong => Err(Challenge::bearer()),
+            Shown::Known(credential) => Ok(Principal::subject(&credential.name)),
+        }
+    }
+}
+
+/// What a request shows of a credential.
+#[derive(Debug)]
+pub(crate) enum Shown {
+    Nothing,
+    Wrong,
+    Known(Arc<Credential>),
+}
+
+pub(crate) fn credential(safety: &Safety, headers: &HeaderMap) -> Shown {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let (Some(value), None) = (values.next(), values.next()) else {
+        return if headers.contains_key(AUTHORIZATION) { Shown::Wrong } else { Shown::Nothing };
+    };
+    let secret = value
+        .to_str()
+        .ok()
+        .and_then(|text| text.split_once(' '))
+        .and_then(|(scheme, secret)| scheme.eq_ignore_ascii_case("bearer").then(|| secret.trim()));
+    match secret.and_then(|secret| safety.credentials().find(safety.key(), secret)) {
+        Some(credential) => Shown::Known(credential),
+        None => Shown::Wrong,
     }
 }

@@ -21,7 +21,9 @@ use crate::call::{Answered, Call, First};
 use crate::ingress::Post;
 use crate::limits::{BODY_BYTES_MAX, BODY_MS_MAX, HEAD_BYTES_MAX};
 use crate::rebinding::{Expected, Rebinding};
+use crate::rest;
 use crate::sessions::{HttpSession, Sessions};
+use crate::side::{Page, Side};
 use crate::stream_log::{StreamLog, parse_event_id};
 
 /// How an HTTP endpoint behaves where it has a choice.
@@ -37,6 +39,8 @@ pub struct HttpOptions {
     pub sessions: bool,
     /// A client that lists `text/event-stream` before JSON gets a stream even where one message is the whole answer.
     pub streams_when_listed_first: bool,
+    /// What is answered beside the endpoint.
+    pub side: Option<Arc<dyn Side>>,
 }
 
 impl Default for HttpOptions {
@@ -49,6 +53,7 @@ impl Default for HttpOptions {
             body_ms_max: BODY_MS_MAX,
             sessions: true,
             streams_when_listed_first: false,
+            side: None,
         }
     }
 }
@@ -89,9 +94,15 @@ impl Endpoint {
             let message = format!("the headers are over {HEAD_BYTES_MAX} bytes");
             return Ok(refuse(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, &message));
         }
-        let Some(address) = address::selection(&self.options.path, &parts.uri) else {
-            return Ok(refuse(StatusCode::NOT_FOUND, "there is nothing at this path"));
+        let is_rest = self.engine.safety().is_some() && parts.uri.path().starts_with(rest::PREFIX);
+        let address = address::selection(&self.options.path, &parts.uri);
+        let page = match &self.options.side {
+            Some(side) if address.is_none() && parts.method == Method::GET => side.page(parts.uri.path()),
+            _ => None,
         };
+        if address.is_none() && page.is_none() && !is_rest {
+            return Ok(refuse(StatusCode::NOT_FOUND, "there is nothing at this path"));
+        }
         if let Err(rebinding) = self.options.expected.check(&parts.headers) {
             let status = match rebinding {
                 Rebinding::NoHost => StatusCode::BAD_REQUEST,
@@ -99,10 +110,19 @@ impl Endpoint {
             };
             return Ok(refuse(status, &rebinding.to_string()));
         }
+        if is_rest {
+            return Ok(self.rest(&parts, body).await);
+        }
+        let Some(address) = address else {
+            return Ok(page.map_or_else(|| status(StatusCode::NOT_FOUND), shown));
+        };
         let principal = match self.options.authenticator.principal(&parts.headers) {
             Ok(principal) => principal,
             Err(challenge) => {
-                let mut answer = refuse(StatusCode::UNAUTHORIZED, "authentication is required");
+                // RFC 6750: who is known and may not is forbidden, not unknown.
+                let lacks_scope = challenge.www_authenticate.contains("error=\"insufficient_scope\"");
+                let status = if lacks_scope { StatusCode::FORBIDDEN } else { StatusCode::UNAUTHORIZED };
+                let mut answer = refuse(status, "authentication is required");
                 if let Ok(value) = HeaderValue::from_str(&challenge.www_authenticate) {
                     answer.headers_mut().insert(WWW_AUTHENTICATE, value);
                 }
@@ -118,6 +138,30 @@ impl Endpoint {
             Method::DELETE => self.delete(&parts.headers, &principal),
             _ => not_allowed(),
         })
+    }
+
+    /// A request that is none of MCP's.
+    async fn rest<B>(&self, parts: &http::request::Parts, body: B) -> Answer
+    where
+        B: Body<Data = Bytes> + Unpin + Send,
+    {
+        match self.read(body).await {
+            Ok(body) => rest::answer(&self.engine, parts, body).await,
+            Err(refusal) => rest::unread(refusal.status()),
+        }
+    }
+
+    /// The whole body, bounded in time and size.
+    async fn read<B>(&self, body: B) -> Result<Bytes, Box<Answer>>
+    where
+        B: Body<Data = Bytes> + Unpin + Send,
+    {
+        let timeout = Duration::from_millis(self.options.body_ms_max);
+        match tokio::time::timeout(timeout, collect(body, self.options.body_bytes_max)).await {
+            Ok(Ok(body)) => Ok(body),
+            Ok(Err(refusal)) => Err(Box::new(refusal.answer())),
+            Err(_) => Err(Box::new(refuse(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive"))),
+        }
     }
 
     /// The address's choice narrowed by the headers'.
@@ -153,11 +197,9 @@ impl Endpoint {
         if !declares_json(&headers) {
             return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Content-Type must be application/json");
         }
-        let timeout = Duration::from_millis(self.options.body_ms_max);
-        let body = match tokio::time::timeout(timeout, collect(body, self.options.body_bytes_max)).await {
-            Ok(Ok(body)) => body,
-            Ok(Err(refusal)) => return refusal.answer(),
-            Err(_) => return refuse(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive"),
+        let body = match self.read(body).await {
+            Ok(body) => body,
+            Err(refusal) => return *refusal,
         };
         let exchange = Exchange::new(Arc::new(Outbox::default()), accept.events);
         let belongs = Arc::new(OnceLock::new());
@@ -311,6 +353,14 @@ fn answer(answered: Answered, streams: bool) -> Answer {
     response
 }
 
+fn shown(page: Page) -> Answer {
+    let mut response = Response::new(ReplyBody::whole(page.body));
+    *response.status_mut() = StatusCode::from_u16(page.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(page.media_type));
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
 fn events(body: ReplyBody) -> Answer {
     let mut response = Response::new(body);
     let headers = response.headers_mut();
@@ -342,12 +392,12 @@ fn refuse(code: StatusCode, message: &str) -> Answer {
 }
 
 /// Bytes of the header lines, as they were sent.
-fn head_bytes(headers: &HeaderMap) -> usize {
+pub(crate) fn head_bytes(headers: &HeaderMap) -> usize {
     const COLON_SPACE_AND_LINE_END: usize = 4;
     headers.iter().map(|(name, value)| name.as_str().len() + value.len() + COLON_SPACE_AND_LINE_END).sum()
 }
 
-enum Unreadable {
+pub(crate) enum Unreadable {
     TooLong(usize),
     Broken,
 }
@@ -364,7 +414,7 @@ impl Unreadable {
 }
 
 /// The whole body; a body of one frame, which most are, is not copied.
-async fn collect<B>(mut body: B, bytes_max: usize) -> Result<Bytes, Unreadable>
+pub(crate) async fn collect<B>(mut body: B, bytes_max: usize) -> Result<Bytes, Unreadable>
 where
     B: Body<Data = Bytes> + Unpin,
 {

@@ -5,18 +5,27 @@
 mod accept;
 mod address;
 pub mod auth;
+pub mod bearer;
 mod body;
 mod call;
 pub mod http;
 mod ingress;
+pub mod jwt;
 pub mod limits;
 pub mod listener;
+pub mod plain;
 pub mod rebinding;
+mod rest;
 mod sessions;
+pub mod side;
 pub mod stdio;
 mod stream_log;
+mod workers;
 
-pub use auth::{Authenticator, Challenge, Open};
+pub use auth::{Authenticator, Challenge, Credentialled, Open};
+pub use bearer::Bearer;
 pub use http::{Endpoint, HttpOptions};
+pub use jwt::JwtBearer;
 pub use listener::Listener;
 pub use rebinding::Expected;
+pub use side::{Page, Side};

@@ -18,6 +18,7 @@ use crate::limits::{
     ACCEPT_PAUSE_MS, CONNECTIONS_MAX, HEAD_BYTES_MAX, HEAD_MS_MAX, HEADERS_MAX, SESSION_SWEEP_MS,
     SHUTDOWN_MS_MAX,
 };
+use crate::workers::Workers;
 
 /// A bound endpoint, ready to serve.
 #[derive(Debug)]
@@ -25,17 +26,26 @@ pub struct Listener {
     endpoint: Arc<Endpoint>,
     tcp: TcpListener,
     head_ms_max: u64,
+    workers: usize,
 }
 
 impl Listener {
     pub async fn bind(endpoint: Arc<Endpoint>, address: &str) -> io::Result<Self> {
-        Ok(Self { endpoint, tcp: TcpListener::bind(address).await?, head_ms_max: HEAD_MS_MAX })
+        let tcp = TcpListener::bind(address).await?;
+        Ok(Self { endpoint, tcp, head_ms_max: HEAD_MS_MAX, workers: 0 })
     }
 
     /// How long a request's head may take to arrive, in milliseconds.
     #[must_use]
     pub fn head_ms_max(mut self, ms: u64) -> Self {
         self.head_ms_max = ms;
+        self
+    }
+
+    /// So many threads that serve connections, each its own; with none, the runtime that serves does it.
+    #[must_use]
+    pub fn workers(mut self, count: usize) -> Self {
+        self.workers = count;
         self
     }
 
@@ -47,6 +57,7 @@ impl Listener {
     pub async fn serve(self, stop: impl Future<Output = ()>) -> io::Result<()> {
         let (stopping, stopped) = watch::channel(false);
         let connections = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        let workers = (self.workers > 0).then(|| Workers::start(self.workers)).transpose()?;
         let mut sweep = tokio::time::interval(Duration::from_millis(SESSION_SWEEP_MS));
         tokio::pin!(stop);
         loop {
@@ -55,10 +66,18 @@ impl Listener {
                 _ = sweep.tick() => self.endpoint.sessions().sweep(),
                 accepted = accept(&self.tcp, &connections) => match accepted {
                     Ok((stream, permit)) => {
-                        let connection = connection(
-                            stream, self.endpoint.clone(), stopped.clone(), permit, self.head_ms_max,
-                        );
-                        tokio::spawn(connection);
+                        let (endpoint, stopped, head_ms_max) =
+                            (self.endpoint.clone(), stopped.clone(), self.head_ms_max);
+                        let serve =
+                            move |stream| connection(stream, endpoint, stopped, permit, head_ms_max);
+                        match &workers {
+                            None => drop(tokio::spawn(serve(stream))),
+                            Some(workers) => {
+                                if let Err(error) = workers.serve(stream, serve) {
+                                    tracing::warn!(target: "toolcrib", "a connection was lost: {error}");
+                                }
+                            }
+                        }
                     }
                     // Out of descriptors, or a client that left before it was accepted: neither ends the server.
                     Err(error) => {
@@ -77,6 +96,10 @@ impl Listener {
             tracing::warn!(target: "toolcrib", "stopped with requests under way");
         }
         self.endpoint.sessions().end();
+        if let Some(workers) = workers {
+            let _ = tokio::task::spawn_blocking(move || workers.stop()).await;
+        }
+        self.endpoint.engine().flush().await;
         Ok(())
     }
 }

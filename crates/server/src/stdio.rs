@@ -89,6 +89,7 @@ pub async fn serve_on(
     if tokio::time::timeout(Duration::from_millis(SHUTDOWN_MS_MAX), drained).await.is_err() {
         tasks.abort_all();
     }
+    engine.flush().await;
     outbox.close();
     writer.await.map_err(io::Error::other)?
 }

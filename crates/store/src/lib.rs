@@ -9,14 +9,20 @@
 
 pub mod catalogue;
 mod connection;
+pub mod data;
 pub mod error;
+pub mod keys;
 pub mod limits;
 pub mod migration;
 mod readers;
+pub mod safety;
 mod store;
 mod writer;
 
+pub use data::DataFolder;
 pub use error::StoreError;
+pub use keys::Keys;
 pub use migration::{Migration, Module};
 pub use rusqlite;
-pub use store::Store;
+pub use safety::{AuditLog, SqliteProfiles, SqliteSafety};
+pub use store::{Pending, Store};

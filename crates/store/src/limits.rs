@@ -14,3 +14,9 @@ pub const BUSY_MS_MAX: u64 = 5_000;
 
 /// Pages that the write-ahead log gathers before they move to the database.
 pub const WAL_PAGES_MAX: u32 = 1_000;
+
+/// How long spent tokens, approvals and answers are kept, in milliseconds, so that a late use hears why.
+pub const TOKENS_SPENT_KEPT_MS: u64 = 86_400_000;
+
+/// Audit records read at once.
+pub const AUDIT_PAGE_RECORDS: u32 = 1_000;

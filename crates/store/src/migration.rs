@@ -23,7 +23,7 @@ pub struct Module {
 }
 
 /// Every module, in the order they are applied.
-pub const ALL: &[Module] = &[crate::catalogue::MODULE];
+pub const ALL: &[Module] = &[crate::safety::MODULE, crate::catalogue::MODULE];
 
 /// Brings the database to where this program wants it.
 pub(crate) fn migrate(connection: &mut Connection, modules: &[Module]) -> Result<(), StoreError> {

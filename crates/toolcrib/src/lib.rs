@@ -34,5 +34,7 @@ pub use toolcrib_engine::{
     Question, RegisterError, ResourceContents, StartError, ToolError, ToolResult, Toolset,
 };
 pub use toolcrib_protocol::{self as protocol, Capability, Level, Revision};
-pub use toolcrib_server::{Authenticator, Challenge, Expected, HttpOptions};
+pub use toolcrib_server::{
+    Authenticator, Bearer, Challenge, Credentialled, Expected, HttpOptions, JwtBearer, Page, Side,
+};
 pub use {schemars, serde_json};

@@ -20,8 +20,8 @@ use toolcrib_engine::resource::{About, Resource, ResourceTemplate};
 use toolcrib_engine::stage::caller;
 use toolcrib_engine::{
     Approach, BadArguments, Context, Engine, Exchange, Explanation, Fault, Filter, Names, OnFault, Options,
-    Principal, RegisterError, ResourceContents, Selection, ServerInfo, StartError, Tool, ToolError, Toolset,
-    ToolsetOptions,
+    Principal, RegisterError, ResourceContents, Safety, Selection, ServerInfo, StartError, Tool, ToolError,
+    Toolset, ToolsetOptions,
 };
 use toolcrib_protocol::{Era, Frame, Revision, meta};
 use toolcrib_server::{Endpoint, HttpOptions, Listener, stdio};
@@ -108,6 +108,13 @@ impl ServerBuilder {
 
     pub(crate) fn toolsets_mut(&mut self) -> &mut ToolsetOptions {
         &mut self.options.toolsets
+    }
+
+    /// Switches on the gate, the emergency stop and the audit. Without it nothing is gated.
+    #[must_use]
+    pub fn safety(mut self, safety: Arc<Safety>) -> Self {
+        self.options.safety = Some(safety);
+        self
     }
 
     pub fn build(self) -> Result<Server, StartError> {
@@ -380,6 +387,12 @@ pub struct BoundServer {
 }
 
 impl BoundServer {
+    /// So many threads that serve connections, each its own, beside the runtime: for a proxy under load.
+    #[must_use]
+    pub fn on_threads(self, count: usize) -> Self {
+        Self { listener: self.listener.workers(count) }
+    }
+
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.address()
     }

@@ -165,10 +165,13 @@ impl Connection {
         }
     }
 
-    /// Says goodbye; a stdio server is stopped when the connection is dropped.
-    pub async fn close(self) {
-        if let Wire::Http(http) = &self.wire {
-            let _ = tokio::time::timeout(Duration::from_secs(2), http.end_session()).await;
+    /// Says goodbye, whoever still waits; returns when a server that was started for this is gone.
+    pub async fn close(&self) {
+        match &self.wire {
+            Wire::Http(http) => {
+                let _ = tokio::time::timeout(Duration::from_secs(2), http.end_session()).await;
+            }
+            Wire::Stdio(stdio) => stdio.shut().await,
         }
         self.link().close(Cause::Closed);
     }

@@ -81,7 +81,14 @@ impl UpstreamError {
     /// Counts against the server.
     #[must_use]
     pub fn is_failure(&self) -> bool {
-        !matches!(self.cause, Cause::Refused(_) | Cause::Busy | Cause::Broken { .. } | Cause::Unavailable(_))
+        !matches!(
+            self.cause,
+            Cause::Refused(_)
+                | Cause::SessionGone
+                | Cause::Busy
+                | Cause::Broken { .. }
+                | Cause::Unavailable(_)
+        )
     }
 }
 

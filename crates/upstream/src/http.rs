@@ -5,6 +5,7 @@
 
 mod body;
 mod conn;
+pub(crate) mod fetch;
 mod head;
 pub(crate) mod link;
 mod pending;

@@ -45,7 +45,7 @@ pub const UPSTREAM_PAGES_MAX: usize = 1_000;
 /// Bytes of all pages of one list.
 pub const UPSTREAM_LIST_BYTES_MAX: usize = 32 * 1024 * 1024;
 
-/// Idle connections kept to one HTTP server.
+/// Idle connections kept to one HTTP server by one thread.
 pub const UPSTREAM_IDLE_CONNECTIONS_MAX: usize = 128;
 
 /// How long an idle connection is kept, in milliseconds: less than servers commonly do.

@@ -21,10 +21,16 @@ use crate::message::{Kind, Message};
 use crate::parked::Waiting;
 use crate::pending::Pending;
 use crate::request::Request;
-use crate::supervisor::Upstream;
+use crate::supervisor::{Entered, Upstream};
 
 /// -32042 of 2025-11-25: the person has to open a page first.
 const URL_ELICITATION_REQUIRED: i32 = -32042;
+
+/// How often a request is sent that the server may have seen.
+const SENT_TIMES_MAX: usize = 2;
+
+/// How often a request is sent at most.
+const TRIES_MAX: usize = 4;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Remote {
@@ -64,7 +70,13 @@ impl Remote {
             let message = self.next(&mut call).await.map_err(|error| self.failed(&error))?;
             match message.kind().clone() {
                 Kind::Response(_) => return self.answered(message, context),
-                Kind::Notification => context.relay(&message.method(), message.params()),
+                Kind::Notification => match message.method().as_str() {
+                    method @ ("notifications/progress" | "notifications/message") => {
+                        context.relay(method, message.params());
+                    }
+                    // A change of its lists may be told in the middle of a call.
+                    _ => drop(call.connection.link().deliver(message)),
+                },
                 Kind::Request(id) => call = self.asked(call, &id, &message, context).await?,
             }
         }
@@ -72,18 +84,28 @@ impl Remote {
 
     /// Sends the call, again where that is safe.
     async fn begin(&self, request: Request) -> Result<Call, ToolError> {
+        let request = Arc::new(request);
         let ms_max = self.upstream.spec().call_ms_max;
         let deadline = Instant::now() + Duration::from_millis(ms_max);
         let begun = async {
+            let seat = self.upstream.enter()?;
             self.upstream.breaker.admit()?;
-            let connection = self.upstream.connection(None).await?;
-            match connection.send(&request).await {
-                Ok(pending) => Ok(Call::new(pending, connection, request.clone(), deadline, ms_max)),
-                Err(error) => {
-                    let connection = self.second_try(&connection, &error).await?;
-                    let pending = connection.send(&request).await?;
-                    Ok(Call { tries: 2, ..Call::new(pending, connection, request.clone(), deadline, ms_max) })
+            let mut connection = self.upstream.connection(None).await?;
+            let mut tries = 1;
+            loop {
+                let error = match connection.send(&request).await {
+                    Ok(pending) => {
+                        let call = Call::new(pending, connection, request, deadline, ms_max, seat);
+                        return Ok(Call { tries, ..call });
+                    }
+                    Err(error) => error,
+                };
+                // What the server has not seen can be sent more often than what it may have.
+                if tries >= if error.sent { SENT_TIMES_MAX } else { TRIES_MAX } {
+                    return Err(error);
                 }
+                connection = self.second_try(&connection, &error).await?;
+                tries += 1;
             }
         };
         match tokio::time::timeout_at(deadline, begun).await {
@@ -103,7 +125,7 @@ impl Remote {
         }
         let is_kept_alive = matches!(error.cause, Cause::Closed) && dead.link().why_closed().is_none();
         if !is_kept_alive {
-            self.upstream.renew(dead);
+            self.upstream.renew(dead, error.cause.clone());
         }
         if error.sent && !self.is_repeatable {
             return Err(error.clone());
@@ -120,7 +142,7 @@ impl Remote {
                 Ok(Err(error)) => error,
                 Err(_) => return Err(UpstreamError::sent(Cause::TooSlow { ms_max: call.ms_max })),
             };
-            if call.tries > 1 {
+            if call.tries >= SENT_TIMES_MAX {
                 return Err(error);
             }
             call.tries += 1;
@@ -254,11 +276,19 @@ impl Remote {
         let ms_max = self.upstream.spec().call_ms_max;
         let deadline = Instant::now() + Duration::from_millis(ms_max);
         let connection = self.upstream.connection(None).await.map_err(|error| self.failed(&error))?;
+        let seat = self.upstream.enter().map_err(|error| self.failed(&error))?;
         let call = Call {
             asked: waiting.asked,
             // Half done: never from the start again.
-            tries: 2,
-            ..Call::new(waiting.pending, connection, Request::new("tools/call"), deadline, ms_max)
+            tries: SENT_TIMES_MAX,
+            ..Call::new(
+                waiting.pending,
+                connection,
+                Arc::new(Request::new("tools/call")),
+                deadline,
+                ms_max,
+                seat,
+            )
         };
         self.put_question(call, waiting.key, waiting.question, waiting.question_id, context).await
     }
@@ -280,22 +310,24 @@ impl Remote {
 struct Call {
     pending: Pending,
     connection: Arc<Connection>,
-    request: Request,
+    request: Arc<Request>,
     deadline: Instant,
     ms_max: u64,
     tries: usize,
     asked: usize,
+    _seat: Entered,
 }
 
 impl Call {
     fn new(
         pending: Pending,
         connection: Arc<Connection>,
-        request: Request,
+        request: Arc<Request>,
         deadline: Instant,
         ms_max: u64,
+        seat: Entered,
     ) -> Self {
-        Self { pending, connection, request, deadline, ms_max, tries: 1, asked: 0 }
+        Self { pending, connection, request, deadline, ms_max, tries: 1, asked: 0, _seat: seat }
     }
 }
 
@@ -303,12 +335,30 @@ impl Call {
 fn refused(error: RpcError, context: &Context) -> ToolError {
     match error.code {
         // These are about the connection between gateway and server, not about the caller's.
-        -32022..=-32020 => ToolError::new(format!("The server refused: {}", error.message)),
+        -32021 => missing_capability(&error),
+        -32022 | -32020 => ToolError::new(format!("The server refused: {}", error.message)),
         URL_ELICITATION_REQUIRED if context.peer().era() == Era::Modern => open_pages(&error, context),
         // What does not exist has another code in each era; the engine knows which.
         code if code == Code::ResourceNotFound.number() => ToolError::NotFound,
         code if code == Code::InvalidParams.number() && names_a_resource(&error) => ToolError::NotFound,
         _ => ToolError::Protocol(error),
+    }
+}
+
+/// The server named what the caller's client would have to be able to.
+fn missing_capability(error: &RpcError) -> ToolError {
+    let named = error.data.as_deref().unwrap_or_default();
+    let capability = [
+        ("\"sampling\"", Capability::Sampling),
+        ("\"roots\"", Capability::Roots),
+        ("\"url\"", Capability::ElicitationUrl),
+        ("\"elicitation\"", Capability::ElicitationForm),
+    ]
+    .into_iter()
+    .find(|(name, _)| named.contains(name));
+    match capability {
+        Some((_, capability)) => ToolError::MissingCapability(capability),
+        None => ToolError::new(format!("The server refused: {}", error.message)),
     }
 }
 

@@ -3,13 +3,13 @@
 //! Guarantees: a line over the limit, or one that is no message, ends nothing but is counted as garbage; when the child
 //! ends, whoever waits hears of it; when the link is dropped, the child and its group are gone.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{ChildStdin, ChildStdout};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use toolcrib_contract::json::Document;
 
 use crate::error::{Cause, UpstreamError};
@@ -26,8 +26,9 @@ const GARBAGE_LINES_MAX: u64 = 1_000;
 pub(crate) struct StdioLink {
     pub(crate) link: Arc<Link>,
     writer: mpsc::Sender<Bytes>,
-    /// Dropped: the child is stopped.
-    _stop: oneshot::Sender<()>,
+    /// Sent or dropped: the child is stopped.
+    stop: Mutex<Option<oneshot::Sender<()>>>,
+    gone: watch::Receiver<bool>,
 }
 
 impl StdioLink {
@@ -38,8 +39,19 @@ impl StdioLink {
         let (stop, stopped) = oneshot::channel();
         let reading = tokio::spawn(read(name.into(), stdout, link.clone(), writer.clone()));
         let writing = tokio::spawn(write(stdin, writes));
-        tokio::spawn(supervise(child, link.clone(), stopped, reading, writing));
-        Ok(Self { link, writer, _stop: stop })
+        let (going, gone) = watch::channel(false);
+        let supervised = supervise(child, link.clone(), stopped, reading, writing);
+        tokio::spawn(async move {
+            supervised.await;
+            let _ = going.send(true);
+        });
+        Ok(Self { link, writer, stop: Mutex::new(Some(stop)), gone })
+    }
+
+    /// Stops the child, whoever still waits for it; returns when it and its group are gone.
+    pub(crate) async fn shut(&self) {
+        drop(self.stop.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let _ = self.gone.clone().wait_for(|gone| *gone).await;
     }
 
     /// Puts a whole message in line.
@@ -109,6 +121,8 @@ async fn write(mut stdin: ChildStdin, mut writes: mpsc::Receiver<Bytes>) {
     while let Some(line) = writes.recv().await {
         gathered.clear();
         gathered.extend_from_slice(&line);
+        // Whoever is about to send does so first: one write for many lines costs both sides less.
+        tokio::task::yield_now().await;
         while gathered.len() < GATHERED_BYTES_MAX
             && let Ok(line) = writes.try_recv()
         {

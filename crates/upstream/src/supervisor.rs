@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -18,8 +19,8 @@ use crate::catalogue::Catalogue;
 use crate::connection::{Connection, Wire};
 use crate::error::{Cause, UpstreamError};
 use crate::limits::{
-    UPSTREAM_LIST_MS_MAX, UPSTREAM_READY_MS_MAX, UPSTREAM_RELIST_MS_MIN, UPSTREAM_RETRY_MS_MAX,
-    UPSTREAM_RETRY_MS_MIN, UPSTREAM_STEADY_MS_MIN,
+    UPSTREAM_IN_FLIGHT_MAX, UPSTREAM_LIST_MS_MAX, UPSTREAM_READY_MS_MAX, UPSTREAM_RELIST_MS_MIN,
+    UPSTREAM_RETRY_MS_MAX, UPSTREAM_RETRY_MS_MIN, UPSTREAM_STEADY_MS_MIN,
 };
 use crate::listing;
 use crate::message::Kind;
@@ -50,11 +51,10 @@ pub struct Upstream {
     connection: ArcSwapOption<Connection>,
     state: watch::Sender<State>,
     stopping: watch::Sender<bool>,
-    /// A call found the connection dead.
-    renewal: Notify,
     /// Resources that somebody wants to hear of.
     followed: Mutex<BTreeSet<Box<str>>>,
     followed_more: Notify,
+    in_flight: Arc<AtomicUsize>,
     pub(crate) breaker: Breaker,
     pub(crate) parked: Arc<Parked>,
 }
@@ -68,6 +68,21 @@ impl fmt::Debug for Upstream {
     }
 }
 
+/// A pause that calls wait through, in milliseconds; a longer one is a failure.
+const QUIET_PAUSE_MS_MAX: u64 = 1_000;
+
+/// A session that held so long was no mistake.
+const SESSION_HELD_MIN: Duration = Duration::from_millis(20);
+
+/// A call under way; leaving when dropped.
+pub(crate) struct Entered(Arc<AtomicUsize>);
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 impl Upstream {
     /// Starts to start it; returns at once.
     pub fn start(spec: Spec, observer: Arc<dyn Observer>) -> Arc<Self> {
@@ -76,9 +91,9 @@ impl Upstream {
             connection: ArcSwapOption::empty(),
             state: watch::Sender::new(State::Starting),
             stopping: watch::Sender::new(false),
-            renewal: Notify::new(),
             followed: Mutex::default(),
             followed_more: Notify::new(),
+            in_flight: Arc::default(),
             breaker: Breaker::default(),
             parked: Arc::default(),
         });
@@ -116,6 +131,21 @@ impl Upstream {
         let _ = self.stopping.send(true);
         let mut states = self.watch();
         let _ = states.wait_for(|state| *state == State::Stopped).await;
+    }
+
+    /// One call more is under way, if there is room.
+    pub(crate) fn enter(&self) -> Result<Entered, UpstreamError> {
+        let entered = Entered(self.in_flight.clone());
+        if entered.0.fetch_add(1, Ordering::Relaxed) >= UPSTREAM_IN_FLIGHT_MAX {
+            return Err(UpstreamError::unsent(Cause::Busy));
+        }
+        Ok(entered)
+    }
+
+    /// Calls under way.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.in_flight.load(Ordering::Relaxed)
     }
 
     /// Somebody wants to hear when a resource changes.
@@ -165,12 +195,9 @@ impl Upstream {
         Err(UpstreamError::unsent(Cause::Unavailable(reason.into())))
     }
 
-    /// A call found this connection dead; the server is connected anew, once.
-    pub(crate) fn renew(&self, dead: &Arc<Connection>) {
-        let current = self.connection.load();
-        if current.as_ref().is_some_and(|current| Arc::ptr_eq(current, dead)) {
-            self.renewal.notify_one();
-        }
+    /// A call found this connection dead; the server is connected anew, once, however many calls say so.
+    pub(crate) fn renew(&self, dead: &Arc<Connection>, cause: Cause) {
+        dead.link().close(cause);
     }
 
     async fn run(self: Arc<Self>, observer: Arc<dyn Observer>) {
@@ -187,7 +214,7 @@ impl Upstream {
                 opened = attempt => opened,
                 _ = stopping.wait_for(|stop| *stop) => break,
             };
-            let cause = match opened {
+            let (cause, is_brief) = match opened {
                 Ok((connection, catalogue)) => {
                     let since = Instant::now();
                     observer.listed(&self, catalogue);
@@ -199,26 +226,30 @@ impl Upstream {
                         _ = stopping.wait_for(|stop| *stop) => None,
                     };
                     self.connection.store(None);
-                    let Some(cause) = ended else {
-                        if let Some(connection) = Arc::into_inner(connection) {
-                            connection.close().await;
-                        }
-                        break;
-                    };
-                    if since.elapsed() >= Duration::from_millis(UPSTREAM_STEADY_MS_MIN) {
+                    // Calls that come now wait for what follows.
+                    self.tell(&observer, State::Starting);
+                    connection.close().await;
+                    let Some(cause) = ended else { break };
+                    let held = since.elapsed();
+                    if held >= Duration::from_millis(UPSTREAM_STEADY_MS_MIN)
+                        || (cause == Cause::SessionGone && held >= SESSION_HELD_MIN)
+                    {
                         pause_ms = 0;
                     }
-                    cause
+                    (cause, pause_ms <= QUIET_PAUSE_MS_MAX)
                 }
-                Err(error) => error.cause,
+                Err(error) => {
+                    pause_ms = pause_ms.max(UPSTREAM_RETRY_MS_MIN);
+                    (error.cause, false)
+                }
             };
             tracing::warn!(target: "toolcrib", upstream = self.spec.name, "{cause}");
-            if pause_ms > 0 {
+            if !is_brief {
                 self.tell(&observer, State::Failed(cause));
-                tokio::select! {
-                    () = tokio::time::sleep(Duration::from_millis(pause_ms)) => {}
-                    _ = stopping.wait_for(|stop| *stop) => break,
-                }
+            }
+            tokio::select! {
+                () = tokio::time::sleep(Duration::from_millis(pause_ms)) => {}
+                _ = stopping.wait_for(|stop| *stop) => break,
             }
             pause_ms = (pause_ms * 2).clamp(UPSTREAM_RETRY_MS_MIN, UPSTREAM_RETRY_MS_MAX);
         }
@@ -232,13 +263,14 @@ impl Upstream {
 
     /// Follows a connection until it ends; says why.
     async fn attend(self: &Arc<Self>, connection: &Arc<Connection>, observer: &Arc<dyn Observer>) -> Cause {
-        let ear = tokio::spawn(listen(self.clone(), connection.clone()));
         let cause = tokio::select! {
             cause = connection.link().closed() => cause,
-            () = self.renewal.notified() => connection.link().why_closed().unwrap_or(Cause::Closed),
             cause = self.follow_news(connection, observer) => cause,
+            never = async {
+                listen(self.clone(), connection.clone()).await;
+                std::future::pending().await
+            } => never,
         };
-        ear.abort();
         connection.link().close(cause.clone());
         cause
     }

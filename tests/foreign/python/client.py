@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 import sys
 import traceback
 from collections.abc import Awaitable, Callable, Sequence
@@ -155,6 +156,26 @@ class Run:
         expect(self.asked[0].requested_schema.get("type") == "object", "asked without a schema")
         expect(any(step["says"] in block for block in text(result)), f"text: {result}")
 
+    async def two_step(self, step: dict[str, Any]) -> None:
+        wish = {"action": step["tool"], "params_summary": step["summary"], "arguments": step["arguments"]}
+        given = await self.call({"tool": "get_confirmation_token", "arguments": wish})
+        expect(not given.is_error, f"error result: {given}")
+        await self.confirmed(step, given.structured_content["token"])
+
+    async def queue(self, step: dict[str, Any]) -> None:
+        waits = await self.call(step)
+        expect(waits.is_error, f"it did not wait: {waits}")
+        handle = re.search("apr_[0-9a-f]+", "".join(text(waits)))
+        expect(handle, f"no handle: {waits}")
+        await anyio.run_process([*step["approve"], handle[0]])
+        await self.confirmed(step, handle[0])
+
+    async def confirmed(self, step: dict[str, Any], token: str) -> None:
+        arguments = {**step["arguments"], "confirmation_token": token}
+        result = await self.call({"tool": step["tool"], "arguments": arguments})
+        expect(not result.is_error, f"error result: {result}")
+        expect(any(step["says"] in block for block in text(result)), f"text: {result}")
+
     async def take(self, step: str, action: Callable[[], Awaitable[None]]) -> None:
         try:
             with anyio.fail_after(STEP_SECONDS_MAX):
@@ -176,11 +197,13 @@ class Run:
             "same": self.same,
             "callers": self.callers,
             "ask": self.ask,
+            "twoStep": self.two_step,
+            "queue": self.queue,
         }
         client = Client(
             server,
             mode="auto" if self.modern else "legacy",
-            elicitation_callback=self.answer,
+            elicitation_callback=None if "queue" in self.plan else self.answer,
             message_handler=self.note,
             read_timeout_seconds=STEP_SECONDS_MAX,
             client_info=Implementation(name="toolcrib-foreign-python", version="1.0.0"),

@@ -1,4 +1,5 @@
 // An MCP client on the official TypeScript SDK. What it does and prints: ../README.md.
+import { execFileSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual, parseArgs } from "node:util";
@@ -28,14 +29,16 @@ const steps = {};
 const client = new Client(
   { name: "toolcrib-foreign-typescript", version: "1.0.0" },
   {
-    capabilities: { elicitation: { form: {} } },
+    capabilities: plan.queue ? {} : { elicitation: { form: {} } },
     versionNegotiation: { mode: modern ? { pin: MODERN } : "legacy" },
   },
 );
-client.setRequestHandler("elicitation/create", async (request) => {
-  asked.push(request.params);
-  return { action: "accept", content: plan.ask?.answer ?? {} };
-});
+if (!plan.queue) {
+  client.setRequestHandler("elicitation/create", async (request) => {
+    asked.push(request.params);
+    return { action: "accept", content: plan.ask?.answer ?? {} };
+  });
+}
 
 function expect(truth, message) {
   if (!truth) throw new Error(message);
@@ -158,7 +161,30 @@ const actions = {
     expect(asked[0].requestedSchema?.type === "object", "asked without a schema");
     expect(text(result).some((block) => block.includes(step.says)), `text: ${JSON.stringify(result)}`);
   },
+
+  async twoStep(step) {
+    const wish = { action: step.tool, params_summary: step.summary, arguments: step.arguments };
+    const given = await call({ tool: "get_confirmation_token", arguments: wish });
+    expect(!given.isError, `error result: ${JSON.stringify(given)}`);
+    await confirmed(step, given.structuredContent.token);
+  },
+
+  async queue(step) {
+    const waits = await call(step);
+    expect(waits.isError, `it did not wait: ${JSON.stringify(waits)}`);
+    const handle = text(waits).join("").match(/apr_[0-9a-f]+/)?.[0];
+    expect(handle, `no handle: ${JSON.stringify(waits)}`);
+    const [program, ...words] = step.approve;
+    execFileSync(program, [...words, handle]);
+    await confirmed(step, handle);
+  },
 };
+
+async function confirmed(step, token) {
+  const result = await call({ tool: step.tool, arguments: { ...step.arguments, confirmation_token: token } });
+  expect(!result.isError, `error result: ${JSON.stringify(result)}`);
+  expect(text(result).some((block) => block.includes(step.says)), `text: ${JSON.stringify(result)}`);
+}
 
 async function take(step, action) {
   try {

@@ -9,37 +9,34 @@ use clap::ValueEnum;
 
 use super::Which;
 
-pub(super) struct Server {
-    child: Child,
-    pub(super) address: SocketAddr,
+pub(crate) struct Server {
+    pub(crate) child: Child,
+    pub(crate) address: SocketAddr,
 }
 
 impl Server {
-    pub(super) fn start(which: Which) -> Result<Self> {
+    pub(crate) fn start(which: Which) -> Result<Self> {
+        Self::start_with(which, &[])
+    }
+
+    /// The same with further words on its command line.
+    pub(crate) fn start_with(which: Which, words: &[&str]) -> Result<Self> {
         let value = which.to_possible_value().context("a server without a name")?;
         let name = value.get_name();
-        let mut child =
-            Command::new(std::env::current_exe()?).args(["serve", name]).stdout(Stdio::piped()).spawn()?;
+        let mut command = Command::new(std::env::current_exe()?);
+        let mut child = command.args(["serve", name]).args(words).stdout(Stdio::piped()).spawn()?;
         let mut line = String::new();
         BufReader::new(child.stdout.take().context("no output")?).read_line(&mut line)?;
         let address = line.trim().parse().with_context(|| format!("{name} says {line:?}"))?;
         Ok(Self { child, address })
     }
 
-    /// User and system time so far, of all its threads.
-    pub(super) fn cpu_seconds(&self) -> Result<f64> {
-        const TICKS_PER_SECOND: f64 = 100.0;
-        let stat = self.proc("stat")?;
-        // The name before the last parenthesis may hold anything.
-        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-        let ticks = |at: usize| {
-            fields.get(at).and_then(|field| field.parse::<f64>().ok()).context("an unreadable stat")
-        };
-        Ok((ticks(11)? + ticks(12)?) / TICKS_PER_SECOND)
+    pub(crate) fn cpu_seconds(&self) -> Result<f64> {
+        cpu_seconds(&self.child)
     }
 
     /// Resident memory.
-    pub(super) fn resident_kib(&self) -> Result<f64> {
+    pub(crate) fn resident_kib(&self) -> Result<f64> {
         let status = self.proc("status")?;
         let line =
             status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("an unreadable status")?;
@@ -49,6 +46,17 @@ impl Server {
     fn proc(&self, file: &str) -> Result<String> {
         Ok(std::fs::read_to_string(format!("/proc/{}/{file}", self.child.id()))?)
     }
+}
+
+/// User and system time of a process so far, of all its threads.
+pub(crate) fn cpu_seconds(child: &Child) -> Result<f64> {
+    const TICKS_PER_SECOND: f64 = 100.0;
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id()))?;
+    // The name before the last parenthesis may hold anything.
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let ticks =
+        |at: usize| fields.get(at).and_then(|field| field.parse::<f64>().ok()).context("an unreadable stat");
+    Ok((ticks(11)? + ticks(12)?) / TICKS_PER_SECOND)
 }
 
 impl Drop for Server {

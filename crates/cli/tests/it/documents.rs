@@ -9,8 +9,6 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use toolcrib_testkit::process::Process;
-
 use crate::home::{Home, Ran};
 
 fn root() -> PathBuf {
@@ -130,10 +128,21 @@ fn perform(home: &Home, command: &str) -> Ran {
 
 /// What the server says at its usual address.
 fn greeting(home: &Home) -> Ran {
-    let mut process = Process::start(&mut home.command(&["serve", "--listen", "127.0.0.1:0"])).unwrap();
-    let address = process.wait_for_address(Duration::from_secs(20)).unwrap().to_string();
-    process.wait_for_line(Duration::from_secs(20), |line| line.contains("Ctrl-C").then_some(())).unwrap();
-    let out = process.said().replace(&address, "127.0.0.1:7420");
+    let (mut process, url) = crate::serving::desk(home);
+    process
+        .wait_for_line("the end of the greeting", Duration::from_secs(20), |line| {
+            line.contains("Ctrl-C").then_some(())
+        })
+        .unwrap();
+    // At its usual address `connect` needs no URL.
+    let usual = process.said().replace(&url, "http://127.0.0.1:7420/mcp");
+    let usual = usual.replace(url.trim_end_matches("/mcp"), "http://127.0.0.1:7420");
+    let out = ["cursor", "claude-desktop", "windsurf"].iter().fold(usual, |out, client| {
+        out.replace(
+            &format!("connect {client} --url http://127.0.0.1:7420/mcp"),
+            &format!("connect {client}"),
+        )
+    });
     Ran {
         code: 0,
         out: out.replace(env!("CARGO_BIN_EXE_toolcrib"), "target/release/toolcrib"),

@@ -57,7 +57,14 @@ impl Home {
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_toolcrib"));
         command.args(words).current_dir(&self.folder).env("HOME", &self.folder).stdin(Stdio::null());
-        for variable in ["XDG_CONFIG_HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR", "TOOLCRIB_TOOLSET_CONFIG"] {
+        for variable in [
+            "XDG_CONFIG_HOME",
+            "XDG_DATA_HOME",
+            "TOOLCRIB_DATA",
+            "CODEX_HOME",
+            "CLAUDE_CONFIG_DIR",
+            "TOOLCRIB_TOOLSET_CONFIG",
+        ] {
             command.env_remove(variable);
         }
         command

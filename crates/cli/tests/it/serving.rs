@@ -6,10 +6,12 @@ use toolcrib_testkit::process::Process;
 
 use crate::home::Home;
 
+/// The desk as it is served without a word, and its URL.
 pub(crate) fn desk(home: &Home) -> (Process, String) {
     let mut process = Process::start(&mut home.command(&["serve", "--listen", "127.0.0.1:0"])).unwrap();
-    let address = process.wait_for_address(Duration::from_secs(20)).unwrap();
-    (process, format!("http://{address}/mcp"))
+    let url = |line: &str| line.strip_prefix("toolcrib serves at ").map(str::to_owned);
+    let url = process.wait_for_line("saying where it serves", Duration::from_secs(20), url).unwrap();
+    (process, url)
 }
 
 /// R8.1: serving says what it serves, where, and the line that connects each known client.
@@ -18,7 +20,9 @@ fn the_greeting_says_what_where_and_how() {
     let home = Home::new("greeting");
     let (mut process, url) = desk(&home);
     process
-        .wait_for_line(Duration::from_secs(20), |line| line.contains("stop with Ctrl-C").then_some(()))
+        .wait_for_line("the end of the greeting", Duration::from_secs(20), |line| {
+            line.contains("stop with Ctrl-C").then_some(())
+        })
         .unwrap();
     let said = process.said();
     for line in [

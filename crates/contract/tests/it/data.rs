@@ -155,3 +155,20 @@ fn registration_of_the_real_definitions_is_on_record() {
         insta::assert_json_snapshot!(outcomes(&real));
     }
 }
+
+/// R4.9: of the tools that real servers serve, next to none is suspicious: a screen that cries wolf is switched off.
+#[test]
+fn hardly_any_real_definition_is_suspicious() {
+    let all = real_definitions();
+    let mut told = BTreeMap::new();
+    for found in &all {
+        let definition = Definition::parse(&found.text).unwrap();
+        for suspicion in toolcrib_contract::suspicion::suspicions(&definition, &Default::default()) {
+            told.entry(definition.name().to_owned())
+                .or_insert_with(|| format!("{}: {suspicion}", found.place));
+        }
+    }
+    let names: std::collections::BTreeSet<String> =
+        all.iter().map(|found| Definition::parse(&found.text).unwrap().name().to_owned()).collect();
+    assert!(told.len() * 200 <= names.len().max(1), "{} of {}: {told:#?}", told.len(), names.len());
+}

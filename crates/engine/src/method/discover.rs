@@ -57,7 +57,7 @@ impl Engine {
         let session = Session::new(id, principal, revision, capabilities, client_info);
         session.come_by(approach);
         let caller = caller::legacy(&session, Exchange::silent());
-        session.sees(self.view_of(&caller).fingerprint());
+        session.sees(self.listed(&caller).fingerprint());
         if self.toolsets().is_on() {
             tracing::info!(target: "toolcrib", "a session begins, client mode {}", self.client_mode(&caller));
         }

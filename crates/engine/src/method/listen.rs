@@ -31,11 +31,11 @@ impl Engine {
             write::notification("notifications/subscriptions/acknowledged", Some(&params.finish()));
         let _listening = wanted.tools.then(|| self.listeners().enter(caller));
         let subscriber = Subscriber::new(wanted);
-        let mut seen = self.view_of(caller).fingerprint();
+        let mut seen = self.listed(caller).fingerprint();
         self.hub().join(&subscriber);
         caller.exchange.send(acknowledged).map_err(|_| Refusal::Cancelled)?;
         let changed = || {
-            let now = self.view_of(caller).fingerprint();
+            let now = self.listed(caller).fingerprint();
             std::mem::replace(&mut seen, now) != now || self.is_plain_for(caller)
         };
         tell(&subscriber, &caller.exchange, Some(&tag), changed).await?;
@@ -50,7 +50,7 @@ impl Engine {
         session.hears();
         let caller = caller::legacy(session, Exchange::silent());
         let changed = || {
-            let changed = session.sees(self.view_of(&caller).fingerprint()) || self.is_plain_for(&caller);
+            let changed = session.sees(self.listed(&caller).fingerprint()) || self.is_plain_for(&caller);
             if changed {
                 session.tell_changed();
             }

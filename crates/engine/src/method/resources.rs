@@ -124,7 +124,7 @@ impl Engine {
     ) -> Result<Reply, Refusal> {
         match error {
             ToolError::InputRequired(required) if caller.peer.era() == Era::Modern => {
-                let mut out = self.require(caller, request, context, &required)?;
+                let mut out = self.require(caller, request, context, &required, None)?;
                 out.extend_from_slice(b",\"_meta\":");
                 out.extend_from_slice(self.meta().as_bytes());
                 out.push(b'}');

@@ -9,7 +9,7 @@ use crate::validation::Strictness;
 
 impl<'a> Call<'a, Resolved<'a>> {
     pub(super) fn check(self) -> Result<Call<'a, Checked<'a>>, Refusal> {
-        let Resolved { entry, arguments, inner } = &self.stage;
+        let Resolved { entry, arguments, inner, .. } = &self.stage;
         // Headers repeat the arguments of the tool that the request names, which is not the inner one.
         if let (Some(headers), false) = (self.caller.headers, *inner || entry.param_headers().is_empty()) {
             entry.param_headers().check(headers, Some(arguments.node()))?;

@@ -12,21 +12,29 @@ use crate::guarded::{Stopped, guarded};
 use crate::peer::Peer;
 use crate::refusal::Refusal;
 use crate::round::{Binding, Round};
+use crate::safety;
+use crate::safety::keep::Outcome as Ended;
 use crate::tool::{Invocation, ToolError};
 
 /// How often a tool may ask a legacy client again within one call.
 const ROUNDS_MAX: usize = 10;
 
 impl<'a> Call<'a, Recorded<'a>> {
-    pub(super) async fn execute(self) -> Result<Call<'a, Executed>, Refusal> {
-        let Recorded(Resolved { entry, arguments, inner }) = &self.stage;
+    pub(super) async fn execute(self) -> Result<Call<'a, Executed<'a>>, Refusal> {
+        let Recorded { resolved: Resolved { entry, arguments, inner, .. }, .. } = &self.stage;
         let tool = match entry.behind() {
             Behind::Tool(tool) => tool,
-            Behind::Discovery(meta) => {
-                let answer = discovery::answer(self.engine, self.caller, *meta, arguments.node()).await;
-                let outcome = Outcome::Answer(answer.map_err(|error| refuse(&self, error))?);
+            Behind::Discovery(_) | Behind::Safety(_) => {
+                let answer = own(&self, entry, arguments.node()).await;
+                let outcome = match answer {
+                    Ok(answer) => Outcome::Answer(answer),
+                    Err(error) => {
+                        let refusal = refuse(&self, error);
+                        return Err(failed(self, refusal));
+                    }
+                };
                 let (entry, inner) = (entry.clone(), *inner);
-                return Ok(self.at(|_| Executed { entry, inner, outcome }));
+                return Ok(self.at(|Recorded { receipt, .. }| Executed { entry, inner, outcome, receipt }));
             }
         };
         let params = self.request.params;
@@ -45,20 +53,61 @@ impl<'a> Call<'a, Recorded<'a>> {
                 Ok(Ok(answer)) => Outcome::Answer(answer),
                 Ok(Err(ToolError::InputRequired(required))) => match &self.caller.peer {
                     Peer::Modern(_) => {
-                        Outcome::Asks(self.engine.require(self.caller, self.request, &context, &required)?)
+                        let cleared = carried_on(&self)?;
+                        let require = self.engine.require(
+                            self.caller,
+                            self.request,
+                            &context,
+                            &required,
+                            cleared.as_deref(),
+                        );
+                        Outcome::Asks(require?)
                     }
                     Peer::Legacy(_) => {
                         round = ask_again(&context, *required).await?;
                         continue;
                     }
                 },
-                Ok(Err(error)) => return Err(refuse(&self, error)),
+                Ok(Err(error)) => {
+                    let refusal = refuse(&self, error);
+                    return Err(failed(self, refusal));
+                }
                 Err(stopped) => return Err(stop(&self, stopped)),
             };
             let (entry, inner) = (entry.clone(), *inner);
-            return Ok(self.at(|_| Executed { entry, inner, outcome }));
+            return Ok(self.at(|Recorded { receipt, .. }| Executed { entry, inner, outcome, receipt }));
         }
         Err(Refusal::Failed("The tool asked too often.".into()))
+    }
+}
+
+/// The tool said itself that it failed; in every other case nobody knows how far it came.
+fn failed(mut call: Call<'_, Recorded<'_>>, refusal: Refusal) -> Refusal {
+    if matches!(refusal, Refusal::Failed(_) | Refusal::Protocol(_) | Refusal::MissingCapability(_)) {
+        call.stage.receipt.settle(Ended::Failed);
+    }
+    refusal
+}
+
+/// A call that was confirmed and asks something need not be confirmed again when it comes back.
+fn carried_on(call: &Call<'_, Recorded<'_>>) -> Result<Option<String>, Refusal> {
+    if !call.stage.receipt.is_confirmed() {
+        return Ok(None);
+    }
+    let nonce = crate::safety::ticket::handle("again_").map_err(|_| crate::round::CannotSeal)?;
+    Ok(Some(nonce))
+}
+
+/// What the engine answers itself.
+async fn own(
+    call: &Call<'_, Recorded<'_>>,
+    entry: &crate::entry::Entry,
+    arguments: toolcrib_contract::json::Node<'_>,
+) -> Result<crate::answer::Answer, ToolError> {
+    match entry.behind() {
+        Behind::Discovery(meta) => discovery::answer(call.engine, call.caller, *meta, arguments).await,
+        Behind::Safety(tool) => safety::tools::answer(call.engine, call.caller, *tool, arguments).await,
+        Behind::Tool(_) => Err(ToolError::new("This tool is not the engine's own.")),
     }
 }
 
@@ -84,7 +133,7 @@ async fn ask_again(context: &Context, required: InputRequired) -> Result<Round, 
 fn refuse(call: &Call<'_, Recorded<'_>>, error: ToolError) -> Refusal {
     match error {
         ToolError::Failed(text) => {
-            call.engine.report(&Fault::Failed { tool: call.stage.0.entry.name(), text: &text });
+            call.engine.report(&Fault::Failed { tool: call.stage.resolved.entry.name(), text: &text });
             Refusal::Failed(text)
         }
         ToolError::Protocol(error) => Refusal::Protocol(error),
@@ -95,7 +144,7 @@ fn refuse(call: &Call<'_, Recorded<'_>>, error: ToolError) -> Refusal {
 }
 
 fn stop(call: &Call<'_, Recorded<'_>>, stopped: Stopped) -> Refusal {
-    let tool = call.stage.0.entry.name();
+    let tool = call.stage.resolved.entry.name();
     match stopped {
         Stopped::Panicked(text) => {
             call.engine.report(&Fault::Panicked { tool, text: &text });
@@ -131,9 +180,17 @@ impl crate::engine::Engine {
         request: &toolcrib_protocol::Request<'_>,
         context: &Context,
         required: &InputRequired,
+        cleared: Option<&str>,
     ) -> Result<Vec<u8>, Refusal> {
         let binding = Binding::of(&caller.principal, &request.method, request.params);
         let kept = context.kept_raw();
-        Ok(context.round().require(required, kept.as_deref(), self.sealer(), self.clock(), &binding)?)
+        Ok(context.round().require(
+            required,
+            kept.as_deref(),
+            cleared,
+            self.sealer(),
+            self.clock(),
+            &binding,
+        )?)
     }
 }

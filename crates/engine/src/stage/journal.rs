@@ -1,13 +1,119 @@
-//! Journal: what must be durable before the call leaves.
+//! Journal: what must be durable before the call leaves (R4.8).
 //!
-//! There is no store yet, so nothing is recorded. The stage stands so that an intent can be written before a
-//! destructive call and nowhere else.
+//! Guarantees: a destructive or confirmed call leaves only after its intent is on disk, in the same transaction that
+//! burnt what let it pass; where that cannot be written, it does not leave. Any other call leaves nothing here but a
+//! record at its end, gathered off its way.
 
-use super::{Call, Cleared, Recorded};
+use toolcrib_contract::Digest;
+
+use super::{Call, Cleared, Pass, Recorded, Resolved};
+use crate::answer::ToolResult;
 use crate::refusal::Refusal;
+use crate::safety::Who;
+use crate::safety::audit::{Event, Kind};
+use crate::safety::keep::{Admission, Intent, Outcome};
+use crate::safety::receipt::Receipt;
+use crate::safety::ticket::{self, Binding, Clearance, Spent};
 
 impl<'a> Call<'a, Cleared<'a>> {
     pub(super) async fn record(self) -> Result<Call<'a, Recorded<'a>>, Refusal> {
-        Ok(self.at(|Cleared(resolved)| Recorded(resolved)))
+        let Call { engine, caller, request, stage: Cleared { resolved, pass } } = self;
+        let receipt = match pass {
+            None => Receipt::none(),
+            Some(Pass { safety, clearance: Clearance::Free })
+                if !resolved.entry.judged().effect.destructive =>
+            {
+                safety.trail().room().await;
+                Receipt::call(safety, caller, &resolved.entry, resolved.arguments.node().raw())
+            }
+            Some(pass) => {
+                let who = Who::of(caller);
+                let (id, event) = Box::pin(admit(&pass, &who, &resolved)).await?;
+                Receipt::intent(pass.safety, caller, &resolved.entry, id, event)
+            }
+        };
+        Ok(Call { engine, caller, request, stage: Recorded { resolved, receipt } })
+    }
+}
+
+/// Burns the clearance and writes the intent.
+async fn admit(pass: &Pass<'_>, who: &Who, resolved: &Resolved<'_>) -> Result<(String, Event), Refusal> {
+    let safety = pass.safety;
+    let entry = &resolved.entry;
+    let failed = |text: String| Refusal::Gated(Box::new(ToolResult::error(text)));
+    let arguments = Digest::of(resolved.arguments.node())
+        .map_err(|error| failed(format!("Not run: the call cannot be journalled, {error}.")))?;
+    let now_ms = safety.now_ms();
+    let id = ticket::name("int_").map_err(|error| failed(format!("Not run: {error}.")))?;
+    let binding = Binding {
+        caller: who.caller.clone(),
+        session: who.session.clone(),
+        tool: entry.name().to_owned(),
+        contract: entry.contract().digest(),
+        arguments,
+        policy: safety.fingerprint(),
+    };
+    let mut event = Event {
+        tool: Some(binding.tool.clone()),
+        contract: Some(binding.contract.to_string()),
+        arguments: Some(arguments.to_string()),
+        decision: Some("allowed"),
+        rule: Some(entry.judged().rule.to_string()),
+        intent: Some(id.clone()),
+        ..safety.event(Kind::Intent, who)
+    };
+    let admission = Admission {
+        clearance: pass.clearance.clone(),
+        intent: Intent { id: id.clone(), binding, started_ms: now_ms, outcome: Outcome::Open },
+        event: event.clone(),
+        now_ms,
+    };
+    match safety.store().admit(admission).await {
+        Ok(Ok(ticket)) => {
+            event.ticket = ticket;
+            Ok((id, event))
+        }
+        Ok(Err(spent)) => {
+            let refused = Event {
+                kind: Kind::Refused,
+                decision: Some("refused"),
+                intent: None,
+                note: Some(spent.name().to_owned()),
+                ..event
+            };
+            safety.note(refused);
+            Err(failed(spent_text(spent, entry.name(), &pass.clearance)))
+        }
+        Err(error) => {
+            tracing::error!(target: "toolcrib", "{error}");
+            Err(failed(
+                "Not run: the journal cannot be written, and this call may not run without. Tell the person."
+                    .into(),
+            ))
+        }
+    }
+}
+
+fn spent_text(spent: Spent, tool: &str, clearance: &Clearance) -> String {
+    let (what, next) = match clearance {
+        Clearance::Approval { .. } => ("approval", format!("Call {tool} without it to ask for a new one.")),
+        Clearance::Sealed { .. } => {
+            ("confirmation", format!("Call {tool} again, without requestState, to be asked anew."))
+        }
+        _ => (
+            "token",
+            format!(
+                "Get a new one from get_confirmation_token for exactly this call, or call {tool} without one to be asked."
+            ),
+        ),
+    };
+    match spent {
+        Spent::Pending => format!(
+            "Not run: nobody has decided over this approval yet. Call {tool} again with the same handle when a person has."
+        ),
+        Spent::Denied => {
+            format!("Not run: a person denied it. Do not call {tool} like this again unless asked to.")
+        }
+        spent => format!("Not run: the {what} does not confirm this call: {spent}. {next}"),
     }
 }

@@ -28,14 +28,17 @@ impl Call<'_, Verified> {
             Outcome::Answer(Answer::Forwarded(forwarded)) => {
                 Reply::result(id, result::convert(forwarded.result(), revision, None).as_bytes())
             }
-            Outcome::Asks(mut required) => {
-                required.extend_from_slice(b",\"_meta\":");
-                required.extend_from_slice(self.engine.meta().as_bytes());
-                required.push(b'}');
-                Reply::result(id, &required)
-            }
+            Outcome::Asks(required) => input_required(self.engine, id, required),
         }
     }
+}
+
+/// An `input_required` result, closed with the server's own `_meta`.
+pub(super) fn input_required(engine: &Engine, id: &str, mut required: Vec<u8>) -> Reply {
+    required.extend_from_slice(b",\"_meta\":");
+    required.extend_from_slice(engine.meta().as_bytes());
+    required.push(b'}');
+    Reply::result(id, &required)
 }
 
 /// A tool result written for a revision.

@@ -12,12 +12,15 @@ use crate::engine::{Engine, Fault};
 use crate::entry::Entry;
 use crate::limits::ANSWER_BYTES_MAX;
 use crate::refusal::Refusal;
+use crate::safety::keep::Outcome as Ended;
 use crate::validation::Strictness;
 
-impl<'a> Call<'a, Executed> {
+impl<'a> Call<'a, Executed<'a>> {
     pub(super) fn verify(self) -> Result<Call<'a, Verified>, Refusal> {
         let engine = self.engine;
-        let Executed { entry, inner, outcome } = self.stage;
+        let Executed { entry, inner, outcome, mut receipt } = self.stage;
+        // What ran has run, whatever its answer is worth.
+        receipt.settle(ended(&outcome));
         let verified = match outcome {
             Outcome::Answer(answer) => {
                 let answer = verify(engine, &entry, answer)?;
@@ -117,6 +120,20 @@ fn invalid(engine: &Engine, entry: &Entry, violations: Violations) -> Refusal {
 fn missing(engine: &Engine, entry: &Entry) -> Refusal {
     engine.report(&Fault::OutputMissing { tool: entry.name() });
     Refusal::OutputMissing
+}
+
+fn ended(outcome: &Outcome) -> Ended {
+    match outcome {
+        Outcome::Asks(_) => Ended::Asked,
+        Outcome::Answer(Answer::Built(result)) if result.is_error => Ended::Failed,
+        Outcome::Answer(Answer::Raw(raw)) if says_error(raw) => Ended::Failed,
+        Outcome::Answer(_) => Ended::Done,
+    }
+}
+
+fn says_error(raw: &str) -> bool {
+    let document = Document::parse(raw.as_bytes(), &answer_limits());
+    document.is_ok_and(|document| document.root().get("isError").and_then(Node::as_bool) == Some(true))
 }
 
 /// An inner tool's answer in the form that `call_tool` promises: structured content, and that an object.

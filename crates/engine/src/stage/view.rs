@@ -4,12 +4,16 @@
 //! to the tool it names, among all that the caller can reach: from here on there is only the inner tool, so every
 //! later stage judges that one, and none can tell how it was named but by [`Resolved::inner`].
 
+use std::sync::Arc;
+
 use toolcrib_contract::json::Node;
 use toolcrib_protocol::{Code, RpcError};
 
 use super::{Call, Known, Resolved};
 use crate::discovery::Meta;
+use crate::entry::Entry;
 use crate::refusal::Refusal;
+use crate::safety::property;
 use crate::tool::Arguments;
 
 impl<'a> Call<'a, Known> {
@@ -28,7 +32,7 @@ impl<'a> Call<'a, Known> {
             entry.contract().check_input(arguments).map_err(Refusal::BadArguments)?;
             self.resolve_inner(arguments)?
         } else {
-            Resolved { entry, arguments: Arguments::Sent(arguments), inner: false }
+            self.resolved(entry, arguments, false)
         };
         Ok(self.at(|Known| resolved))
     }
@@ -40,7 +44,19 @@ impl<'a> Call<'a, Known> {
         let entry =
             self.engine.reachable(self.caller, &name).filter(|entry| entry.meta() != Some(Meta::Call));
         let entry = entry.ok_or_else(|| unknown(&name))?;
-        Ok(Resolved { entry, arguments: Arguments::Sent(arguments), inner: true })
+        Ok(self.resolved(entry, arguments, true))
+    }
+
+    /// What may carry a token is relieved of it here, before anything looks at the arguments.
+    fn resolved(&self, entry: Arc<Entry>, arguments: Node<'a>, inner: bool) -> Resolved<'a> {
+        let judged = entry.judged();
+        let is_watched = self.engine.safety().is_some();
+        let (arguments, token) = if is_watched && (!judged.effect.read_only || judged.takes_token()) {
+            property::take(&entry, arguments)
+        } else {
+            (Arguments::Sent(arguments), None)
+        };
+        Resolved { entry, arguments, inner, token }
     }
 }
 

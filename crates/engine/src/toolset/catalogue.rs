@@ -66,8 +66,9 @@ impl Catalogue {
     }
 
     fn gather(&self) -> Sets {
+        let named = self.options.declared.iter().map(|toolset| &toolset.name).chain(&self.options.expected);
         let mut groups: BTreeMap<Arc<str>, Vec<u32>> =
-            self.options.declared.iter().map(|toolset| (Arc::from(&*toolset.name), Vec::new())).collect();
+            named.map(|name| (Arc::from(&**name), Vec::new())).collect();
         let mut add = |name: &str, at: u32| match groups.get_mut(name) {
             Some(members) if members.last() == Some(&at) => {}
             Some(members) => members.push(at),
@@ -215,6 +216,8 @@ impl Catalogue {
                     })
                 }
             };
+            let takes_token = standing.tokens.is_some_and(|least| entry.judged().demand >= least);
+            let item = if takes_token { entry.with_token(&item) } else { item };
             shown.push((entry.clone(), item));
         }
         View::of(shown)

@@ -1,7 +1,7 @@
 //! Toolsets as configuration: the sections of `toolcrib.toml` about them, and the selection file of R3.2.
 //!
 //! Refuses unknown keys, wrong types and names that cannot be toolsets', each with its line and column. Opens no file.
-//! A larger configuration takes the four sections in as members of these types, and makes a [`Config`] of them.
+//! The gateway's file has the four sections as members of these types beside its own, and makes a [`Config`] of them.
 //!
 //! ```toml
 //! [toolsets.git]
@@ -34,7 +34,7 @@ use serde::Deserialize;
 
 use super::glob::Glob;
 use super::selection::Names;
-use super::{Toolset, ToolsetOptions, check_name};
+use super::{BadToolsetName, Toolset, ToolsetOptions, check_name};
 use crate::mode::Mode;
 
 /// A configuration that cannot be used, and where it says so.
@@ -47,7 +47,7 @@ pub struct ConfigError {
 }
 
 /// The sections about toolsets.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     pub toolsets: BTreeMap<toml::Spanned<String>, Toolset>,
@@ -56,7 +56,7 @@ pub struct Config {
     pub allowed_callers: BTreeMap<String, Vec<Box<str>>>,
 }
 
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SelectionConfig {
     pub allowed: Option<Names>,
@@ -80,11 +80,13 @@ impl Config {
 
     /// Refuses names that cannot be toolsets'. For a larger file that holds these sections: `text` is all of it.
     pub fn check(&self, text: &str) -> Result<(), ConfigError> {
-        let bad = self
-            .toolsets
-            .keys()
-            .find_map(|name| Some((name.span().start, check_name(name.get_ref()).err()?)));
-        bad.map_or(Ok(()), |(at, error)| Err(placed(text, at, &error.to_string())))
+        self.bad_name().map_or(Ok(()), |(at, error)| Err(placed(text, at, &error.to_string())))
+    }
+
+    /// The first name that cannot be a toolset's, and the byte where it stands.
+    #[must_use]
+    pub fn bad_name(&self) -> Option<(usize, BadToolsetName)> {
+        self.toolsets.keys().find_map(|name| Some((name.span().start, check_name(name.get_ref()).err()?)))
     }
 
     /// Adds what is configured to what the code declared; for a toolset that both name, the configuration counts.

@@ -82,7 +82,7 @@ mod tests {
     fn standing(loaded: usize) -> Standing {
         let mut bits = Bits::none(TOOLSETS);
         (0..TOOLSETS).filter(|at| loaded & (1 << at) != 0).for_each(|at| bits.set(at));
-        Standing { reach: Bits::all(TOOLSETS), loaded: bits, read_only: false, vendor: None }
+        Standing { reach: Bits::all(TOOLSETS), loaded: bits, read_only: false, vendor: None, tokens: None }
     }
 
     /// R3.5: the same standing gets the same prepared view.

@@ -21,6 +21,7 @@ use crate::entry::Entry;
 use crate::mode;
 use crate::peer::Peer;
 use crate::principal::Principal;
+use crate::safety::policy::Demand;
 use crate::view::View;
 
 /// Everything a view depends on, within one catalogue.
@@ -30,6 +31,8 @@ pub struct Standing {
     pub loaded: Bits,
     pub read_only: bool,
     pub vendor: Option<Vendor>,
+    /// Gated tools are shown with the argument that takes a token (R4.2).
+    pub tokens: Option<Demand>,
 }
 
 impl Catalogue {
@@ -67,6 +70,7 @@ impl Engine {
             reach,
             read_only: options.read_only || selection.read_only,
             vendor: mode::vendor(options, caller),
+            tokens: None,
         }
     }
 
@@ -81,8 +85,21 @@ impl Engine {
         catalogue.view(&self.standing(caller, catalogue))
     }
 
+    /// The tools this caller sees, in the form they are listed in.
+    #[must_use]
+    pub fn listed(&self, caller: &Caller<'_>) -> Arc<View> {
+        let Some(tokens) = self.safety().and_then(|safety| safety.tokens_from(caller)) else {
+            return self.view_of(caller);
+        };
+        let snapshot = self.registry().load();
+        let catalogue = &snapshot.catalogue;
+        let standing = Standing { tokens: Some(tokens), ..self.standing(caller, catalogue) };
+        catalogue.view(&standing)
+    }
+
     /// A tool that the caller can reach, listed or not.
-    pub(crate) fn reachable(&self, caller: &Caller<'_>, name: &str) -> Option<Arc<Entry>> {
+    #[must_use]
+    pub fn reachable(&self, caller: &Caller<'_>, name: &str) -> Option<Arc<Entry>> {
         let snapshot = self.registry().load();
         let catalogue = &snapshot.catalogue;
         let standing = self.standing(caller, catalogue);

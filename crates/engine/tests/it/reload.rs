@@ -2,7 +2,7 @@
 
 use toolcrib_engine::{Names, Principal, RegisterError, Toolset, ToolsetOptions};
 
-use crate::support::{Side, engine, toolsets};
+use crate::support::{Side, engine, engine_with, toolsets};
 
 /// R3.5: a new selection counts for everybody at once; what a session enabled stays enabled within it.
 #[tokio::test]
@@ -37,6 +37,20 @@ async fn discovery_tools_come_and_go_with_the_selection() {
     engine.registry().set_toolsets(toolsets()).unwrap();
     engine.registry().set_toolsets(ToolsetOptions { start: None, ..toolsets() }).unwrap();
     assert_eq!(count().await, (12, "private".into()));
+}
+
+/// R3.2: a toolset whose tools come later can be selected from the start, and is there when they are.
+#[tokio::test]
+async fn an_expected_toolset_can_be_selected_before_its_tools_come() {
+    let select = |expected: Vec<Box<str>>| ToolsetOptions {
+        start: Some(Names::parse("later")),
+        expected,
+        ..toolsets()
+    };
+    let engine = engine_with(select(vec![]));
+    assert!(engine.check_toolsets().unwrap_err().to_string().contains("unknown toolset \"later\""));
+    engine.registry().set_toolsets(select(vec!["later".into()])).unwrap();
+    assert_eq!(engine.check_toolsets(), Ok(()));
 }
 
 /// R2.2: a selection that cannot be is refused and changes nothing.

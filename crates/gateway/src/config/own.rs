@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use toolcrib_engine::Strictness;
+use toolcrib_engine::toolset::config::SelectionConfig;
+use toolcrib_engine::{Mode, Strictness, Toolset, toolset};
 use toolcrib_upstream::spec::{Command, Endpoint};
 use toolcrib_upstream::{Spec, Transport};
 
@@ -36,6 +37,21 @@ struct File {
     servers: BTreeMap<String, Server>,
     #[serde(default)]
     auth: AuthTable,
+    /// Toolsets by name: which tools they hold, by patterns over tools, servers and hints.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
+    toolsets: BTreeMap<toml::Spanned<String>, Toolset>,
+    /// What is allowed and what is loaded at the start.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
+    selection: SelectionConfig,
+    /// Modes of clients by pattern over their name: dynamic, static or anthropic.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, String>")]
+    client_modes: BTreeMap<String, Mode>,
+    /// Each vendor's names for the callers of tools that code may call.
+    #[serde(default)]
+    allowed_callers: BTreeMap<String, Vec<Box<str>>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -161,6 +177,15 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Config, ConfigError> {
         (Prefixing::Default, Some(word)) => word == PrefixWord::Always,
         _ => reader.prefixes(),
     };
+    let toolsets = toolset::config::Config {
+        toolsets: file.toolsets,
+        selection: file.selection,
+        client_modes: file.client_modes,
+        allowed_callers: file.allowed_callers,
+    };
+    if let Some((at, error)) = toolsets.bad_name() {
+        return Err(reader.error(Some(at), Problem::Value(error.to_string())));
+    }
     let mut sources = Vec::new();
     for (name, server) in file.servers {
         if !server.disabled {
@@ -173,6 +198,7 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Config, ConfigError> {
         auth: auth(reader, file.auth)?,
         hosts: file.hosts,
         origins: file.origins,
+        toolsets,
     })
 }
 

@@ -144,3 +144,21 @@ fn the_published_schema_is_current() {
         "run with TOOLCRIB_WRITE_REFERENCE=1"
     );
 }
+
+/// R3.2: toolsets stand in the same file as the servers; a server's own can be selected before it answers.
+#[test]
+fn toolsets_stand_beside_the_servers() {
+    let servers = "[servers.files]\ncommand = \"npx\"\n";
+    let text = format!(
+        "{servers}[toolsets.reading]\ntools = [\"*_read\"]\nservers = [\"files\"]\n[selection]\ndefault = [\"files\"]\n\
+         [client_modes]\n\"codex*\" = \"dynamic\"\n"
+    );
+    let mut options = toolcrib_engine::ToolsetOptions::default();
+    read("toolcrib.toml", &text).unwrap().select(&mut options);
+    assert_eq!((&*options.declared[0].name, &*options.expected[0]), ("reading", "files"));
+    assert!(options.is_on());
+    let misspelt = refused("toolcrib.toml", &format!("{servers}[toolsets.reading]\ntool = []\n"));
+    assert!(misspelt.contains(":4:1") || misspelt.contains("line 4"), "{misspelt}");
+    let unnamed = refused("toolcrib.toml", &format!("{servers}[toolsets.\"a b\"]\n"));
+    assert!(unnamed.contains("cannot be a toolset's name"), "{unnamed}");
+}

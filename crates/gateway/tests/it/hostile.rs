@@ -10,6 +10,9 @@ use super::bed::{Bed, SOON, http, lives, stdio};
 const GRACE: Duration = Duration::from_millis(250);
 const DEADLINE: Duration = Duration::from_millis(1_000);
 
+/// Memory is counted for the whole process: one at a time.
+static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
 fn resident_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
@@ -19,6 +22,7 @@ fn resident_kib() -> u64 {
 /// R5.6, R5.10: each is refused by name within its deadline, costs little memory, and its neighbour answers meanwhile.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_hostile_answer_over_stdio_is_a_named_refusal_in_time() {
+    let _alone = ALONE.lock().await;
     for (behaviour, says) in [
         ("hang", "did not answer within 1000 ms"),
         ("half", "did not answer within 1000 ms"),
@@ -56,6 +60,7 @@ async fn every_hostile_answer_over_stdio_is_a_named_refusal_in_time() {
 /// R5.6: the same over HTTP.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_hostile_answer_over_http_is_a_named_refusal_in_time() {
+    let _alone = ALONE.lock().await;
     for (behaviour, says) in [
         ("hang", "did not answer within 1000 ms"),
         ("half-head", "did not answer within 1000 ms"),
@@ -86,6 +91,7 @@ async fn every_hostile_answer_over_http_is_a_named_refusal_in_time() {
 /// R5.6: a list without end is refused by the limit's name; the neighbours serve on.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn endless_lists_are_refused_by_the_name_of_the_limit() {
+    let _alone = ALONE.lock().await;
     for (behaviour, says) in [
         ("endless-cursor", "UPSTREAM_PAGES_MAX"),
         ("same-cursor", "goes round in a circle"),

@@ -8,3 +8,4 @@ mod modes;
 mod names;
 mod recovery;
 mod reload;
+mod swarm;

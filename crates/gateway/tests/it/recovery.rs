@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::bed::{Bed, http, stdio, with_env};
 use toolcrib_gateway::Source;
-use toolcrib_upstream::Spec;
+use toolcrib_upstream::{Spec, Transport};
 
 /// R5.6: the last good list is served and marked stale, and the server is started again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -53,12 +53,15 @@ async fn servers_that_cannot_be_reached_are_named_with_their_reason() {
     let (_odd, odd) = http("odd", "not-http");
     let missing = Source::new(Spec::command("missing", &["no-such-program-7".to_owned()]).unwrap(), true);
     let refused = Source::new(Spec::url("refused", "http://127.0.0.1:1/mcp"), true);
-    let plain = Source::new(Spec::url("plain", "https://127.0.0.1:1/mcp"), true);
+    let (_plain, mut plain) = http("plain", "");
+    if let Transport::Http(endpoint) = &mut plain.spec.transport {
+        endpoint.url = endpoint.url.replace("http://", "https://");
+    }
     let bed = Bed::new(vec![missing, refused, plain, unauthorized, odd, stdio("good", "")]).await;
     for (name, says) in [
         ("missing", "the command \"no-such-program-7\" cannot be started: entity not found"),
         ("refused", "no connection to 127.0.0.1:1: connection refused"),
-        ("plain", "no connection to 127.0.0.1:1: connection refused"),
+        ("plain", "no secure connection to 127.0.0.1:"),
         ("asks", "asks for authentication (HTTP 401)"),
         ("odd", "no HTTP"),
     ] {
@@ -76,16 +79,19 @@ async fn servers_that_cannot_be_reached_are_named_with_their_reason() {
 async fn a_forgotten_session_is_opened_once_and_no_call_is_lost() {
     let (_process, source) = http("web", "forgets");
     let bed = std::sync::Arc::new(Bed::new(vec![source]).await);
-    let mut calls = tokio::task::JoinSet::new();
-    for number in 0..100 {
-        let bed = bed.clone();
-        calls.spawn(async move { bed.text("web__echo", json!({"n": number})).await });
-        if number % 10 == 0 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
+    for round in 0..30 {
+        let mut calls = tokio::task::JoinSet::new();
+        for number in 0..10 {
+            let bed = bed.clone();
+            calls.spawn(async move { bed.text("web__echo", json!({"round": round, "n": number})).await });
         }
+        assert_eq!(calls.join_all().await.len(), 10);
     }
-    let texts = calls.join_all().await;
-    assert_eq!(texts.len(), 100);
+    let counted = bed.text("web__safe_poke", json!({})).await;
+    let (opened, forgotten) = counted.split_once(' ').unwrap();
+    let (opened, forgotten): (u32, u32) = (opened.parse().unwrap(), forgotten.parse().unwrap());
+    assert!(forgotten >= 3, "{counted}");
+    assert_eq!(opened, forgotten + 1, "one session more for each that was forgotten");
     bed.gateway.stop().await;
 }
 
@@ -119,4 +125,23 @@ async fn a_contract_that_changes_in_mid_call_appears_without_losing_the_call() {
         bed.until("listed again", |bed| bed.tools().contains(&"s__new_tool".to_owned())).await;
         bed.gateway.stop().await;
     }
+}
+
+/// R5.2: a caller that gives up, and a deadline, are told to the server.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_is_given_up_is_cancelled_at_the_server() {
+    let mark = std::env::temp_dir().join(format!("toolcrib-cancelled-{}", std::process::id()));
+    let bed = Bed::new(vec![with_env(stdio("s", "hang"), "HOSTILE_MARK", &mark.display().to_string())]).await;
+    for gives_up_first in [true, false] {
+        let _ = std::fs::remove_file(&mark);
+        if gives_up_first {
+            let call = bed.server.call("s__poke", json!({}));
+            assert!(tokio::time::timeout(Duration::from_millis(100), call).await.is_err());
+        } else {
+            bed.refusal("s__poke").await;
+        }
+        bed.until("told", |_| mark.exists()).await;
+    }
+    bed.gateway.stop().await;
+    let _ = std::fs::remove_file(mark);
 }

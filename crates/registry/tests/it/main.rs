@@ -7,6 +7,7 @@
     reason = "a test may stop"
 )]
 
+mod api;
 mod arbitrary;
 mod budget;
 mod goldens;

@@ -218,6 +218,14 @@ impl HttpLink {
         }
     }
 
+    /// A plain GET.
+    pub(super) async fn document(&self) -> Result<Answer, UpstreamError> {
+        let mut message = Vec::new();
+        self.start(&mut message, "GET", None);
+        message.extend_from_slice(b"Accept: application/json\r\n\r\n");
+        self.exchange(&message).await
+    }
+
     /// Takes up a stream that broke, after the event that was seen last.
     pub(crate) async fn resume(&self, last_event: &str) -> Result<Answer, UpstreamError> {
         let answer = self.get(Some(last_event)).await?;

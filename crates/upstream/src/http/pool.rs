@@ -1,6 +1,7 @@
 //! Connections to one server: made when needed, kept while warm.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::net::TcpStream;
@@ -14,19 +15,33 @@ use crate::limits::{UPSTREAM_CONNECT_MS_MAX, UPSTREAM_IDLE_CONNECTIONS_MAX, UPST
 pub(crate) struct Pool {
     pub(crate) target: Target,
     tls: Option<Tls>,
-    idle: Mutex<Vec<Conn>>,
+    /// By thread: a connection is driven by the thread that opened it, and best used by it.
+    idle: [Mutex<Vec<Conn>>; SHARDS],
+}
+
+const SHARDS: usize = 16;
+static THREAD_LAST: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    static SHARD: usize = THREAD_LAST.fetch_add(1, Ordering::Relaxed) % SHARDS;
 }
 
 impl Pool {
     pub(crate) fn new(target: Target, tls: Option<Tls>) -> Arc<Self> {
-        Arc::new(Self { target, tls, idle: Mutex::default() })
+        Arc::new(Self { target, tls, idle: Default::default() })
+    }
+
+    /// Those of this thread.
+    fn idle(&self) -> Option<MutexGuard<'_, Vec<Conn>>> {
+        let shard = self.idle.get(SHARD.with(|shard| *shard))?;
+        Some(shard.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The connection used last, if it still stands.
     pub(crate) fn take(&self) -> Option<Conn> {
         let oldest = Duration::from_millis(UPSTREAM_IDLE_MS_MAX);
         loop {
-            let conn = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
+            let conn = self.idle()?.pop()?;
             if conn.idle_since.elapsed() < oldest && conn.is_quiet() {
                 return Some(conn);
             }
@@ -36,8 +51,9 @@ impl Pool {
     pub(crate) fn put(&self, mut conn: Conn) {
         conn.idle_since = Instant::now();
         conn.is_used = true;
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < UPSTREAM_IDLE_CONNECTIONS_MAX {
+        if let Some(mut idle) = self.idle()
+            && idle.len() < UPSTREAM_IDLE_CONNECTIONS_MAX
+        {
             idle.push(conn);
         }
     }

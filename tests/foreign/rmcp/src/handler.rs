@@ -12,7 +12,8 @@ use serde_json::Value;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Handler {
-    answer: Value,
+    /// Absent: it does not declare that it can be asked.
+    answer: Option<Value>,
     seen: Arc<Mutex<Seen>>,
 }
 
@@ -26,7 +27,7 @@ pub(crate) struct Seen {
 }
 
 impl Handler {
-    pub(crate) fn new(answer: Value) -> Self {
+    pub(crate) fn new(answer: Option<Value>) -> Self {
         Self { answer, seen: Arc::default() }
     }
 
@@ -44,7 +45,7 @@ impl ClientHandler for Handler {
         if let ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } = request {
             self.seen().asked.push((message, !requested_schema.properties.is_empty()));
         }
-        Ok(ElicitResult::new(ElicitationAction::Accept).with_content(self.answer.clone()))
+        Ok(ElicitResult::new(ElicitationAction::Accept).with_content(self.answer.clone().unwrap_or_default()))
     }
 
     async fn on_progress(
@@ -61,7 +62,7 @@ impl ClientHandler for Handler {
 
     fn get_info(&self) -> ClientConfig {
         let mut config = ClientConfig::default();
-        config.capabilities.elicitation = Some(ElicitationCapability::default());
+        config.capabilities.elicitation = self.answer.as_ref().map(|_| ElicitationCapability::default());
         config.client_info = Implementation::new("toolcrib-foreign-rmcp", "1.0.0");
         config
     }

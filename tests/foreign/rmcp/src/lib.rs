@@ -24,6 +24,7 @@ pub(crate) type Client = RunningService<RoleClient, Handler>;
 pub async fn run(era: Era, server: &Server, plan: &Value) -> Value {
     let mut steps = Map::new();
     let answer = plan.pointer("/ask/answer").cloned().unwrap_or_else(|| json!({}));
+    let answer = plan.get("queue").is_none().then_some(answer);
     let mut version = Value::Null;
     match within(connect(era, server, Handler::new(answer))).await {
         Err(why) => drop(steps.insert("connect".to_owned(), json!(why))),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rmcp::model::{CallToolRequestParams, CallToolResult, ErrorCode, Tool};
 use rmcp::{ClientCacheConfig, ServiceError};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::Client;
 
@@ -26,6 +26,8 @@ pub(crate) async fn take(client: &Client, step: &str, options: &Value) -> Result
         "same" => same(client, options).await,
         "callers" => callers(client, options).await,
         "ask" => ask(client, options).await,
+        "twoStep" => two_step(client, options).await,
+        "queue" => queue(client, options).await,
         _ => Err("no such step".to_owned()),
     }
 }
@@ -163,6 +165,43 @@ async fn ask(client: &Client, options: &Value) -> Result<(), String> {
     let (message, has_schema) = asked.ok_or_else(|| "nobody was asked".to_owned())?;
     expect(!message.is_empty(), || "asked without a message".to_owned())?;
     expect(has_schema, || "asked without a schema".to_owned())?;
+    says(&result, options.get("says").and_then(Value::as_str).unwrap_or_default())
+}
+
+async fn two_step(client: &Client, options: &Value) -> Result<(), String> {
+    let wish = json!({"action": options.get("tool"), "params_summary": options.get("summary"),
+        "arguments": options.get("arguments")});
+    let given = succeed(client, &json!({"tool": "get_confirmation_token", "arguments": wish})).await?;
+    let token = given.structured_content.as_ref().and_then(|content| content.get("token")?.as_str());
+    confirmed(client, options, token.ok_or_else(|| format!("no token: {given:?}"))?).await
+}
+
+async fn queue(client: &Client, options: &Value) -> Result<(), String> {
+    let waits = call(client, options).await.map_err(|error| error.to_string())?;
+    expect(waits.is_error == Some(true), || format!("it did not wait: {waits:?}"))?;
+    let said = text(&waits).join("");
+    let handle =
+        said.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').find(|word| word.starts_with("apr_"));
+    let handle = handle.ok_or_else(|| format!("no handle: {said}"))?;
+    let words: Vec<&str> = options
+        .get("approve")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let [program, words @ ..] = words.as_slice() else { return Err("no command".to_owned()) };
+    let approved = tokio::process::Command::new(program).args(words).arg(handle).status().await;
+    expect(approved.is_ok_and(|status| status.success()), || "not approved".to_owned())?;
+    confirmed(client, options, handle).await
+}
+
+async fn confirmed(client: &Client, options: &Value, token: &str) -> Result<(), String> {
+    let mut arguments = options.get("arguments").cloned().unwrap_or_else(|| json!({}));
+    if let Some(members) = arguments.as_object_mut() {
+        members.insert("confirmation_token".to_owned(), token.into());
+    }
+    let result = succeed(client, &json!({"tool": options.get("tool"), "arguments": arguments})).await?;
     says(&result, options.get("says").and_then(Value::as_str).unwrap_or_default())
 }
 

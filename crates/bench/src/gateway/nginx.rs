@@ -1,0 +1,61 @@
+//! nginx from Debian's packages as the blind proxy: one process, connections kept on both sides, no log.
+
+use std::net::{SocketAddr, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+
+pub(crate) struct Nginx {
+    pub(crate) child: Child,
+    pub(crate) address: SocketAddr,
+    folder: PathBuf,
+}
+
+impl Nginx {
+    pub(crate) fn start(backend: SocketAddr) -> Result<Self> {
+        let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        let folder = std::env::temp_dir().join(format!("toolcrib-bench-nginx-{port}"));
+        std::fs::create_dir_all(&folder)?;
+        let shown = folder.display();
+        let config = format!(
+            "daemon off; master_process off; worker_processes 1; pid {shown}/pid; error_log {shown}/error.log;\n\
+             events {{ worker_connections 1024; }}\n\
+             http {{ access_log off; keepalive_requests 1000000000; client_body_temp_path {shown}/body;\n\
+             proxy_temp_path {shown}/proxy; fastcgi_temp_path {shown}/f; uwsgi_temp_path {shown}/u; scgi_temp_path {shown}/s;\n\
+             client_body_buffer_size 1m; proxy_buffers 16 64k; proxy_buffer_size 64k; proxy_busy_buffers_size 128k;\n\
+             upstream backend {{ server {backend}; keepalive 128; keepalive_requests 1000000000; }}\n\
+             server {{ listen {address}; location / {{ proxy_pass http://backend; proxy_http_version 1.1;\n\
+             proxy_set_header Connection \"\"; proxy_set_header Host $host; }} }} }}\n"
+        );
+        let file = folder.join("nginx.conf");
+        std::fs::write(&file, config)?;
+        let child = Command::new("nginx")
+            .arg("-e")
+            .arg(folder.join("error.log"))
+            .arg("-c")
+            .arg(&file)
+            .stderr(Stdio::null())
+            .spawn()
+            .context("nginx (apt-get install nginx-light)")?;
+        let nginx = Self { child, address, folder };
+        let end = Instant::now() + Duration::from_secs(5);
+        while TcpStream::connect(address).is_err() {
+            if Instant::now() > end {
+                bail!("nginx does not listen: {}", std::fs::read_to_string(nginx.folder.join("error.log"))?);
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(nginx)
+    }
+}
+
+impl Drop for Nginx {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}

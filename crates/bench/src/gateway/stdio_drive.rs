@@ -1,0 +1,74 @@
+//! A stdio server driven directly: requests on its stdin, as many in flight as connections elsewhere.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::{Value, json};
+
+pub(crate) struct Drive {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    call: (String, String),
+    in_flight: usize,
+    last_id: u64,
+}
+
+impl Drive {
+    pub(crate) fn start(words: &[String], in_flight: usize, params: &Value) -> Result<Self> {
+        let (program, arguments) = words.split_first().context("no command")?;
+        let mut child = Command::new(program)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let (input, output) =
+            (child.stdin.take().context("no stdin")?, child.stdout.take().context("no stdout")?);
+        let call = (
+            "{\"jsonrpc\":\"2.0\",\"id\":".to_owned(),
+            format!(",\"method\":\"tools/call\",\"params\":{params}}}\n"),
+        );
+        let mut drive = Self { child, input, output: BufReader::new(output), call, in_flight, last_id: 0 };
+        let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}});
+        writeln!(drive.input, "{hello}")?;
+        drive.line()?;
+        writeln!(drive.input, "{}", json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;
+        drive.turn()?;
+        Ok(drive)
+    }
+
+    fn line(&mut self) -> Result<String> {
+        loop {
+            let mut line = String::new();
+            ensure!(self.output.read_line(&mut line)? > 0, "the server ended");
+            // Some print or notify besides.
+            if line.contains("\"id\"") && !line.contains("\"method\"") {
+                return Ok(line);
+            }
+        }
+    }
+
+    pub(crate) fn turn(&mut self) -> Result<()> {
+        let mut text = String::new();
+        for _ in 0..self.in_flight {
+            self.last_id += 1;
+            text.push_str(&format!("{}{}{}", self.call.0, self.last_id, self.call.1));
+        }
+        self.input.write_all(text.as_bytes())?;
+        for _ in 0..self.in_flight {
+            let line = self.line()?;
+            ensure!(line.contains("\"result\""), "answered: {line}");
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Drive {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,111 @@
+//! `toolcrib approve list|allow|deny`: the calls that wait for a person.
+
+use std::fmt::Write as _;
+
+use anyhow::anyhow;
+use serde_json::{Value, json};
+use toolcrib::engine::safety::keep::Decided;
+use toolcrib::engine::safety::shown;
+use toolcrib::engine::safety::ticket::Approval;
+use toolcrib_contract::text::one_line;
+
+use crate::Outcome;
+use crate::data::{Data, operate, operator, unkept};
+use crate::exit::{Exit, Failure, print};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// Show the calls that wait, with every argument.
+    List {
+        #[command(flatten)]
+        data: Data,
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
+    },
+    /// Let a waiting call run, once, as shown.
+    Allow {
+        id: String,
+        #[command(flatten)]
+        data: Data,
+    },
+    /// Refuse a waiting call.
+    Deny {
+        id: String,
+        #[command(flatten)]
+        data: Data,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Format {
+    Text,
+    Json,
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    match &args.what {
+        What::List { data, format } => list(data, *format),
+        What::Allow { id, data } => decide(data, id, true),
+        What::Deny { id, data } => decide(data, id, false),
+    }
+}
+
+fn list(data: &Data, format: Format) -> Outcome {
+    let (waiting, now_ms) = operate(data, async |safety| {
+        let now_ms = safety.now_ms();
+        Ok((safety.store().approvals(now_ms).await.map_err(unkept)?, now_ms))
+    })?;
+    print(&match format {
+        Format::Json => json!({"approvals": waiting.iter().map(json_of).collect::<Vec<_>>()}).to_string(),
+        Format::Text if waiting.is_empty() => "nothing waits".to_owned(),
+        Format::Text => waiting.iter().map(|approval| text(approval, now_ms)).collect::<Vec<_>>().join("\n"),
+    })?;
+    Ok(Exit::Nothing)
+}
+
+fn text(approval: &Approval, now_ms: u64) -> String {
+    let binding = &approval.binding;
+    let mut out = format!("{}  {}\n", approval.id, one_line(&binding.tool));
+    let client = approval.client.as_deref().map(|client| format!(", calls itself {}", one_line(client)));
+    let _ = writeln!(out, "  from      {}{}", one_line(&binding.caller), client.unwrap_or_default());
+    let _ = writeln!(out, "  contract  {}", binding.contract);
+    let left = approval.expires_ms.saturating_sub(now_ms) / 1_000;
+    let _ = writeln!(out, "  expires   in {left} s");
+    for line in shown::arguments(&approval.arguments).lines() {
+        let _ = writeln!(out, "  | {line}");
+    }
+    out
+}
+
+fn json_of(approval: &Approval) -> Value {
+    let binding = &approval.binding;
+    json!({"id": approval.id, "caller": binding.caller, "client": approval.client, "action": binding.tool,
+        "contract": binding.contract.to_string(), "arguments_digest": binding.arguments.to_string(),
+        "arguments": serde_json::from_str::<Value>(&approval.arguments).unwrap_or_default(),
+        "created_ms": approval.created_ms, "expires_ms": approval.expires_ms})
+}
+
+fn decide(data: &Data, id: &str, allow: bool) -> Outcome {
+    let decided = operate(data, async |safety| safety.decide(id, allow, &operator()).await.map_err(unkept))?;
+    match decided {
+        Decided::Done(approval) => {
+            let word = if allow { "allowed" } else { "denied" };
+            print(&format!("{word}: {} {}", approval.id, one_line(&approval.binding.tool)))?;
+            Ok(Exit::Nothing)
+        }
+        Decided::Unknown => {
+            let error = anyhow!("there is no approval {id:?}");
+            Err(Failure::new(Exit::Usage, error).hint("`toolcrib approve list` shows what waits"))
+        }
+        Decided::Over(approval) => {
+            let error = anyhow!("{} is not waiting any more: {:?}, or expired", approval.id, approval.state);
+            Err(Failure::new(Exit::Usage, error).hint("`toolcrib approve list` shows what waits"))
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! `toolcrib audit list|verify|export|unknown`: what was decided, and that nobody changed it since.
+//!
+//! An export is one record a line, each with its hash, and the signed end last; it can be verified anywhere with the
+//! public key alone.
+
+use std::fmt::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow};
+use serde_json::Value;
+use toolcrib::engine::safety::audit::{Broken, Kept, PublicKey};
+use toolcrib::engine::safety::export;
+use toolcrib_contract::text::one_line;
+
+use crate::Outcome;
+use crate::approve::Format;
+use crate::data::{Data, operate, unkept};
+use crate::exit::{Exit, Failure, print};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// Show the latest records.
+    List {
+        /// How many.
+        #[arg(long, default_value_t = 50)]
+        last: u64,
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
+        #[command(flatten)]
+        data: Data,
+    },
+    /// Check that no record was changed, taken out, put in or moved.
+    Verify {
+        /// An export instead of the data folder.
+        file: Option<PathBuf>,
+        /// The public key (64 hexadecimal digits) instead of the data folder's own.
+        #[arg(long)]
+        key: Option<String>,
+        #[command(flatten)]
+        data: Data,
+    },
+    /// Write all records and the signed end, one JSON a line.
+    Export {
+        /// A file instead of standard output.
+        #[arg(long)]
+        out: Option<PathBuf>,
+        #[command(flatten)]
+        data: Data,
+    },
+    /// Show the calls that were begun and whose end nobody knows.
+    Unknown {
+        #[command(flatten)]
+        data: Data,
+    },
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    match &args.what {
+        What::List { last, format, data } => list(data, *last, *format),
+        What::Verify { file, key, data } => verify(file.as_deref(), key.as_deref(), data),
+        What::Export { out, data } => export(data, out.as_deref()),
+        What::Unknown { data } => unknown(data),
+    }
+}
+
+fn list(data: &Data, last: u64, format: Format) -> Outcome {
+    let page = data.open()?.audit().last(last).map_err(unkept)?;
+    let mut out = String::new();
+    for record in &page.records {
+        match format {
+            Format::Json => out.push_str(&export::line(record)),
+            Format::Text => out.push_str(&text(record)),
+        }
+        out.push('\n');
+    }
+    print(if out.is_empty() { "no records" } else { &out })?;
+    Ok(Exit::Nothing)
+}
+
+fn text(record: &Kept) -> String {
+    let value: Value = serde_json::from_str(&record.body).unwrap_or_default();
+    let mut out = format!("{:>8}", record.seq);
+    for name in
+        ["at_ms", "kind", "caller", "tool", "decision", "outcome", "rule", "ticket", "intent", "by", "note"]
+    {
+        match value.get(name) {
+            None => {}
+            Some(Value::String(text)) => {
+                let _ = write!(out, "  {name}={}", one_line(text));
+            }
+            Some(other) => {
+                let _ = write!(out, "  {name}={other}");
+            }
+        }
+    }
+    out
+}
+
+fn export(data: &Data, out: Option<&Path>) -> Outcome {
+    let folder = data.open()?;
+    let log = folder.audit();
+    let failed = |error: std::io::Error| Failure::new(Exit::Internal, error);
+    let mut sink: Box<dyn std::io::Write> = match out {
+        Some(path) => {
+            let file =
+                std::fs::File::create(path).with_context(|| format!("cannot write {}", path.display()));
+            Box::new(std::io::BufWriter::new(file.map_err(|error| Failure::new(Exit::Unreachable, error))?))
+        }
+        None => Box::new(std::io::BufWriter::new(std::io::stdout().lock())),
+    };
+    // The end is read first: what is appended meanwhile is not part of this export.
+    let head = log.head().map_err(unkept)?;
+    let end = head.as_ref().map_or(0, |head| head.seq);
+    let mut at = 0;
+    while at < end {
+        let page = log.after(at).map_err(unkept)?;
+        let Some(last) = page.records.last() else { break };
+        at = last.seq;
+        for record in page.records.iter().filter(|record| record.seq <= end) {
+            writeln!(sink, "{}", export::line(record)).map_err(failed)?;
+            if let Some(checkpoint) = page.checkpoints.iter().find(|checkpoint| checkpoint.seq == record.seq)
+            {
+                writeln!(sink, "{}", export::signed("checkpoint", checkpoint)).map_err(failed)?;
+            }
+        }
+    }
+    if let Some(head) = &head {
+        writeln!(sink, "{}", export::signed("head", head)).map_err(failed)?;
+    }
+    sink.flush().map_err(failed)?;
+    Ok(Exit::Nothing)
+}
+
+fn verify(file: Option<&Path>, key: Option<&str>, data: &Data) -> Outcome {
+    let given = key.map(|text| {
+        PublicKey::parse(text).ok_or_else(|| {
+            Failure::new(Exit::Usage, anyhow!("--key is no public key"))
+                .hint("the data folder's is in its file audit.pub")
+        })
+    });
+    let given = given.transpose()?;
+    let verified = match (file, given) {
+        (Some(file), Some(key)) => verify_file(file, key)?,
+        (Some(file), None) => verify_file(file, data.open()?.keys.signer.public())?,
+        (None, given) => {
+            let folder = data.open()?;
+            let key = given.unwrap_or_else(|| folder.keys.signer.public());
+            folder.audit().verify(key).map_err(unkept)?
+        }
+    };
+    match verified {
+        Ok(count) => {
+            print(&format!("{count} records, unbroken, signed to the end"))?;
+            Ok(Exit::Nothing)
+        }
+        Err(broken) => {
+            print(&format!("broken: {broken}"))?;
+            Ok(Exit::Findings)
+        }
+    }
+}
+
+fn verify_file(file: &Path, key: PublicKey) -> Result<Result<u64, Broken>, Failure> {
+    let opened = std::fs::File::open(file).with_context(|| format!("cannot read {}", file.display()));
+    let opened = opened.map_err(|error| Failure::new(Exit::Unreachable, error))?;
+    let mut reading = export::Reading::new(key);
+    for text in BufReader::new(opened).split(b'\n') {
+        let text = text.map_err(|error| Failure::new(Exit::Unreachable, error))?;
+        if let Err(broken) = reading.line(&text) {
+            return Ok(Err(broken));
+        }
+    }
+    Ok(reading.end())
+}
+
+fn unknown(data: &Data) -> Outcome {
+    let intents = operate(data, async |safety| safety.store().unknown(1_000).await.map_err(unkept))?;
+    let lines: Vec<String> = intents
+        .iter()
+        .map(|intent| {
+            format!(
+                "{}  {}  from {}  started_ms={}  arguments {}",
+                intent.id,
+                one_line(&intent.binding.tool),
+                one_line(&intent.binding.caller),
+                intent.started_ms,
+                intent.binding.arguments
+            )
+        })
+        .collect();
+    let text = "no call's end is unknown".to_owned();
+    print(&if lines.is_empty() { text } else { lines.join("\n") })?;
+    Ok(if lines.is_empty() { Exit::Nothing } else { Exit::Findings })
+}

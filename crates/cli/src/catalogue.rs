@@ -1,0 +1,135 @@
+//! The catalogue that verbs read: the store, or a file taken into memory.
+
+use std::path::PathBuf;
+
+use anyhow::anyhow;
+use toolcrib_contract::Definition;
+use toolcrib_registry::import::{ImportError, Options, import};
+use toolcrib_store::catalogue::{self, ListQuery, ServerRow};
+use toolcrib_store::{DataFolder, Store, StoreError};
+
+use crate::convert::{failure, read, stem};
+use crate::exit::{Exit, Failure};
+
+/// Where the catalogue is.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Place {
+    /// The catalogue's database [default: toolcrib.db in the data folder].
+    #[arg(long, env = "TOOLCRIB_STORE", value_name = "PATH")]
+    store: Option<PathBuf>,
+    /// Read this catalogue file instead, in any format.
+    #[arg(long, conflicts_with = "store", value_name = "FILE")]
+    file: Option<PathBuf>,
+}
+
+impl Place {
+    /// Opens it.
+    pub(crate) fn open(&self) -> Result<Store, Failure> {
+        match &self.file {
+            Some(file) => in_memory(file),
+            None => Store::open(&self.path()?).map_err(unreachable),
+        }
+    }
+
+    /// The database's path.
+    pub(crate) fn path(&self) -> Result<PathBuf, Failure> {
+        if let Some(path) = &self.store {
+            return Ok(path.clone());
+        }
+        let folder = DataFolder::default_path(|name| std::env::var(name).ok()).ok_or_else(|| {
+            Failure::new(Exit::Usage, anyhow!("neither TOOLCRIB_DATA nor HOME is set"))
+                .hint("say where with --store")
+        })?;
+        Ok(folder.join("toolcrib.db"))
+    }
+}
+
+/// A file's servers in a catalogue that dies with the program.
+pub(crate) fn in_memory(file: &std::path::Path) -> Result<Store, Failure> {
+    let store = Store::in_memory().map_err(unreachable)?;
+    let mut options = Options::default();
+    options.lenient = true;
+    options.name = stem(file);
+    import(&store, read(file)?, &options).map_err(|error| import_failure(file, error))?;
+    Ok(store)
+}
+
+pub(crate) fn import_failure(file: &std::path::Path, error: ImportError) -> Failure {
+    match error {
+        ImportError::File(error) => failure(file, error),
+        other => Failure::new(Exit::Unreachable, other),
+    }
+}
+
+pub(crate) fn unreachable(error: StoreError) -> Failure {
+    Failure::new(Exit::Unreachable, error)
+}
+
+/// A server, and perhaps one of its tools, as somebody names them.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) server: ServerRow,
+    pub(crate) tools: Vec<Definition>,
+    /// The tool that was named.
+    pub(crate) tool: Option<Definition>,
+}
+
+/// Finds `SERVER`, `SERVER/TOOL`, each with the server's whole name or its last part.
+pub(crate) fn find(store: &Store, wanted: &str) -> Result<Found, Failure> {
+    if let Some(server) = server(store, wanted)? {
+        let tools = tools(store, &server)?;
+        return Ok(Found { server, tools, tool: None });
+    }
+    if let Some((name, tool)) = wanted.rsplit_once('/')
+        && let Some(server) = server(store, name)?
+    {
+        let tools = tools(store, &server)?;
+        let found = tools.iter().find(|own| own.name() == tool).cloned();
+        let tool = found.ok_or_else(|| {
+            Failure::new(Exit::Usage, anyhow!("{} has no tool {tool:?}", server.name))
+                .hint("`toolcrib show SERVER` lists its tools")
+        })?;
+        return Ok(Found { server, tools, tool: Some(tool) });
+    }
+    Err(Failure::new(Exit::Usage, anyhow!("the catalogue has no server {wanted:?}"))
+        .hint("`toolcrib list` shows what it has"))
+}
+
+/// The latest version of the server called `name`; several that share a last part are an error.
+fn server(store: &Store, name: &str) -> Result<Option<ServerRow>, Failure> {
+    let exact = name.to_owned();
+    let row = store
+        .read::<_, StoreError, _>(move |db| catalogue::server(db, &exact, "latest", true))
+        .wait_blocking()
+        .map_err(unreachable)?;
+    if row.is_some() || name.is_empty() {
+        return Ok(row);
+    }
+    let query = ListQuery {
+        search: Some(name.to_owned()),
+        version: Some("latest".to_owned()),
+        limit: u32::MAX,
+        documents: true,
+        ..ListQuery::default()
+    };
+    let rows = store
+        .read::<_, StoreError, _>(move |db| catalogue::list(db, &query))
+        .wait_blocking()
+        .map_err(unreachable)?;
+    let mut named: Vec<ServerRow> =
+        rows.into_iter().filter(|row| row.name.rsplit('/').next() == Some(name)).collect();
+    if named.len() > 1 {
+        let names: Vec<&str> = named.iter().map(|row| row.name.as_str()).collect();
+        return Err(Failure::new(Exit::Usage, anyhow!("{name:?} can be {}", names.join(" or "))));
+    }
+    Ok(named.pop())
+}
+
+fn tools(store: &Store, server: &ServerRow) -> Result<Vec<Definition>, Failure> {
+    let (name, version) = (server.name.clone(), server.version.clone());
+    let rows = store
+        .read::<_, StoreError, _>(move |db| catalogue::tools(db, &name, &version))
+        .wait_blocking()
+        .map_err(unreachable)?;
+    Ok(rows.iter().filter_map(|row| Definition::parse(&row.definition).ok()).collect())
+}

@@ -1,0 +1,73 @@
+//! `toolcrib credential add|list|revoke`: who may come with a bearer token, and how far it is trusted.
+
+use anyhow::anyhow;
+
+use crate::Outcome;
+use crate::data::{Data, operate, unkept};
+use crate::exit::{Exit, Failure, print};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// Make a credential; its secret is printed once.
+    Add {
+        name: String,
+        /// May decide over approvals, stop and unlock.
+        #[arg(long)]
+        operator: bool,
+        /// Its clients are believed when they say that they ask their person themselves.
+        #[arg(long)]
+        honours: bool,
+        #[command(flatten)]
+        data: Data,
+    },
+    /// Show the credentials, without their secrets.
+    List {
+        #[command(flatten)]
+        data: Data,
+    },
+    /// Take a credential back.
+    Revoke {
+        name: String,
+        #[command(flatten)]
+        data: Data,
+    },
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    match &args.what {
+        What::Add { name, operator, honours, data } => {
+            let secret = operate(data, async |safety| {
+                let made = safety.add_credential(name, *operator, *honours).await;
+                made.map_err(|error| Failure::new(Exit::Usage, anyhow::Error::new(error)))
+            })?;
+            print(&secret)?;
+        }
+        What::List { data } => {
+            let all = operate(data, async |safety| safety.store().credentials().await.map_err(unkept))?;
+            let lines: Vec<String> = all
+                .iter()
+                .map(|(credential, _)| {
+                    let mark = |is: bool, word: &'static str| if is { word } else { "" };
+                    let marks =
+                        [mark(credential.operator, " operator"), mark(credential.honours, " honours")];
+                    format!("{}{}", credential.name, marks.concat())
+                })
+                .collect();
+            print(&if lines.is_empty() { "no credentials".to_owned() } else { lines.join("\n") })?;
+        }
+        What::Revoke { name, data } => {
+            let revoked = operate(data, async |safety| safety.revoke_credential(name).await.map_err(unkept))?;
+            if !revoked {
+                return Err(Failure::new(Exit::Usage, anyhow!("there is no credential {name:?}")));
+            }
+            print(&format!("revoked: {name}"))?;
+        }
+    }
+    Ok(Exit::Nothing)
+}

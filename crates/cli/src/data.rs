@@ -1,0 +1,56 @@
+//! Where the program keeps what must outlive it: `--data`, else `TOOLCRIB_DATA`, else the user's data folder.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::anyhow;
+use toolcrib::engine::safety::Safety;
+use toolcrib::engine::safety::policy::Policy;
+use toolcrib_store::DataFolder;
+
+use crate::exit::{Exit, Failure};
+
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Data {
+    /// The data folder [default: $TOOLCRIB_DATA, else $XDG_DATA_HOME/toolcrib, else ~/.local/share/toolcrib].
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+}
+
+impl Data {
+    pub(crate) fn open(&self) -> Result<DataFolder, Failure> {
+        let path = self.data.clone().or_else(|| DataFolder::default_path(|name| std::env::var(name).ok()));
+        let path = path.ok_or_else(|| {
+            let error = anyhow!("there is no data folder: neither --data nor TOOLCRIB_DATA nor HOME is set");
+            Failure::new(Exit::Usage, error)
+        })?;
+        DataFolder::open(&path).map_err(|error| {
+            let error = anyhow::Error::new(error).context(format!("cannot open {}", path.display()));
+            Failure::new(Exit::Unreachable, error).hint("choose another folder with --data")
+        })
+    }
+}
+
+/// Runs an operator's work over the folder's safety.
+pub(crate) fn operate<T>(
+    data: &Data,
+    work: impl AsyncFnOnce(&Safety) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let folder = data.open()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::new(Exit::Internal, error))?;
+    runtime.block_on(async {
+        let safety: Arc<Safety> = folder.safety(Policy::default()).await.map_err(unkept)?;
+        work(&safety).await
+    })
+}
+
+pub(crate) fn unkept(error: impl std::error::Error + Send + Sync + 'static) -> Failure {
+    Failure::new(Exit::Unreachable, anyhow::Error::new(error))
+}
+
+/// Who decides, for the audit.
+pub(crate) fn operator() -> String {
+    let user = std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).unwrap_or_default();
+    if user.is_empty() { "command line".to_owned() } else { format!("command line ({user})") }
+}

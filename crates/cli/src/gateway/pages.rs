@@ -1,0 +1,93 @@
+//! `/livez`, `/readyz`, `/metrics` and the metadata of RFC 9728.
+
+use std::fmt::Write as _;
+use std::sync::{Arc, OnceLock, Weak};
+
+use toolcrib::engine::Engine;
+use toolcrib::{Page, Side};
+use toolcrib_gateway::Gateway;
+use toolcrib_gateway::config::Auth;
+
+const METADATA: &str = "/.well-known/oauth-protected-resource";
+
+pub(super) struct Pages {
+    engine: Arc<Engine>,
+    gateway: OnceLock<Weak<Gateway>>,
+    /// What the metadata says, if there is an issuer to name.
+    issuer: Option<(String, String)>,
+}
+
+impl Pages {
+    pub(super) fn new(engine: Arc<Engine>, auth: &Auth) -> Self {
+        let issuer = auth.jwt.as_ref().map(|jwt| (jwt.issuer.clone(), jwt.audience.clone()));
+        Self { engine, gateway: OnceLock::new(), issuer }
+    }
+
+    pub(super) fn set_gateway(&self, gateway: &Arc<Gateway>) {
+        let _ = self.gateway.set(Arc::downgrade(gateway));
+    }
+
+    /// Where clients are sent that have no valid token; the resource's own origin, as RFC 9728 builds it.
+    pub(super) fn metadata_url(&self) -> Option<String> {
+        let (_, resource) = self.issuer.as_ref()?;
+        let (scheme, rest) = resource.split_once("://")?;
+        let (host, path) = rest.split_once('/').map_or((rest, ""), |(host, path)| (host, path));
+        let slash = if path.is_empty() { "" } else { "/" };
+        Some(format!("{scheme}://{host}{METADATA}{slash}{path}"))
+    }
+
+    fn ready(&self) -> Page {
+        let Some(gateway) = self.gateway.get().and_then(Weak::upgrade) else {
+            return Page {
+                status: 503,
+                media_type: "application/json",
+                body: "{\"servers\":[]}\n".to_owned(),
+            };
+        };
+        let servers = gateway.status();
+        // A server that failed is reported, yet the gateway is ready: it serves what it has.
+        let is_ready = servers.iter().all(|server| server.state != "starting" || server.stale);
+        let body = serde_json::json!({ "ready": is_ready, "servers": servers }).to_string();
+        Page { status: if is_ready { 200 } else { 503 }, media_type: "application/json", body: body + "\n" }
+    }
+
+    fn metrics(&self) -> Page {
+        let mut body = String::new();
+        self.engine.meter().render(&mut body);
+        body.push_str("# HELP toolcrib_server_up Whether a server behind the gateway answers.\n# TYPE toolcrib_server_up gauge\n");
+        let servers = self.gateway.get().and_then(Weak::upgrade).map(|gateway| gateway.status());
+        for server in servers.iter().flatten() {
+            let name = server.name.replace(['\\', '"', '\n'], "_");
+            let _ = writeln!(
+                body,
+                "toolcrib_server_up{{server=\"{name}\"}} {}",
+                u8::from(server.state == "ready")
+            );
+            let _ = writeln!(body, "toolcrib_server_tools{{server=\"{name}\"}} {}", server.tools);
+            let _ = writeln!(
+                body,
+                "toolcrib_server_quarantined{{server=\"{name}\"}} {}",
+                server.quarantined.len()
+            );
+        }
+        Page { status: 200, media_type: "text/plain; version=0.0.4", body }
+    }
+}
+
+impl Side for Pages {
+    fn page(&self, path: &str) -> Option<Page> {
+        match path {
+            "/livez" => Some(Page { status: 200, media_type: "text/plain", body: "ok\n".to_owned() }),
+            "/readyz" => Some(self.ready()),
+            "/metrics" => Some(self.metrics()),
+            _ if path.starts_with(METADATA) => {
+                let (issuer, resource) = self.issuer.as_ref()?;
+                let body = serde_json::json!({
+                    "resource": resource, "authorization_servers": [issuer], "bearer_methods_supported": ["header"]
+                });
+                Some(Page { status: 200, media_type: "application/json", body: body.to_string() })
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Tables that fit the terminal.
+
+use std::io::IsTerminal as _;
+
+use toolcrib_contract::text::one_line;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+/// The narrowest a last column becomes.
+const LAST_MIN: usize = 16;
+/// Spaces between columns.
+const GAP: usize = 2;
+
+/// Columns of the terminal: `COLUMNS`, else what the terminal says, else no end.
+pub(crate) fn columns() -> usize {
+    let told =
+        std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).filter(|columns| *columns > 0);
+    let asked = || {
+        let out = std::io::stdout();
+        out.is_terminal()
+            .then(|| rustix::termios::tcgetwinsize(out).ok().map(|size| usize::from(size.ws_col)))
+            .flatten()
+    };
+    told.or_else(asked).filter(|columns| *columns > 0).unwrap_or(usize::MAX)
+}
+
+/// Rows under a head; the last column is cut to what is left of `columns`, the others to a third of it.
+pub(crate) fn table<const N: usize>(head: [&str; N], rows: &[[String; N]], columns: usize) -> String {
+    let cells = |row: &[String; N]| row.clone().map(|cell| one_line(&cell.replace(['\n', '\t'], " ")));
+    let rows: Vec<[String; N]> = rows.iter().map(cells).collect();
+    let third = (columns / 3).max(LAST_MIN);
+    let mut widths = [0; N];
+    for (at, width) in widths.iter_mut().enumerate() {
+        let cells = rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.width());
+        let own = cells.chain(head.get(at).map(|cell| cell.width())).max().unwrap_or(0);
+        *width = own.min(third);
+    }
+    let before: usize = widths.iter().take(N.saturating_sub(1)).map(|width| width + GAP).sum();
+    let last = columns.saturating_sub(before).max(LAST_MIN);
+    let mut out = String::new();
+    for row in std::iter::once(head.map(str::to_owned)).chain(rows) {
+        let mut line = String::new();
+        for (at, cell) in row.iter().enumerate() {
+            let is_last = at + 1 == N;
+            let width = if is_last { last } else { widths.get(at).copied().unwrap_or(0) };
+            let shown = cut(cell, width);
+            line.push_str(&shown);
+            if !is_last {
+                line.extend(std::iter::repeat_n(' ', width.saturating_sub(shown.width()) + GAP));
+            }
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+/// `text` in at most `width` columns, with `…` where it was cut.
+fn cut(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut out = String::new();
+    let mut used = 1;
+    for letter in text.chars() {
+        used += letter.width().unwrap_or(0);
+        if used > width {
+            break;
+        }
+        out.push(letter);
+    }
+    out.push('…');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// R8.2: no line is wider than the terminal, wide characters included; what is cut says so.
+    #[test]
+    fn tables_fit_the_terminal() {
+        let rows: Vec<[String; 2]> =
+            ["short", "東京東京東京東京東京東京東京東京東京東京東京", "line\nbreak \u{1b}[31m"]
+                .iter()
+                .map(|text| ["name".to_owned(), (*text).to_owned()])
+                .collect();
+        for columns in [24, 40, 80] {
+            let shown = table(["NAME", "TOOLS"], &rows, columns);
+            assert!(shown.lines().all(|line| line.width() <= columns), "{shown}");
+            assert!(!shown.contains('\u{1b}') && shown.lines().count() == 4, "{shown}");
+        }
+        assert!(table(["NAME", "TOOLS"], &rows, 24).contains('…'));
+        assert!(!table(["NAME", "TOOLS"], &rows, usize::MAX).contains('…'));
+    }
+}

@@ -1,0 +1,175 @@
+//! Several servers from a file; files that change.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::running::{Gateway, PROGRAM, SOON, npm};
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("toolcrib-gateway-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        Self(folder.canonicalize().unwrap())
+    }
+
+    fn file(&self, name: &str, text: &str) -> String {
+        let path = self.0.join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn entry(command: &[String]) -> Value {
+    json!({"command": command[0], "args": command[1..]})
+}
+
+/// R5.1, R5.3: an mcpServers file as it is; tools of three real servers under stable names.
+#[test]
+fn a_clients_own_file_puts_three_real_servers_behind_one_endpoint() {
+    let folder = Folder::new("three");
+    folder.file("hello.txt", "hello from a file");
+    let shown = folder.0.display().to_string();
+    let servers = json!({"mcpServers": {
+        "files": entry(&npm("server-filesystem", &[&shown])),
+        "memory": entry(&npm("server-memory", &[])),
+        "every": entry(&npm("server-everything", &["stdio"])),
+        "gone": {"command": "no-such-program-7"},
+    }});
+    let gateway = Gateway::start(&["--config", &folder.file("mcp.json", &servers.to_string())]);
+    let tools = gateway.tools();
+    for name in ["files__read_text_file", "memory__create_entities", "every__echo"] {
+        assert!(tools.iter().any(|tool| tool == name), "{name}: {tools:?}");
+    }
+    let read = json!({"name": "files__read_text_file", "arguments": {"path": format!("{shown}/hello.txt")}});
+    let answer = gateway.ask("tools/call", &read);
+    assert!(
+        answer["result"]["content"][0]["text"].as_str().unwrap().contains("hello from a file"),
+        "{answer}"
+    );
+    let graph = json!({"name": "memory__read_graph", "arguments": {}});
+    assert!(gateway.ask("tools/call", &graph)["result"]["structuredContent"].is_object());
+    let prompts = gateway.ask("prompts/list", &json!({}));
+    assert!(prompts["result"]["prompts"].to_string().contains("every__simple-prompt"), "{prompts}");
+    let got = gateway.ask("prompts/get", &json!({"name": "every__simple-prompt"}));
+    assert!(got["result"]["messages"].is_array(), "{got}");
+    let resources = gateway.ask("resources/list", &json!({}));
+    let uri = resources["result"]["resources"][0]["uri"].as_str().unwrap_or_else(|| panic!("{resources}"));
+    assert!(gateway.ask("resources/read", &json!({"uri": uri}))["result"]["contents"].is_array());
+    let (status, ready) = gateway.get("/readyz");
+    assert_eq!(status, 200);
+    let ready: Value = serde_json::from_str(&ready).unwrap();
+    let gone =
+        ready["servers"].as_array().unwrap().iter().find(|server| server["name"] == "gone").unwrap().clone();
+    assert!(gone["reason"].as_str().unwrap().contains("no-such-program-7"), "{gone}");
+    let (_, metrics) = gateway.get("/metrics");
+    assert!(metrics.contains("toolcrib_calls_total{ending=\"answered\"} 2"), "{metrics}");
+    assert!(metrics.contains("toolcrib_server_up{server=\"files\"} 1"), "{metrics}");
+    assert_eq!(gateway.get("/livez").0, 200);
+}
+
+/// R5.8: a changed file is in force without a restart; a bad one changes nothing and is reported.
+#[test]
+fn a_changed_file_is_in_force_and_a_bad_one_changes_nothing() {
+    let folder = Folder::new("reload");
+    let memory = json!({"mcpServers": {"memory": entry(&npm("server-memory", &[]))}});
+    let path = folder.file("mcp.json", &memory.to_string());
+    let mut gateway = Gateway::start(&["--config", &path]);
+    let before = gateway.tools();
+    folder.file("mcp.json", "{ \"mcpServers\": { \"memory\": ");
+    gateway
+        .process
+        .wait_for_line("the refusal", SOON, |line| line.contains("nothing changed").then_some(()))
+        .unwrap();
+    assert_eq!(gateway.tools(), before);
+    let both = json!({"mcpServers": {"memory": memory["mcpServers"]["memory"], "every": entry(&npm("server-everything", &["stdio"]))}});
+    folder.file("mcp.json", &both.to_string());
+    let end = Instant::now() + SOON;
+    while !gateway.tools().contains(&"every__echo".to_owned()) {
+        assert!(Instant::now() < end, "{}", gateway.process.said());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(before.iter().all(|name| gateway.tools().contains(name)));
+}
+
+/// R5.9: bearer tokens are asked for, RFC 9728 metadata is served, and an open address for others is refused.
+#[test]
+fn who_may_call_is_asked_where_the_file_says_so() {
+    let folder = Folder::new("auth");
+    let words = npm("server-memory", &[]);
+    let server = format!("[servers.m]\ncommand = {:?}\nargs = [{:?}]\n", words[0], words[1]);
+    let auth = "[[auth.tokens]]\nsubject = \"me\"\ntoken = \"s3cret\"\n";
+    let gateway = Gateway::start(&["--config", &folder.file("toolcrib.toml", &format!("{server}{auth}"))]);
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}"#;
+    let post = || toolcrib_testkit::http::Request::post_json("/mcp", body);
+    let refused = post().send(gateway.address).unwrap();
+    assert_eq!(refused.status, 401);
+    assert!(refused.header("www-authenticate").unwrap().starts_with("Bearer"));
+    assert_eq!(post().header("Authorization", "Bearer wrong").send(gateway.address).unwrap().status, 401);
+    assert_eq!(post().header("Authorization", "Bearer s3cret").send(gateway.address).unwrap().status, 200);
+    let open = folder.file("open.toml", &server);
+    let output =
+        Command::new(PROGRAM).args(["serve", "--listen", "0.0.0.0:0", "--config", &open]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("can be reached by others"), "{output:?}");
+}
+
+/// R5.1: a bad file is an error with its place, and nothing is started.
+#[test]
+fn a_bad_file_stops_the_start_with_its_place() {
+    let folder = Folder::new("bad");
+    let path = folder.file("toolcrib.toml", "[servers.a]\ncommand = \"${TOOLCRIB_NO_SUCH_VARIABLE}\"\n");
+    for words in [vec!["serve", "--config", &path], vec!["config", "validate", &path]] {
+        let output = Command::new(PROGRAM).args(&words).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(
+            said.contains("toolcrib.toml:2:12: the variable TOOLCRIB_NO_SUCH_VARIABLE is not set"),
+            "{said}"
+        );
+    }
+}
+
+/// R5.1, R5.2: servers from PyPI, which negotiate for themselves, beside each other.
+#[test]
+fn servers_from_pypi_stand_beside_each_other() {
+    let folder = Folder::new("pypi");
+    let shown = folder.0.display().to_string();
+    let git = |words: &[&str]| Command::new("git").current_dir(&folder.0).args(words).output().unwrap();
+    assert!(git(&["init", "-q"]).status.success());
+    let bin = toolcrib_testkit::deps::Deps::of_this_workspace().python_venv().join("bin");
+    let program = |name: &str| {
+        let path = bin.join(name);
+        assert!(path.exists(), "{} is missing: run `cargo run -p xtask -- provision`", path.display());
+        path.display().to_string()
+    };
+    let servers = json!({"mcpServers": {
+        "time": {"command": program("mcp-server-time"), "args": ["--local-timezone", "Europe/Zurich"]},
+        "git": {"command": program("mcp-server-git")},
+        "fetch": {"command": program("mcp-server-fetch")},
+    }});
+    let gateway = Gateway::start(&["--config", &folder.file("mcp.json", &servers.to_string())]);
+    let tools = gateway.tools();
+    for name in ["time__get_current_time", "git__git_status", "fetch__fetch"] {
+        assert!(tools.iter().any(|tool| tool == name), "{name}: {tools:?}\n{}", gateway.process.said());
+    }
+    let text = |name: &str, arguments: Value| {
+        let answer = gateway.ask("tools/call", &json!({"name": name, "arguments": arguments}));
+        assert_ne!(answer["result"]["isError"], true, "{answer}");
+        answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
+    };
+    assert!(text("time__get_current_time", json!({"timezone": "Europe/Zurich"})).contains("Europe/Zurich"));
+    assert!(text("git__git_status", json!({"repo_path": shown})).contains("No commits yet"));
+    let refused = gateway.ask("tools/call", &json!({"name": "fetch__fetch", "arguments": {"url": 7}}));
+    assert!(refused["result"]["content"][0]["text"].as_str().unwrap().contains("/url"), "{refused}");
+}

@@ -1,0 +1,6 @@
+//! The real binary in front of real servers, called by real clients.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod files;
+mod matrix;
+mod running;

@@ -1,0 +1,92 @@
+//! Every era in front, every era behind, over both transports.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+use toolcrib_testkit::deps::Deps;
+use toolcrib_testkit::foreign::{self, Era, Sdk, Server};
+use toolcrib_testkit::port;
+use toolcrib_testkit::process::Process;
+
+use super::running::{Gateway, PROGRAM, SOON, npm};
+
+fn everything() -> Value {
+    json!({
+        "list": { "tools": ["echo", "get-structured-content", "trigger-long-running-operation"] },
+        "call": { "tool": "get-structured-content", "arguments": { "location": "Chicago" }, "members": ["temperature", "humidity"] },
+        "progress": { "tool": "trigger-long-running-operation", "arguments": { "duration": 0.4, "steps": 4 }, "least": 3 },
+        "badArguments": { "tool": "echo", "arguments": { "message": 7 }, "as": "result" },
+        "unknownTool": { "tool": "no_such_tool" },
+        "ask": {
+            "tool": "trigger-elicitation-request", "arguments": {},
+            "answer": { "name": "Ada Lovelace", "check": true }, "says": "Ada Lovelace"
+        },
+    })
+}
+
+/// Walks a client of each era through the plan, over HTTP.
+fn both_eras(gateway: &Gateway, plan: &Value) {
+    let server = Server::Http { url: gateway.url() };
+    for era in [Era::Legacy, Era::Modern] {
+        let walked = foreign::run(&Deps::of_this_workspace(), Sdk::TypeScript, era, &server, plan);
+        walked.unwrap_or_else(|error| panic!("{era:?} client: {error}\n{}", gateway.process.said()));
+    }
+}
+
+/// R5.2: both eras in front of a legacy server over stdio: results, progress, questions in mid-call.
+#[test]
+fn clients_of_both_eras_are_served_by_a_legacy_server_over_stdio() {
+    let mut words = vec!["--"];
+    let command = npm("server-everything", &["stdio"]);
+    words.extend(command.iter().map(String::as_str));
+    both_eras(&Gateway::start(&words), &everything());
+}
+
+/// R5.2: the same over Streamable HTTP.
+#[test]
+fn clients_of_both_eras_are_served_by_a_legacy_server_over_http() {
+    let words = npm("server-everything", &["streamableHttp"]);
+    let port = port::free().unwrap();
+    let mut command = Command::new(&words[0]);
+    let mut server = Process::start(command.args(&words[1..]).env("PORT", port.to_string())).unwrap();
+    server.wait_for_port(([127, 0, 0, 1], port).into(), SOON).unwrap();
+    both_eras(&Gateway::start(&[&format!("http://127.0.0.1:{port}/mcp")]), &everything());
+}
+
+/// R5.1: the gateway serves stdio too, for clients that only start commands.
+#[test]
+fn a_client_that_only_starts_commands_is_served_over_stdio() {
+    let mut command = vec![PROGRAM.to_owned(), "serve".to_owned(), "--stdio".to_owned(), "--".to_owned()];
+    command.extend(npm("server-everything", &["stdio"]));
+    for era in [Era::Legacy, Era::Modern] {
+        let server = Server::Stdio { command: command.clone() };
+        let walked = foreign::run(&Deps::of_this_workspace(), Sdk::TypeScript, era, &server, &everything());
+        walked.unwrap_or_else(|error| panic!("{era:?}: {error}"));
+    }
+}
+
+/// R5.2: both eras in front of a modern server, over both transports.
+#[test]
+fn clients_of_both_eras_are_served_by_a_modern_server() {
+    let fixture = std::path::Path::new(PROGRAM).with_file_name("conformance-server");
+    assert!(
+        fixture.exists(),
+        "{} is not built: `cargo build -p toolcrib-conformance-server`",
+        fixture.display()
+    );
+    let plan = json!({
+        "list": { "tools": ["test_simple_text", "test_tool_with_progress", "test_elicitation", "test_custom_header"] },
+        "call": { "tool": "test_custom_header", "arguments": { "value": "both ways" }, "text": "both ways" },
+        "progress": { "tool": "test_tool_with_progress", "arguments": {}, "least": 3 },
+        "badArguments": { "tool": "test_elicitation", "arguments": { "message": 7 }, "as": "result" },
+        "unknownTool": { "tool": "no_such_tool" },
+        "ask": {
+            "tool": "test_elicitation", "arguments": { "message": "Who are you?" },
+            "answer": { "username": "ada", "email": "ada@example.org" }, "says": "ada@example.org"
+        },
+    });
+    let (_process, behind) = foreign::listening(&fixture).unwrap();
+    let Server::Http { url } = behind else { panic!("no URL") };
+    both_eras(&Gateway::start(&[&url]), &plan);
+    both_eras(&Gateway::start(&["--", &fixture.display().to_string(), "--stdio"]), &plan);
+}

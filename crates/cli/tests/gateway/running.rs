@@ -1,0 +1,77 @@
+//! The gateway as a process, and the servers from npm.
+
+use std::net::SocketAddr;
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+use toolcrib_testkit::deps::Deps;
+use toolcrib_testkit::http::Request;
+use toolcrib_testkit::port;
+use toolcrib_testkit::process::Process;
+
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_toolcrib");
+pub(crate) const SOON: Duration = Duration::from_secs(30);
+
+pub(crate) struct Gateway {
+    pub(crate) process: Process,
+    pub(crate) address: SocketAddr,
+}
+
+impl Gateway {
+    /// Starts `toolcrib serve` with these words and waits until it has greeted.
+    pub(crate) fn start(words: &[&str]) -> Self {
+        let address = SocketAddr::from(([127, 0, 0, 1], port::free().unwrap()));
+        let listen = address.to_string();
+        let mut command = Command::new(PROGRAM);
+        command.args(["serve", "--listen", &listen]).args(words);
+        let mut process = Process::start(&mut command).unwrap();
+        process
+            .wait_for_line("greeting", SOON, |line| line.contains("stop with Ctrl-C").then_some(()))
+            .unwrap();
+        Self { process, address }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}/mcp", self.address)
+    }
+
+    pub(crate) fn get(&self, path: &str) -> (u16, String) {
+        let response = Request::get(path).send(self.address).unwrap();
+        (response.status, response.text())
+    }
+
+    /// A modern request; its whole answer.
+    pub(crate) fn ask(&self, method: &str, params: &Value) -> Value {
+        let mut params = params.clone();
+        params["_meta"] = serde_json::json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {}});
+        let body =
+            serde_json::json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
+        let mut request = Request::post_json("/mcp", &body)
+            .header("MCP-Protocol-Version", "2026-07-28")
+            .header("Mcp-Method", method);
+        if let Some(name) = params.get("name").or(params.get("uri")).and_then(Value::as_str) {
+            request = request.header("Mcp-Name", name);
+        }
+        request.send(self.address).unwrap().json().unwrap()
+    }
+
+    pub(crate) fn tools(&self) -> Vec<String> {
+        let answer = self.ask("tools/list", &serde_json::json!({}));
+        let tools = answer["result"]["tools"].as_array().unwrap_or_else(|| panic!("{answer}")).clone();
+        tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+    }
+}
+
+/// The command of a server from npm.
+pub(crate) fn npm(package: &str, words: &[&str]) -> Vec<String> {
+    let deps = Deps::of_this_workspace();
+    let node = deps.node().unwrap_or_else(|error| panic!("{error}")).display().to_string();
+    let script =
+        deps.npm_project().join(format!("node_modules/@modelcontextprotocol/{package}/dist/index.js"));
+    assert!(script.exists(), "{} is missing: run `cargo run -p xtask -- provision`", script.display());
+    let mut command = vec![node, script.display().to_string()];
+    command.extend(words.iter().map(|word| (*word).to_owned()));
+    command
+}

@@ -1,0 +1,192 @@
+//! The audit of a real server, with every kind of edit tried on it (R4.8).
+
+use serde_json::{Value, json};
+use toolcrib_store::rusqlite::{Connection, params};
+use toolcrib_testkit::http::Request;
+
+use crate::running::{Folder, PLENTY, Serving};
+use crate::size;
+
+const READS: &str = "generate_fantasy_character";
+
+/// A folder whose log has at least so many records, all of them of real calls.
+fn log(records: usize) -> Folder {
+    let folder = Folder::new();
+    let serving = Serving::policy(&folder, PLENTY);
+    let client = serving.client();
+    std::thread::scope(|scope| {
+        for part in 0..8 {
+            let client = &client;
+            scope.spawn(move || {
+                for number in 0..records.div_ceil(8) {
+                    let theme = format!("{part}-{number}");
+                    assert!(client.call(READS, json!({"theme": theme}))["isError"].is_null());
+                }
+            });
+        }
+    });
+    let arguments = json!({"count": 1});
+    let token = client.token("launch_confetti", &arguments);
+    client.confirmed("launch_confetti", &arguments, &token);
+    serving.end();
+    folder
+}
+
+/// R4.8: one record per decision, with everything that was promised, and a destructive call journalled before it ran.
+#[test]
+fn every_decision_leaves_its_record() {
+    let folder = Folder::new();
+    let serving = Serving::start(&folder);
+    let client = serving.client();
+    client.call(READS, json!({"theme": "sea"}));
+    let arguments = json!({"count": 2});
+    client.call("launch_confetti", arguments.clone());
+    let token = client.token("launch_confetti", &arguments);
+    client.confirmed("launch_confetti", &arguments, &token);
+    client.confirmed("launch_confetti", &arguments, &token);
+    serving.end();
+    let listed = folder.does(&["audit", "list", "--format", "json"]);
+    let records: Vec<Value> =
+        listed.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["record"].take()).collect();
+    let of = |kind: &str, tool: &str| {
+        let found = records.iter().find(|record| record["kind"] == kind && record["tool"] == tool);
+        found.unwrap_or_else(|| panic!("no {kind} of {tool} in {listed}"))
+    };
+    let call = of("call", READS);
+    for member in ["at_ms", "caller", "contract", "arguments", "decision", "rule", "outcome", "latency_us"] {
+        assert!(call.get(member).is_some(), "{member}: {call}");
+    }
+    assert_eq!((&call["decision"], &call["outcome"]), (&json!("allowed"), &json!("done")));
+    assert!(of("asked", "launch_confetti")["ticket"].as_str().unwrap().starts_with("apr_"));
+    let given = of("token", "launch_confetti");
+    let intent = of("intent", "launch_confetti");
+    let outcome = of("outcome", "launch_confetti");
+    assert_eq!(intent["ticket"], given["ticket"]);
+    assert_eq!((&outcome["intent"], &outcome["outcome"]), (&intent["intent"], &json!("done")));
+    assert_eq!(of("refused", "launch_confetti")["note"], "used");
+    let place = |kind: &str| records.iter().position(|record| record["kind"] == kind).unwrap();
+    assert!(place("intent") < place("outcome"));
+    assert!(!listed.contains("ctk_") && !listed.contains("sea"), "neither secrets nor arguments: {listed}");
+    assert_eq!(folder.run(&["audit", "verify"]).status.code(), Some(0));
+}
+
+/// R4.8: rows that are edited, taken out, put in or swapped behind the program's back are found by the program.
+#[test]
+fn any_change_of_the_database_is_found() {
+    let folder = log(size(1_200, 10_000));
+    let db = Connection::open(folder.path().join("toolcrib.db")).unwrap();
+    let count: i64 = db.query_row("SELECT count(*) FROM audit", [], |row| row.get(0)).unwrap();
+    let verify = || folder.run(&["audit", "verify"]).status.code();
+    assert_eq!(verify(), Some(0));
+    let backup = folder.path().join("backup.db");
+    db.execute("VACUUM INTO ?1", [backup.to_str().unwrap()]).unwrap();
+    let broken = |what: &str, sql: &[&str]| {
+        for statement in sql {
+            db.execute_batch(statement).unwrap_or_else(|error| panic!("{statement}: {error}"));
+        }
+        assert_eq!(verify(), Some(1), "{what}");
+        db.execute("ATTACH ?1 AS backup", [backup.to_str().unwrap()]).unwrap();
+        for table in ["audit", "audit_checkpoints", "audit_head"] {
+            db.execute_batch(&format!(
+                "DELETE FROM {table}; INSERT INTO {table} SELECT * FROM backup.{table}"
+            ))
+            .unwrap();
+        }
+        db.execute_batch("DETACH backup").unwrap();
+    };
+    for seq in [1, 2, count / 2, 1_000, count - 1, count] {
+        broken(
+            &format!("edit {seq}"),
+            &[&format!(
+                "UPDATE audit SET body = replace(body, '\"at_ms\":', '\"at_ms\":1') WHERE seq = {seq}"
+            )],
+        );
+        broken(&format!("deletion {seq}"), &[&format!("DELETE FROM audit WHERE seq = {seq}")]);
+        let shift = format!(
+            "UPDATE audit SET seq = -seq WHERE seq > {seq}; UPDATE audit SET seq = -seq + 1 WHERE seq < 0"
+        );
+        let insert = format!("INSERT INTO audit SELECT seq + 1, body, link FROM audit WHERE seq = {seq}");
+        broken(&format!("insertion {seq}"), &[&shift, &insert]);
+        let next = if seq == count { 1 } else { seq + 1 };
+        let swap = format!(
+            "UPDATE audit SET seq = -1 WHERE seq = {seq}; UPDATE audit SET seq = {seq} WHERE seq = {next};
+            UPDATE audit SET seq = {next} WHERE seq = -1"
+        );
+        broken(&format!("swap {seq}"), &[&swap]);
+    }
+    broken("cut off", &[&format!("DELETE FROM audit WHERE seq > {}", count - 10)]);
+    broken("no head", &["DELETE FROM audit_head"]);
+    broken("no checkpoint", &["DELETE FROM audit_checkpoints WHERE seq = 1000"]);
+    broken("signature", &["UPDATE audit_head SET signature = zeroblob(64)"]);
+    broken("everything", &["DELETE FROM audit"]);
+    assert_eq!(verify(), Some(0));
+    let links: Vec<u8> = db.query_row("SELECT link FROM audit WHERE seq = 5", [], |row| row.get(0)).unwrap();
+    db.execute("UPDATE audit SET link = ?1 WHERE seq = 5", params![&links[..31]]).unwrap();
+    assert_eq!(verify(), Some(1), "a link of another length");
+}
+
+/// R4.8: an export verifies anywhere with the public key; every position flipped, dropped, inserted, swapped is found.
+#[test]
+fn any_change_of_an_export_is_found_at_every_position() {
+    use toolcrib_engine::safety::audit::PublicKey;
+    use toolcrib_engine::safety::export::Reading;
+    let folder = log(size(1_100, 10_000));
+    let file = folder.path().join("export.jsonl");
+    folder.does(&["audit", "export", "--out", file.to_str().unwrap()]);
+    let key = std::fs::read_to_string(folder.path().join("audit.pub")).unwrap();
+    let words = ["audit", "verify", file.to_str().unwrap(), "--key", key.trim()];
+    assert_eq!(folder.run(&words).status.code(), Some(0));
+    let text = std::fs::read_to_string(&file).unwrap();
+    let lines: Vec<&[u8]> = text.trim_end().as_bytes().split(|byte| *byte == b'\n').collect();
+    assert!(lines.len() > size(1_100, 10_000));
+    let key = PublicKey::parse(&key).unwrap();
+    let verify = |lines: &[&[u8]]| {
+        let mut reading = Reading::new(key);
+        lines.iter().try_for_each(|line| reading.line(line)).is_ok() && reading.end().is_ok()
+    };
+    assert!(verify(&lines));
+    let step = size(37, 1);
+    for at in (0..lines.len()).step_by(step) {
+        for bit in [0, lines[at].len() * 4, lines[at].len() * 8 - 1] {
+            let mut flipped = lines[at].to_vec();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            let mut changed = lines.clone();
+            changed[at] = &flipped;
+            assert!(!verify(&changed), "bit {bit} of line {at}");
+        }
+        let mut changed = lines.clone();
+        changed.remove(at);
+        assert!(!verify(&changed), "line {at} dropped");
+        let mut changed = lines.clone();
+        changed.insert(at, lines[at]);
+        assert!(!verify(&changed), "line {at} doubled");
+        let mut changed = lines.clone();
+        changed.swap(at, (at + 1) % lines.len());
+        assert!(!verify(&changed), "line {at} swapped");
+    }
+    // Every bit of one whole line, by the program itself.
+    let middle = lines.len() / 2;
+    let mut flipped: Vec<Vec<u8>> = lines.iter().map(|line| line.to_vec()).collect();
+    for bit in (0..lines[middle].len() * 8).step_by(size(97, 7)) {
+        flipped[middle][bit / 8] ^= 1 << (bit % 8);
+        std::fs::write(&file, flipped.join(&b'\n')).unwrap();
+        assert_eq!(folder.run(&words).status.code(), Some(1), "bit {bit}");
+        flipped[middle][bit / 8] ^= 1 << (bit % 8);
+    }
+}
+
+/// R4.8: records of read-only calls are gathered, and a server that is asked to end writes them all.
+#[test]
+fn no_record_is_lost_when_the_server_is_asked_to_end() {
+    let folder = Folder::new();
+    let serving = Serving::policy(&folder, PLENTY);
+    let client = serving.client();
+    for number in 0..50 {
+        client.call(READS, json!({"theme": number.to_string()}));
+    }
+    let unknown = Request::get("/nothing").send(serving.address).unwrap();
+    assert_eq!(unknown.status, 404);
+    serving.end();
+    let listed = folder.does(&["audit", "list", "--last", "1000", "--format", "json"]);
+    assert_eq!(listed.lines().filter(|line| line.contains(r#""kind":"call""#)).count(), 50);
+}

@@ -1,0 +1,153 @@
+//! How many calls there were, how they ended and how long they took; one log line for each (R5.10).
+
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::time::Instant;
+use toolcrib_protocol::Request;
+
+use crate::caller::Caller;
+use crate::engine::Engine;
+use crate::refusal::Refusal;
+use crate::reply::Reply;
+use crate::stage;
+
+/// Upper bounds of the histogram, in microseconds.
+const BOUNDS_US: [u64; 12] =
+    [100, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000, 100_000, 500_000, 1_000_000, 10_000_000];
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(usize)]
+enum Ending {
+    Answered,
+    /// The tool failed or broke its contract.
+    Failed,
+    /// It never reached the tool.
+    Refused,
+    Cancelled,
+}
+
+const ENDINGS: [(Ending, &str); 4] = [
+    (Ending::Answered, "answered"),
+    (Ending::Failed, "failed"),
+    (Ending::Refused, "refused"),
+    (Ending::Cancelled, "cancelled"),
+];
+
+impl Ending {
+    fn of(outcome: &Result<Reply, Refusal>) -> Self {
+        match outcome {
+            Ok(_) => Self::Answered,
+            Err(Refusal::Cancelled) => Self::Cancelled,
+            Err(
+                Refusal::Failed(_)
+                | Refusal::Protocol(_)
+                | Refusal::Panicked
+                | Refusal::TooSlow { .. }
+                | Refusal::OutputInvalid(_)
+                | Refusal::OutputMissing
+                | Refusal::AnswerMalformed
+                | Refusal::AnswerTooLarge { .. },
+            ) => Self::Failed,
+            Err(_) => Self::Refused,
+        }
+    }
+
+    fn word(self) -> &'static str {
+        ENDINGS.iter().find(|(ending, _)| *ending == self).map_or("", |(_, word)| word)
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Meter {
+    endings: [AtomicU64; ENDINGS.len()],
+    buckets: [AtomicU64; BOUNDS_US.len()],
+    count: AtomicU64,
+    sum_us: AtomicU64,
+}
+
+impl Meter {
+    fn record(&self, ending: Ending, us: u64) {
+        if let Some(counter) = self.endings.get(ending as usize) {
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
+        let at = BOUNDS_US.iter().position(|bound| us <= *bound);
+        if let Some(bucket) = at.and_then(|at| self.buckets.get(at)) {
+            bucket.fetch_add(1, Ordering::Relaxed);
+        }
+        self.count.fetch_add(1, Ordering::Relaxed);
+        self.sum_us.fetch_add(us, Ordering::Relaxed);
+    }
+
+    /// Appends everything in the text format of Prometheus.
+    pub fn render(&self, out: &mut String) {
+        out.push_str("# HELP toolcrib_calls_total Calls of tools, by how they ended.\n# TYPE toolcrib_calls_total counter\n");
+        for ((_, word), counter) in ENDINGS.iter().zip(&self.endings) {
+            let _ = writeln!(
+                out,
+                "toolcrib_calls_total{{ending=\"{word}\"}} {}",
+                counter.load(Ordering::Relaxed)
+            );
+        }
+        out.push_str(
+            "# HELP toolcrib_call_seconds How long calls took.\n# TYPE toolcrib_call_seconds histogram\n",
+        );
+        let mut below = 0;
+        for (bound, bucket) in BOUNDS_US.iter().zip(&self.buckets) {
+            below += bucket.load(Ordering::Relaxed);
+            let seconds = *bound as f64 / 1e6;
+            let _ = writeln!(out, "toolcrib_call_seconds_bucket{{le=\"{seconds}\"}} {below}");
+        }
+        let count = self.count.load(Ordering::Relaxed);
+        let _ = writeln!(out, "toolcrib_call_seconds_bucket{{le=\"+Inf\"}} {count}");
+        let sum = self.sum_us.load(Ordering::Relaxed) as f64 / 1e6;
+        let _ = writeln!(out, "toolcrib_call_seconds_sum {sum}\ntoolcrib_call_seconds_count {count}");
+    }
+}
+
+impl Engine {
+    /// The life of a call, counted and logged.
+    pub(crate) async fn metered(&self, caller: &Caller<'_>, request: &Request<'_>) -> Result<Reply, Refusal> {
+        let begun = Instant::now();
+        let outcome = stage::live(self, caller, request).await;
+        let us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let ending = Ending::of(&outcome);
+        self.meter().record(ending, us);
+        tracing::info!(
+            target: "toolcrib::call",
+            tool = request.params.string("name").as_deref().unwrap_or_default(),
+            principal = %caller.principal,
+            client = caller.peer.client_info().map(|info| &*info.name).unwrap_or_default(),
+            revision = caller.peer.revision().as_str(),
+            ending = ending.word(),
+            us,
+        );
+        outcome
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_counted_can_be_scraped() {
+        let meter = Meter::default();
+        meter.record(Ending::Answered, 90);
+        meter.record(Ending::Failed, 700);
+        meter.record(Ending::Failed, u64::MAX / 2);
+        let mut out = String::new();
+        meter.render(&mut out);
+        for line in [
+            "toolcrib_calls_total{ending=\"answered\"} 1",
+            "toolcrib_calls_total{ending=\"failed\"} 2",
+            "toolcrib_call_seconds_bucket{le=\"0.0001\"} 1",
+            "toolcrib_call_seconds_bucket{le=\"0.001\"} 2",
+            "toolcrib_call_seconds_bucket{le=\"+Inf\"} 3",
+            "toolcrib_call_seconds_count 3",
+        ] {
+            assert!(out.lines().any(|found| found == line), "{line} in\n{out}");
+        }
+    }
+}

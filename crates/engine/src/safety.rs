@@ -1,0 +1,232 @@
+//! Safety: who has to confirm a call, what stops it, and what is written down about it (R4).
+//!
+//! Switched on by giving an engine a [`Safety`]; without one no call is gated, journalled or audited. Guarantees: a
+//! call that has to be confirmed and is not never reaches its tool, and neither does one while the store cannot keep
+//! its intent; the stop is one flag in memory, the same in every process of a store within `STOP_SEEN_MS_MAX`.
+
+pub mod audit;
+pub mod credential;
+pub mod export;
+pub(crate) mod housekeeping;
+pub mod keep;
+pub mod mint;
+pub mod operate;
+pub mod policy;
+pub(crate) mod property;
+pub mod rate;
+pub(crate) mod receipt;
+pub mod repeats;
+pub mod shown;
+pub mod stops;
+pub mod ticket;
+pub mod tools;
+pub(crate) mod trail;
+
+use std::sync::Arc;
+
+use toolcrib_contract::Digest;
+use toolcrib_protocol::Capability;
+
+use crate::caller::Caller;
+use crate::clock::Clock;
+use crate::principal::Principal;
+use audit::{Event, Kind};
+use credential::Credentials;
+use keep::{Intent, SafetyStore, Unkept};
+use policy::{Demand, Policy};
+use rate::Rates;
+use repeats::Repeats;
+use stops::Stops;
+use ticket::SecretKey;
+use trail::{Trace, Trail};
+
+/// The gate, the stop and the audit of one server.
+#[derive(Debug)]
+pub struct Safety {
+    policy: Arc<Policy>,
+    fingerprint: Digest,
+    store: Arc<dyn SafetyStore>,
+    key: SecretKey,
+    clock: Arc<dyn Clock>,
+    stops: Stops,
+    repeats: Repeats,
+    credentials: Credentials,
+    minting: Rates,
+    asking: Rates,
+    trail: Trail,
+    /// What an earlier process left open.
+    unknown: Vec<Intent>,
+}
+
+impl Safety {
+    /// Reads what is in force and what an earlier process left open.
+    pub async fn open(
+        store: Arc<dyn SafetyStore>,
+        policy: Policy,
+        key: SecretKey,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Arc<Self>, Unkept> {
+        let unknown = store.recover(clock.now_ms()).await?;
+        let safety = Arc::new(Self {
+            fingerprint: policy.fingerprint(),
+            policy: Arc::new(policy),
+            store,
+            key,
+            clock,
+            stops: Stops::default(),
+            repeats: Repeats::default(),
+            credentials: Credentials::default(),
+            minting: Rates::default(),
+            asking: Rates::default(),
+            trail: Trail::default(),
+            unknown,
+        });
+        safety.refresh().await?;
+        housekeeping::start(&safety);
+        Ok(safety)
+    }
+
+    #[must_use]
+    pub fn policy(&self) -> &Arc<Policy> {
+        &self.policy
+    }
+
+    #[must_use]
+    pub fn store(&self) -> &Arc<dyn SafetyStore> {
+        &self.store
+    }
+
+    #[must_use]
+    pub fn stops(&self) -> &Stops {
+        &self.stops
+    }
+
+    #[must_use]
+    pub fn credentials(&self) -> &Credentials {
+        &self.credentials
+    }
+
+    #[must_use]
+    pub fn key(&self) -> &SecretKey {
+        &self.key
+    }
+
+    /// Rates of the REST interface.
+    #[must_use]
+    pub fn asking(&self) -> &Rates {
+        &self.asking
+    }
+
+    /// Calls that an earlier process began and whose end nobody knows.
+    #[must_use]
+    pub fn found_unknown(&self) -> &[Intent] {
+        &self.unknown
+    }
+
+    #[must_use]
+    pub fn now_ms(&self) -> u64 {
+        self.clock.now_ms()
+    }
+
+    pub(crate) fn repeats(&self) -> &Repeats {
+        &self.repeats
+    }
+
+    pub(crate) fn trail(&self) -> &Trail {
+        &self.trail
+    }
+
+    pub(crate) fn fingerprint(&self) -> Digest {
+        self.fingerprint
+    }
+
+    /// Reads stops and credentials again.
+    pub(crate) async fn refresh(&self) -> Result<(), Unkept> {
+        self.stops.set(self.store.stops().await?);
+        self.credentials.set(self.store.credentials().await?);
+        Ok(())
+    }
+
+    /// Writes a record when there is time.
+    pub(crate) fn note(&self, event: Event) {
+        self.trail.push(Trace::Whole(Box::new(event)));
+    }
+
+    /// Everything that waits is written.
+    pub async fn flush(&self) -> Result<(), Unkept> {
+        let events = self.trail.take();
+        if events.is_empty() { Ok(()) } else { self.store.append(events).await }
+    }
+
+    /// Whether this caller's client asks its person itself, and is believed (R4.4).
+    #[must_use]
+    pub fn trusts(&self, caller: &Caller<'_>) -> bool {
+        let Some(info) = caller.peer.client_info() else { return false };
+        let vouched = match &caller.principal {
+            Principal::Local => true,
+            Principal::Subject(name) => self.credentials.named(name).is_some_and(|marks| marks.honours),
+            Principal::Anonymous => false,
+        };
+        vouched && self.policy.honours(&info.name)
+    }
+
+    /// From which demand on this caller is shown the argument that takes a token; `None` where it is asked otherwise.
+    #[must_use]
+    pub(crate) fn tokens_from(&self, caller: &Caller<'_>) -> Option<Demand> {
+        if caller.peer.can(Capability::ElicitationForm) {
+            None
+        } else if self.trusts(caller) {
+            Some(Demand::Always)
+        } else {
+            Some(Demand::Unaware)
+        }
+    }
+
+    /// A record about this caller.
+    pub(crate) fn event(&self, kind: Kind, who: &Who) -> Event {
+        Event {
+            caller: Some(who.caller.clone()),
+            session: who.session.clone(),
+            ..Event::new(self.now_ms(), kind)
+        }
+    }
+}
+
+impl Drop for Safety {
+    /// The store writes what it was given before it goes.
+    fn drop(&mut self) {
+        let events = self.trail.take();
+        if !events.is_empty() {
+            // The write begins when it is asked for; nobody is left to wait for it.
+            drop(self.store.append(events));
+        }
+    }
+}
+
+/// Who calls, as tickets and records name it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Who {
+    pub caller: String,
+    pub session: Option<String>,
+    pub client: Option<String>,
+}
+
+impl Who {
+    #[must_use]
+    pub fn of(caller: &Caller<'_>) -> Self {
+        let session = caller.peer.session().and_then(|session| session.id()).map(|id| id.as_str().to_owned());
+        let client = caller.peer.client_info().map(|info| info.name.to_string());
+        Self { caller: caller.principal.key(), session, client }
+    }
+
+    /// What a stop of this caller is kept under: nobody's sessions are stopped one by one.
+    #[must_use]
+    pub fn stop_key(&self) -> String {
+        match &self.session {
+            Some(session) if self.caller == Principal::Anonymous.key() => {
+                format!("{}/{session}", self.caller)
+            }
+            _ => self.caller.clone(),
+        }
+    }
+}

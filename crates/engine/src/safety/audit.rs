@@ -1,0 +1,364 @@
+//! The audit: one record per decision, each bound to all before it (R4.8).
+//!
+//! Guarantees: a record that was edited, taken out, put in or moved breaks the chain where it happened; the last
+//! record and every thousandth are signed (Ed25519), so that neither the end can be cut off nor the whole be written
+//! anew without the key. Whoever has the key *and* the database can do both: keep a checkpoint elsewhere.
+
+use std::fmt;
+
+use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+
+use crate::limits::AUDIT_CHECKPOINT_RECORDS;
+
+/// What a record tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A call that was let through and has ended; no intent was needed.
+    Call,
+    /// A call that is about to run.
+    Intent,
+    /// How a call with an intent ended.
+    Outcome,
+    /// A call that was not let through.
+    Refused,
+    /// Somebody was asked.
+    Asked,
+    /// A token was given.
+    Token,
+    /// A token was taken back.
+    Revoked,
+    /// A person decided.
+    Decided,
+    Stop,
+    Unlock,
+    /// A credential was made or taken back.
+    Credential,
+}
+
+/// One record. Members that do not apply are left out.
+#[derive(Debug, Clone, Serialize)]
+pub struct Event {
+    pub at_ms: u64,
+    pub kind: Kind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub caller: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contract: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// The token, approval or answer that let it pass.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ticket: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub intent: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency_us: Option<u64>,
+    /// Who decided, where it was not the policy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+impl Event {
+    #[must_use]
+    pub fn new(at_ms: u64, kind: Kind) -> Self {
+        Self {
+            at_ms,
+            kind,
+            caller: None,
+            session: None,
+            tool: None,
+            contract: None,
+            arguments: None,
+            decision: None,
+            rule: None,
+            ticket: None,
+            intent: None,
+            outcome: None,
+            latency_us: None,
+            by: None,
+            note: None,
+        }
+    }
+
+    /// The text that is hashed and kept.
+    #[must_use]
+    pub fn body(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// The hash of a record and of all before it.
+pub type Link = [u8; 32];
+
+/// What stands before the first record of a log that this key signs.
+#[must_use]
+pub fn genesis(key: &PublicKey) -> Link {
+    let mut hasher = Sha256::new();
+    hasher.update(b"toolcrib audit 1");
+    hasher.update(key.0.as_bytes());
+    hasher.finalize().into()
+}
+
+#[must_use]
+pub fn link(previous: &Link, seq: u64, body: &str) -> Link {
+    let mut hasher = Sha256::new();
+    hasher.update(previous);
+    hasher.update(seq.to_be_bytes());
+    hasher.update(body.as_bytes());
+    hasher.finalize().into()
+}
+
+/// Whether this record's link is signed and kept for good.
+#[must_use]
+pub const fn is_checkpoint(seq: u64) -> bool {
+    seq.is_multiple_of(AUDIT_CHECKPOINT_RECORDS)
+}
+
+/// Signs checkpoints.
+#[derive(Clone)]
+pub struct Signer(SigningKey);
+
+impl fmt::Debug for Signer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Signer").field(&self.public().to_string()).finish()
+    }
+}
+
+impl Signer {
+    #[must_use]
+    pub fn new(seed: &[u8; 32]) -> Self {
+        Self(SigningKey::from_bytes(seed))
+    }
+
+    #[must_use]
+    pub fn public(&self) -> PublicKey {
+        PublicKey(self.0.verifying_key())
+    }
+
+    #[must_use]
+    pub fn sign(&self, seq: u64, link: &Link) -> [u8; 64] {
+        self.0.sign(&statement(seq, link)).to_bytes()
+    }
+}
+
+/// Checks signatures; anybody may have it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PublicKey(VerifyingKey);
+
+impl PublicKey {
+    /// 64 hexadecimal digits.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Some(Self(VerifyingKey::from_bytes(&from_hex(text.trim())?).ok()?))
+    }
+
+    #[must_use]
+    pub fn verifies(&self, seq: u64, link: &Link, signature: &[u8; 64]) -> bool {
+        self.0.verify_strict(&statement(seq, link), &Signature::from_bytes(signature)).is_ok()
+    }
+}
+
+impl fmt::Display for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&to_hex(self.0.as_bytes()))
+    }
+}
+
+fn statement(seq: u64, link: &Link) -> Vec<u8> {
+    let mut out = b"toolcrib audit checkpoint 1".to_vec();
+    out.extend_from_slice(&seq.to_be_bytes());
+    out.extend_from_slice(link);
+    out
+}
+
+#[must_use]
+pub fn to_hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[must_use]
+pub fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
+    if text.len() != 2 * N || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    let mut out = [0; N];
+    for (at, byte) in out.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok()?;
+    }
+    Some(out)
+}
+
+/// A record as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    pub seq: u64,
+    pub body: String,
+    pub link: Link,
+}
+
+/// A signed link.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checkpoint {
+    pub seq: u64,
+    pub link: Link,
+    pub signature: [u8; 64],
+}
+
+/// Where and how a log is not what was written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Broken {
+    #[error("record {expected} is missing; {found} follows instead")]
+    Missing { expected: u64, found: u64 },
+    #[error("record {seq} was changed, or one before it was")]
+    Changed { seq: u64 },
+    #[error("the signed checkpoint at record {seq} does not fit the records")]
+    Checkpoint { seq: u64 },
+    #[error("the checkpoint that record {seq} should have is missing")]
+    NoCheckpoint { seq: u64 },
+    #[error("the log ends at record {last}, but {signed} were signed")]
+    CutOff { last: u64, signed: u64 },
+    #[error("the end of the log is not signed by this key")]
+    Head,
+}
+
+/// Walks a log from its first record to its last.
+#[derive(Debug)]
+pub struct Walk {
+    key: PublicKey,
+    previous: Link,
+    seq: u64,
+}
+
+impl Walk {
+    #[must_use]
+    pub fn new(key: PublicKey) -> Self {
+        Self { previous: genesis(&key), key, seq: 0 }
+    }
+
+    /// The next record, with its checkpoint if one is kept.
+    pub fn step(&mut self, record: &Kept, checkpoint: Option<&Checkpoint>) -> Result<(), Broken> {
+        let expected = self.seq + 1;
+        if record.seq != expected {
+            return Err(Broken::Missing { expected, found: record.seq });
+        }
+        if link(&self.previous, record.seq, &record.body) != record.link {
+            return Err(Broken::Changed { seq: record.seq });
+        }
+        match checkpoint {
+            Some(checkpoint) if !self.fits(record, checkpoint) => {
+                return Err(Broken::Checkpoint { seq: record.seq });
+            }
+            None if is_checkpoint(record.seq) => return Err(Broken::NoCheckpoint { seq: record.seq }),
+            _ => {}
+        }
+        self.previous = record.link;
+        self.seq = record.seq;
+        Ok(())
+    }
+
+    fn fits(&self, record: &Kept, checkpoint: &Checkpoint) -> bool {
+        checkpoint.seq == record.seq
+            && checkpoint.link == record.link
+            && self.key.verifies(checkpoint.seq, &checkpoint.link, &checkpoint.signature)
+    }
+
+    /// The end; `head` is the signed last record, absent only in a log without records. Gives the number of records.
+    pub fn end(self, head: Option<&Checkpoint>) -> Result<u64, Broken> {
+        match head {
+            None if self.seq == 0 => Ok(0),
+            None => Err(Broken::Head),
+            Some(head) if !self.key.verifies(head.seq, &head.link, &head.signature) => Err(Broken::Head),
+            Some(head) if head.seq != self.seq => Err(Broken::CutOff { last: self.seq, signed: head.seq }),
+            Some(head) if head.link != self.previous => Err(Broken::Changed { seq: head.seq }),
+            Some(_) => Ok(self.seq),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Log {
+        key: PublicKey,
+        records: Vec<Kept>,
+        checkpoints: Vec<Checkpoint>,
+        head: Checkpoint,
+    }
+
+    fn log(count: u64) -> Log {
+        let signer = Signer::new(&[3; 32]);
+        let mut previous = genesis(&signer.public());
+        let (mut records, mut checkpoints) = (Vec::new(), Vec::new());
+        let sign = |seq, link| Checkpoint { seq, link, signature: signer.sign(seq, &link) };
+        for seq in 1..=count {
+            let body = Event::new(seq * 7, Kind::Call).body();
+            previous = link(&previous, seq, &body);
+            records.push(Kept { seq, body, link: previous });
+            if is_checkpoint(seq) {
+                checkpoints.push(sign(seq, previous));
+            }
+        }
+        Log { key: signer.public(), records, checkpoints, head: sign(count, previous) }
+    }
+
+    fn verify(log: &Log) -> Result<u64, Broken> {
+        let mut walk = Walk::new(log.key);
+        for record in &log.records {
+            walk.step(record, log.checkpoints.iter().find(|checkpoint| checkpoint.seq == record.seq))?;
+        }
+        walk.end(Some(&log.head))
+    }
+
+    /// R4.8: every record changed, taken out, doubled, moved, and the end cut off: all are found.
+    #[test]
+    fn any_edit_deletion_insertion_or_swap_is_found() {
+        let good = log(60);
+        assert_eq!(verify(&good), Ok(60));
+        for at in 0..60 {
+            let broken = |change: &dyn Fn(&mut Vec<Kept>)| {
+                let mut log = log(60);
+                change(&mut log.records);
+                verify(&log)
+            };
+            assert!(broken(&|records| records[at].body.push(' ')).is_err(), "edit {at}");
+            assert!(broken(&|records| records[at].link[5] ^= 1).is_err(), "link {at}");
+            assert!(broken(&|records| records[at].seq ^= 1).is_err(), "seq {at}");
+            assert!(broken(&|records| drop(records.remove(at))).is_err(), "deletion {at}");
+            assert!(broken(&|records| records.insert(at, records[at].clone())).is_err(), "insertion {at}");
+            assert!(broken(&|records| records.swap(at, (at + 1) % 60)).is_err(), "swap {at}");
+            assert!(broken(&|records| records.truncate(at)).is_err(), "cut {at}");
+        }
+    }
+
+    /// R4.8: a log written anew without the key is found by its signatures.
+    #[test]
+    fn a_log_that_another_key_signed_is_found() {
+        let mut forged = log(2_000);
+        assert_eq!(verify(&forged), Ok(2_000));
+        let other = Signer::new(&[4; 32]);
+        forged.head.signature = other.sign(forged.head.seq, &forged.head.link);
+        assert_eq!(verify(&forged), Err(Broken::Head));
+        let mut forged = log(2_000);
+        forged.checkpoints.remove(0);
+        assert_eq!(verify(&forged), Err(Broken::NoCheckpoint { seq: 1_000 }));
+        forged.checkpoints.clear();
+        forged.checkpoints.push(Checkpoint { seq: 1_000, link: [0; 32], signature: [0; 64] });
+        assert_eq!(verify(&forged), Err(Broken::Checkpoint { seq: 1_000 }));
+    }
+}

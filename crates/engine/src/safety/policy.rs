@@ -1,0 +1,262 @@
+//! Policy: which call somebody has to confirm, and who is left to ask by itself (R4.4).
+//!
+//! Reads *effective* annotations (R1.4): the operator's word first, then what the definition says of itself. The first
+//! rule whose patterns fit a tool counts; without one a destructive tool is `unaware` and any other `never`.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use toolcrib_contract::{Contract, Digest, Effect, annotations::Hints};
+
+use crate::limits::{
+    APPROVAL_MS, APPROVALS_PENDING_MAX, REPEAT_WINDOW_MS, REPEATS_MAX, REPEATS_READ_ONLY_MAX,
+    REST_REQUESTS_PER_MINUTE_MAX, TOKEN_MS, TOKENS_PER_MINUTE_MAX,
+};
+use crate::toolset::glob::Glob;
+
+/// What a call needs before it may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Demand {
+    /// Nothing.
+    Never,
+    /// A confirmation, unless the client is known to ask its person itself.
+    Unaware,
+    /// A confirmation from every client.
+    Always,
+    /// A person. What a model can do alone is never enough.
+    Human,
+}
+
+impl Demand {
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::Unaware => "unaware",
+            Self::Always => "always",
+            Self::Human => "human",
+        }
+    }
+}
+
+/// What is done about suspicious text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Screening {
+    /// Nothing.
+    Pass,
+    /// It is reported.
+    Warn,
+    /// It is reported, and the tool is kept out of every list and call.
+    Quarantine,
+}
+
+/// One line of the policy.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// Patterns over names; any of them is enough.
+    pub tools: Vec<Glob>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub demand: Option<Demand>,
+    /// The operator's word on what the tool does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_only: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub destructive: Option<bool>,
+}
+
+/// Everything the operator decides about confirmations. As configuration: the section `[safety]`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Policy {
+    pub rules: Vec<Rule>,
+    /// For destructive tools that no rule names.
+    pub destructive: Demand,
+    /// Names of clients that ask their person before a destructive call, by pattern.
+    pub honouring_clients: Vec<Glob>,
+    /// A token is given only for the very arguments it is meant for.
+    pub require_arguments: bool,
+    /// Calls that nobody can be asked about wait for a person in the queue.
+    pub queue: bool,
+    pub token_ms: u64,
+    pub approval_ms: u64,
+    /// Calls that may wait for a person, of one caller.
+    pub approvals_pending_max: u32,
+    pub tokens_per_minute_max: u32,
+    pub rest_requests_per_minute_max: u32,
+    /// The same call of the same caller within the window; 0 counts nothing.
+    pub repeats_max: u32,
+    pub repeats_read_only_max: u32,
+    pub repeat_window_ms: u64,
+    /// What becomes of tools of other servers whose text is suspicious (R4.9).
+    pub upstream_text: Screening,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        let honouring =
+            ["claude-code", "Claude Code", "roo-code", "Roo Code", "roo-cline", "Visual Studio Code*"];
+        Self {
+            rules: Vec::new(),
+            destructive: Demand::Unaware,
+            honouring_clients: honouring.into_iter().map(Glob::new).collect(),
+            require_arguments: false,
+            queue: true,
+            token_ms: TOKEN_MS,
+            approval_ms: APPROVAL_MS,
+            approvals_pending_max: APPROVALS_PENDING_MAX,
+            tokens_per_minute_max: TOKENS_PER_MINUTE_MAX,
+            rest_requests_per_minute_max: REST_REQUESTS_PER_MINUTE_MAX,
+            repeats_max: REPEATS_MAX,
+            repeats_read_only_max: REPEATS_READ_ONLY_MAX,
+            repeat_window_ms: REPEAT_WINDOW_MS,
+            upstream_text: Screening::Quarantine,
+        }
+    }
+}
+
+/// What the policy says of one tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judged {
+    pub effect: Effect,
+    pub demand: Demand,
+    /// Which rule said so, for the audit.
+    pub rule: Arc<str>,
+}
+
+impl Judged {
+    /// Whether a token can mean anything for it.
+    #[must_use]
+    pub fn takes_token(&self) -> bool {
+        self.effect.destructive || self.demand > Demand::Never
+    }
+}
+
+/// A policy that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct PolicyError(Box<str>);
+
+impl Policy {
+    /// What holds where safety is not switched on: nothing is gated, nothing is screened.
+    #[must_use]
+    pub(crate) fn off() -> Self {
+        Self { upstream_text: Screening::Pass, ..Self::default() }
+    }
+
+    /// Reads the section `[safety]` of a configuration; the rest of the text is others' to read.
+    pub fn parse(text: &str) -> Result<Self, PolicyError> {
+        #[derive(Deserialize)]
+        struct File {
+            #[serde(default)]
+            safety: Policy,
+        }
+        let file: File = toml::from_str(text).map_err(|error| PolicyError(error.to_string().into()))?;
+        Ok(file.safety)
+    }
+
+    /// Adds a rule; earlier ones count first.
+    #[must_use]
+    pub fn rule(mut self, tools: &[&str], demand: Demand) -> Self {
+        let tools = tools.iter().map(|pattern| Glob::new(pattern)).collect();
+        self.rules.push(Rule { tools, demand: Some(demand), read_only: None, destructive: None });
+        self
+    }
+
+    /// What it says of a contract.
+    #[must_use]
+    pub fn judge(&self, contract: &Contract) -> Judged {
+        let name = contract.name().as_str();
+        let fits = |rule: &&Rule| rule.tools.iter().any(|glob| glob.matches(name));
+        let mut overrides = Hints::default();
+        for rule in self.rules.iter().filter(fits) {
+            overrides.read_only = overrides.read_only.or(rule.read_only);
+            overrides.destructive = overrides.destructive.or(rule.destructive);
+        }
+        let effect = Effect::effective(&overrides, None, &contract.annotations().hints);
+        let named = self.rules.iter().filter(fits).find_map(|rule| Some((rule, rule.demand?)));
+        match named {
+            Some((rule, demand)) => {
+                let patterns: Vec<&str> = rule.tools.iter().map(Glob::as_str).collect();
+                Judged {
+                    effect,
+                    demand,
+                    rule: format!("{} for {}", demand.name(), patterns.join(",")).into(),
+                }
+            }
+            None if effect.destructive => Judged {
+                effect,
+                demand: self.destructive,
+                rule: format!("{} for destructive", self.destructive.name()).into(),
+            },
+            None => {
+                let what = if effect.read_only { "read-only" } else { "write" };
+                Judged { effect, demand: Demand::Never, rule: format!("never for {what}").into() }
+            }
+        }
+    }
+
+    #[must_use]
+    pub fn honours(&self, client: &str) -> bool {
+        self.honouring_clients.iter().any(|glob| glob.matches(client))
+    }
+
+    /// Changes with anything that decides over a confirmation: a token given under another policy is void.
+    #[must_use]
+    pub fn fingerprint(&self) -> Digest {
+        let decides = (&self.rules, self.destructive, &self.honouring_clients, self.require_arguments);
+        Digest::of_bytes(&serde_json::to_vec(&decides).unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use toolcrib_contract::{Definition, SchemaCache, SchemaOptions};
+
+    use super::*;
+
+    fn contract(name: &str, annotations: &str) -> Contract {
+        let text =
+            format!(r#"{{"name":"{name}","inputSchema":{{"type":"object"}},"annotations":{annotations}}}"#);
+        let value = serde_json::from_str(&text).unwrap();
+        let definition = Definition::from_value(&value).unwrap();
+        Contract::compile(definition, &SchemaOptions::default(), &SchemaCache::new()).unwrap()
+    }
+
+    /// R4.4: a destructive tool is `unaware` by default, an unannotated one is destructive.
+    #[test]
+    fn without_a_rule_destructive_tools_are_confirmed_and_others_not() {
+        let policy = Policy::default();
+        assert_eq!(policy.judge(&contract("a", "{}")).demand, Demand::Unaware);
+        assert_eq!(policy.judge(&contract("a", r#"{"readOnlyHint":true}"#)).demand, Demand::Never);
+        assert_eq!(policy.judge(&contract("a", r#"{"destructiveHint":false}"#)).demand, Demand::Never);
+    }
+
+    /// R4.4, R1.4: the first rule that fits counts, and the operator's word goes before the tool's own.
+    #[test]
+    fn the_first_rule_that_fits_counts_and_the_operator_overrides_hints() {
+        let policy = Policy::parse(
+            "[safety]\ndestructive = \"always\"\n\
+             [[safety.rules]]\ntools = [\"delete_*\"]\ndemand = \"human\"\n\
+             [[safety.rules]]\ntools = [\"*\"]\nread_only = false\n",
+        )
+        .unwrap();
+        let safe = r#"{"readOnlyHint":true}"#;
+        assert_eq!(policy.judge(&contract("delete_all", safe)).demand, Demand::Human);
+        let claimed = policy.judge(&contract("look", safe));
+        assert_eq!((claimed.demand, claimed.effect.destructive), (Demand::Always, true));
+    }
+
+    /// R4.3: a policy that decides otherwise has another fingerprint.
+    #[test]
+    fn a_changed_policy_has_another_fingerprint() {
+        let one = Policy::default();
+        let two = Policy::default().rule(&["x"], Demand::Always);
+        assert_ne!(one.fingerprint(), two.fingerprint());
+        assert_eq!(one.fingerprint(), Policy::default().fingerprint());
+        assert!(Policy::parse("[safety]\nunknown = 1").is_err());
+        assert!(Policy::parse("[[safety.rules]]\ntools = [\"a\"]\ndemand = \"maybe\"").is_err());
+    }
+}

@@ -1,0 +1,120 @@
+//! What is written when a call has ended, however it ended.
+//!
+//! Guarantees: every call that got past the gate leaves exactly one record of its end; one that is dropped on the way
+//! (the client left, the process is stopping) ends as *unknown*.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::Safety;
+use super::audit::{Event, Kind};
+use super::keep::Outcome;
+use super::trail::Trace;
+use crate::caller::Caller;
+use crate::entry::Entry;
+
+#[derive(Debug)]
+pub(crate) struct Receipt<'a> {
+    owed: Option<Owed<'a>>,
+    outcome: Outcome,
+}
+
+#[derive(Debug)]
+struct Owed<'a> {
+    safety: &'a Safety,
+    caller: &'a Caller<'a>,
+    entry: Arc<Entry>,
+    arguments: Box<str>,
+    started: Instant,
+    intent: Option<(String, Box<Event>)>,
+}
+
+impl<'a> Receipt<'a> {
+    /// Nothing is written.
+    pub(crate) fn none() -> Self {
+        Self { owed: None, outcome: Outcome::Unknown }
+    }
+
+    /// A call without an intent: one record when it has ended.
+    pub(crate) fn call(
+        safety: &'a Safety,
+        caller: &'a Caller<'a>,
+        entry: &Arc<Entry>,
+        arguments: &str,
+    ) -> Self {
+        let owed = Owed {
+            safety,
+            caller,
+            entry: entry.clone(),
+            arguments: arguments.into(),
+            started: Instant::now(),
+            intent: None,
+        };
+        Self { owed: Some(owed), outcome: Outcome::Unknown }
+    }
+
+    /// A call whose intent is durable.
+    pub(crate) fn intent(
+        safety: &'a Safety,
+        caller: &'a Caller<'a>,
+        entry: &Arc<Entry>,
+        id: String,
+        event: Event,
+    ) -> Self {
+        let owed = Owed {
+            safety,
+            caller,
+            entry: entry.clone(),
+            arguments: Box::default(),
+            started: Instant::now(),
+            intent: Some((id, Box::new(event))),
+        };
+        Self { owed: Some(owed), outcome: Outcome::Unknown }
+    }
+
+    /// How it ended; written when the receipt is gone.
+    pub(crate) fn settle(&mut self, outcome: Outcome) {
+        self.outcome = outcome;
+    }
+
+    /// Whether somebody confirmed this call, so that a further round need not ask again.
+    pub(crate) fn is_confirmed(&self) -> bool {
+        self.owed
+            .as_ref()
+            .is_some_and(|owed| owed.intent.as_ref().is_some_and(|(_, event)| event.ticket.is_some()))
+    }
+}
+
+impl Drop for Receipt<'_> {
+    fn drop(&mut self) {
+        let Some(owed) = self.owed.take() else { return };
+        let latency_us = u64::try_from(owed.started.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let outcome = self.outcome.name();
+        match owed.intent {
+            None => owed.safety.trail().push(Trace::Call {
+                at_ms: owed.safety.now_ms(),
+                principal: owed.caller.principal.clone(),
+                session: owed
+                    .caller
+                    .peer
+                    .session()
+                    .and_then(|session| session.id())
+                    .map(|id| id.as_str().into()),
+                entry: owed.entry,
+                arguments: owed.arguments,
+                outcome,
+                latency_us,
+            }),
+            Some((id, event)) => {
+                let event = Event {
+                    at_ms: owed.safety.now_ms(),
+                    kind: Kind::Outcome,
+                    outcome: Some(outcome),
+                    latency_us: Some(latency_us),
+                    ..*event
+                };
+                owed.safety.store().finish(id, self.outcome, event);
+            }
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! The breaking-change gate: a version may break callers only if it says so (R6.7, R7.6).
+
+use serde_json::json;
+use toolcrib_change::{Level, Options, diff};
+use toolcrib_contract::Definition;
+
+use super::Response;
+use crate::version::is_major_step;
+
+/// Refuses a step that breaks while its version does not say so. Costs what the proofs cost: not for an async thread.
+pub(super) fn judge(
+    old: (&str, &[Definition]),
+    new: (&str, &[Definition]),
+    allowed: bool,
+) -> Result<(), Box<Response>> {
+    let ((old_version, old_tools), (new_version, new_tools)) = (old, new);
+    // Names alone say nothing that could break but their going.
+    let report = diff(old_tools, new_tools, &Options::default());
+    if report.verdict() != Level::Breaking || allowed || is_major_step(old_version, new_version) == Some(true)
+    {
+        return Ok(());
+    }
+    let message = format!(
+        "{new_version} breaks callers of {old_version} and does not say so: {}; publish a new major version, or add ?breaking=allow",
+        report.headline()
+    );
+    let body = json!({"error": message, "report": report.to_json()});
+    Err(Box::new(Response::json(409, body.to_string())))
+}

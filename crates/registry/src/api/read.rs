@@ -1,0 +1,138 @@
+//! The questions that change nothing.
+
+use toolcrib_contract::json::ObjectWriter;
+use toolcrib_contract::{Definition, signature};
+use toolcrib_store::Store;
+use toolcrib_store::catalogue::{self, ListQuery, Status, ToolQuery};
+
+use super::Response;
+use super::answer::{list, server_response};
+use super::query::{Query, written, written_offset};
+
+fn not_found(what: &str) -> Response {
+    Response::error(404, what)
+}
+
+pub(super) async fn servers(store: &Store, query: &str) -> Result<Response, Response> {
+    let query = Query::read(query)?;
+    let (limit, updated_since) = (query.limit()?, query.updated_since()?);
+    let wanted = ListQuery {
+        after: query.cursor()?,
+        limit: limit + 1,
+        search: query.text("search").map(str::to_owned),
+        // Whoever follows changes must hear of deletions.
+        include_deleted: query.flag("include_deleted")?.unwrap_or(false) || updated_since.is_some(),
+        updated_since,
+        version: query.text("version").map(str::to_owned),
+        documents: true,
+    };
+    let rows = store.read::<_, Response, _>(move |db| Ok(catalogue::list(db, &wanted)?)).wait().await?;
+    let page = rows.get(..rows.len().min(limit as usize)).unwrap_or(&rows);
+    let next = page.last().filter(|_| rows.len() > page.len()).map(|row| written(&row.name, &row.version));
+    let items: Vec<String> = page.iter().map(server_response).collect();
+    Ok(list("servers", &items, next.as_deref()))
+}
+
+pub(super) async fn versions(store: &Store, name: String, query: &str) -> Result<Response, Response> {
+    let deleted = Query::read(query)?.flag("include_deleted")?.unwrap_or(false);
+    let rows =
+        store.read::<_, Response, _>(move |db| Ok(catalogue::versions(db, &name, deleted)?)).wait().await?;
+    if rows.is_empty() {
+        return Err(not_found("Server not found"));
+    }
+    let items: Vec<String> = rows.iter().map(server_response).collect();
+    Ok(list("servers", &items, None))
+}
+
+pub(super) async fn version(
+    store: &Store,
+    name: String,
+    version: String,
+    query: &str,
+) -> Result<Response, Response> {
+    let deleted = Query::read(query)?.flag("include_deleted")?.unwrap_or(false);
+    let row = store
+        .read::<_, Response, _>(move |db| Ok(catalogue::server(db, &name, &version, deleted)?))
+        .wait()
+        .await?;
+    let row = row.ok_or_else(|| not_found("Server not found"))?;
+    Ok(Response::json(200, server_response(&row)))
+}
+
+pub(super) async fn search_tools(store: &Store, query: &str) -> Result<Response, Response> {
+    let query = Query::read(query)?;
+    let (limit, offset) = (query.limit()?, query.offset()?);
+    let wanted = ToolQuery {
+        words: query.text("search").unwrap_or_default().split_whitespace().map(str::to_owned).collect(),
+        server: query.text("server").map(str::to_owned),
+        read_only: query.flag("read_only")?,
+        destructive: query.flag("destructive")?,
+        has_output: query.flag("has_output")?,
+        limit: limit + 1,
+        offset,
+    };
+    let hits = store.read::<_, Response, _>(move |db| Ok(catalogue::search(db, &wanted)?)).wait().await?;
+    let page = hits.get(..hits.len().min(limit as usize)).unwrap_or(&hits);
+    let next = (hits.len() > page.len()).then(|| written_offset(offset.saturating_add(limit)));
+    let items: Vec<String> = page
+        .iter()
+        .map(|hit| tool_text(Some((&hit.server, &hit.version)), &hit.definition, hit.digest.as_deref()))
+        .collect();
+    Ok(list("tools", &items, next.as_deref()))
+}
+
+/// A tool with what can be said of it without calling it.
+fn tool_text(of: Option<(&str, &str)>, definition: &str, digest: Option<&str>) -> String {
+    let mut out = ObjectWriter::new();
+    if let Some((server, version)) = of {
+        out.string("server", server).string("version", version);
+    }
+    out.raw("tool", definition);
+    if let Ok(read) = Definition::parse(definition) {
+        let effect = read.annotations().effect();
+        out.string("signature", &signature(&read)).string("effect", effect_name(effect));
+    }
+    if let Some(digest) = digest {
+        out.string("digest", digest);
+    }
+    out.finish()
+}
+
+/// One word for what calling a tool may do; an unannotated tool is never shown as safe.
+pub(super) fn effect_name(effect: toolcrib_contract::Effect) -> &'static str {
+    match effect {
+        toolcrib_contract::Effect { read_only: true, .. } => "read-only",
+        toolcrib_contract::Effect { destructive: true, .. } => "destructive",
+        _ => "writes",
+    }
+}
+
+pub(super) async fn tools(store: &Store, name: String, version: String) -> Result<Response, Response> {
+    let rows = store
+        .read::<_, Response, _>(move |db| {
+            let row = catalogue::server(db, &name, &version, false)?;
+            if row.is_none_or(|row| row.status == Status::Deleted) {
+                return Err(not_found("Server not found"));
+            }
+            Ok(catalogue::tools(db, &name, &version)?)
+        })
+        .wait()
+        .await?;
+    let items: Vec<String> =
+        rows.iter().map(|row| tool_text(None, &row.definition, row.digest.as_deref())).collect();
+    Ok(list("tools", &items, None))
+}
+
+pub(super) async fn tool(
+    store: &Store,
+    name: String,
+    version: String,
+    tool: String,
+) -> Result<Response, Response> {
+    let row = store
+        .read::<_, Response, _>(move |db| Ok(catalogue::tool(db, &name, &version, &tool)?))
+        .wait()
+        .await?
+        .ok_or_else(|| not_found("Tool not found"))?;
+    Ok(Response::json(200, tool_text(None, &row.definition, row.digest.as_deref())))
+}

@@ -1,0 +1,98 @@
+//! Bearer tokens that the operator gave out (R5.9).
+//!
+//! Guarantees: a token is looked up by its SHA-256 digest, so that how long a refusal takes says nothing about it, and
+//! no token is kept in the clear. Tokens count only in the `Authorization` header.
+
+use std::collections::HashMap;
+
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+use toolcrib_contract::Digest;
+use toolcrib_engine::Principal;
+
+use crate::auth::{Authenticator, Challenge};
+
+#[derive(Debug, Clone, Default)]
+pub struct Bearer {
+    by_digest: HashMap<String, Principal>,
+    /// Where clients learn how to authenticate (RFC 9728).
+    metadata_url: Option<String>,
+}
+
+impl Bearer {
+    #[must_use]
+    pub fn new(metadata_url: Option<String>) -> Self {
+        Self { by_digest: HashMap::new(), metadata_url }
+    }
+
+    #[must_use]
+    pub fn with(mut self, subject: &str, token: &str) -> Self {
+        self.by_digest.insert(digest(token), Principal::subject(subject));
+        self
+    }
+
+    /// What a client without a valid token is told; `error` as RFC 6750 names it.
+    #[must_use]
+    pub fn challenge(&self, error: Option<&str>) -> Challenge {
+        let mut parts = vec!["Bearer realm=\"toolcrib\"".to_owned()];
+        parts.extend(error.map(|error| format!("error=\"{error}\"")));
+        parts.extend(self.metadata_url.as_ref().map(|url| format!("resource_metadata=\"{url}\"")));
+        Challenge { www_authenticate: parts.join(", ") }
+    }
+}
+
+/// The token of a request: one header, the right scheme, nothing else.
+#[must_use]
+pub fn token(headers: &HeaderMap) -> Option<&str> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let (Some(value), None) = (values.next(), values.next()) else { return None };
+    let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+fn digest(token: &str) -> String {
+    Digest::of_bytes(token.as_bytes()).to_string()
+}
+
+impl Authenticator for Bearer {
+    fn principal(&self, headers: &HeaderMap) -> Result<Principal, Challenge> {
+        let Some(token) = token(headers) else { return Err(self.challenge(None)) };
+        let found = self.by_digest.get(&digest(token)).cloned();
+        found.ok_or_else(|| self.challenge(Some("invalid_token")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(value: Option<&str>) -> Result<Principal, Challenge> {
+        let bearer = Bearer::new(Some("https://x/meta".into())).with("me", "s3cret");
+        let mut headers = HeaderMap::new();
+        if let Some(value) = value {
+            headers.insert(AUTHORIZATION, value.parse().unwrap());
+        }
+        bearer.principal(&headers)
+    }
+
+    /// R5.9: bearer tokens, with RFC 9728 challenges.
+    #[test]
+    fn only_the_right_token_in_the_right_header_is_somebody() {
+        assert_eq!(ask(Some("Bearer s3cret")), Ok(Principal::subject("me")));
+        assert_eq!(ask(Some("bearer s3cret")), Ok(Principal::subject("me")));
+        for wrong in ["Bearer s3cre", "Bearer ", "s3cret", "Basic s3cret", "Bearer S3CRET"] {
+            let refused = ask(Some(wrong)).unwrap_err().www_authenticate;
+            assert!(refused.contains("resource_metadata=\"https://x/meta\""), "{wrong}: {refused}");
+        }
+        assert!(!ask(None).unwrap_err().www_authenticate.contains("error="));
+        assert!(!format!("{:?}", Bearer::default().with("me", "s3cret")).contains("s3cret"));
+    }
+
+    #[test]
+    fn two_authorization_headers_are_nobody() {
+        let mut headers = HeaderMap::new();
+        headers.append(AUTHORIZATION, "Bearer s3cret".parse().unwrap());
+        headers.append(AUTHORIZATION, "Bearer s3cret".parse().unwrap());
+        assert!(Bearer::default().with("me", "s3cret").principal(&headers).is_err());
+    }
+}

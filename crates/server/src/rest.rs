@@ -1,0 +1,182 @@
+//! REST under `/api/v1`: tokens, approvals, the stop (R4.6, R4.7). Described by `rest/openapi.json`.
+//!
+//! Guarantees: nothing is done or told without a credential; what needs an operator needs one; a refused request
+//! stores nothing and says what to do. Every refusal is `{"error":{"code","message"}}`.
+
+mod approvals;
+mod audit;
+mod stop;
+mod tokens;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::request::Parts;
+use http::{Method, Response, StatusCode};
+use serde_json::{Value, json};
+use toolcrib_contract::json::{Document, Limits};
+use toolcrib_engine::safety::credential::Credential;
+use toolcrib_engine::{Engine, Safety};
+
+use crate::accept::declares_json;
+use crate::auth::{Challenge, Shown, credential};
+use crate::body::ReplyBody;
+
+pub(crate) const PREFIX: &str = "/api/v1/";
+
+const OPENAPI: &str = include_str!("rest/openapi.json");
+
+/// A request whose sender is known.
+struct Asked<'a> {
+    engine: &'a Engine,
+    safety: &'a Arc<Safety>,
+    credential: &'a Credential,
+    parts: &'a Parts,
+    body: &'a Bytes,
+}
+
+/// A refusal: status, a code for programs, a sentence for people.
+#[derive(Debug)]
+struct Refused(StatusCode, &'static str, String);
+
+type Told = Result<(StatusCode, Value), Refused>;
+
+/// Answers one request; the body is read already.
+pub(crate) async fn answer(engine: &Engine, parts: &Parts, body: Bytes) -> Response<ReplyBody> {
+    let Some(safety) = engine.safety() else {
+        return refusal(&Refused(StatusCode::NOT_FOUND, "not_found", "there is nothing at this path".into()));
+    };
+    let path = parts.uri.path().strip_prefix(PREFIX).unwrap_or_default();
+    if path == "openapi.json" && parts.method == Method::GET {
+        return written(StatusCode::OK, OPENAPI.to_owned());
+    }
+    let credential = match credential(safety, &parts.headers) {
+        Shown::Known(credential) => credential,
+        Shown::Nothing | Shown::Wrong => {
+            let text = "this needs a credential: send Authorization: Bearer, with a secret from `toolcrib credential add`";
+            let mut response = refusal(&Refused(StatusCode::UNAUTHORIZED, "unauthenticated", text.into()));
+            if let Ok(value) = HeaderValue::from_str(&Challenge::bearer().www_authenticate) {
+                response.headers_mut().insert(WWW_AUTHENTICATE, value);
+            }
+            return response;
+        }
+    };
+    let most = safety.policy().rest_requests_per_minute_max;
+    if !safety.asking().allows(&credential.name, most, safety.now_ms()) {
+        let text = format!("more than {most} requests within a minute; wait a minute");
+        let mut response = refusal(&Refused(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", text));
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("60"));
+        return response;
+    }
+    let asked = Asked { engine, safety, credential: &credential, parts, body: &body };
+    let told = match (&parts.method, path.split('/').collect::<Vec<_>>().as_slice()) {
+        (&Method::POST, ["confirmation-tokens"]) => tokens::mint(&asked).await,
+        (&Method::GET, ["confirmation-tokens"]) => tokens::list(&asked).await,
+        (&Method::DELETE, ["confirmation-tokens", id]) => tokens::revoke(&asked, id).await,
+        (&Method::GET, ["approvals"]) => approvals::list(&asked).await,
+        (&Method::POST, ["approvals", id]) => approvals::decide(&asked, id).await,
+        (&Method::GET, ["stop"]) => Ok(stop::status(&asked)),
+        (&Method::POST, ["stop"]) => stop::stop(&asked).await,
+        (&Method::POST, ["unlock"]) => stop::unlock(&asked).await,
+        (&Method::GET, ["intents", "unknown"]) => audit::unknown(&asked).await,
+        (_, ["confirmation-tokens"]) => return not_allowed("GET, POST"),
+        (_, ["confirmation-tokens", _]) => return not_allowed("DELETE"),
+        (_, ["approvals", _] | ["unlock"]) => return not_allowed("POST"),
+        (_, ["stop"]) => return not_allowed("GET, POST"),
+        (_, ["approvals"] | ["intents", "unknown"] | ["openapi.json"]) => return not_allowed("GET"),
+        _ => Err(Refused(
+            StatusCode::NOT_FOUND,
+            "not_found",
+            format!("there is nothing at this path; {PREFIX}openapi.json lists what there is"),
+        )),
+    };
+    match told {
+        Ok((StatusCode::NO_CONTENT, _)) => {
+            let mut response = Response::new(ReplyBody::empty());
+            *response.status_mut() = StatusCode::NO_CONTENT;
+            response
+        }
+        Ok((status, value)) => written(status, value.to_string()),
+        Err(refused) => refusal(&refused),
+    }
+}
+
+/// A body that could not be taken in.
+pub(crate) fn unread(status: StatusCode) -> Response<ReplyBody> {
+    let (code, message) = match status {
+        StatusCode::PAYLOAD_TOO_LARGE => ("body_too_large", "the body is too large"),
+        StatusCode::REQUEST_TIMEOUT => ("body_too_slow", "the body took too long to arrive"),
+        _ => ("body_unreadable", "the body could not be read"),
+    };
+    refusal(&Refused(status, code, message.into()))
+}
+
+impl Asked<'_> {
+    fn operator(&self) -> Result<(), Refused> {
+        if self.credential.operator {
+            return Ok(());
+        }
+        let text = "this needs an operator's credential (`toolcrib credential add NAME --operator`)";
+        Err(Refused(StatusCode::FORBIDDEN, "not_an_operator", text.into()))
+    }
+
+    /// The body, which must be a JSON object and nothing else.
+    fn object(&self) -> Result<Document<'_>, Refused> {
+        if !declares_json(&self.parts.headers) {
+            let text = "send Content-Type: application/json";
+            return Err(Refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", text.into()));
+        }
+        let document = Document::parse(self.body, &Limits::message())
+            .map_err(|error| bad("malformed", &format!("the body is not JSON that can be read: {error}")))?;
+        if document.root().is_object() {
+            return Ok(document);
+        }
+        Err(bad("malformed", "the body must be a JSON object"))
+    }
+
+    fn by(&self) -> String {
+        format!("rest:{}", self.credential.name)
+    }
+}
+
+/// A member that must be a text, if it is there.
+fn text(document: &Document<'_>, name: &str) -> Result<Option<String>, Refused> {
+    match document.root().get(name) {
+        None => Ok(None),
+        Some(node) => match node.as_str() {
+            Some(text) => Ok(Some(text.into_owned())),
+            None => Err(bad("malformed", &format!("{name} must be a string"))),
+        },
+    }
+}
+
+fn bad(code: &'static str, message: &str) -> Refused {
+    Refused(StatusCode::BAD_REQUEST, code, message.to_owned())
+}
+
+fn unkept(error: &impl std::fmt::Display) -> Refused {
+    tracing::error!(target: "toolcrib", "{error}");
+    let text = "the store failed; nothing was changed".to_owned();
+    Refused(StatusCode::SERVICE_UNAVAILABLE, "store_failed", text)
+}
+
+fn refusal(Refused(status, code, message): &Refused) -> Response<ReplyBody> {
+    written(*status, json!({"error": {"code": code, "message": message}}).to_string())
+}
+
+fn written(status: StatusCode, text: String) -> Response<ReplyBody> {
+    let mut response = Response::new(ReplyBody::whole(text));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+fn not_allowed(allow: &'static str) -> Response<ReplyBody> {
+    let text = format!("this path takes {allow}");
+    let mut response = refusal(&Refused(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", text));
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
+    response
+}

@@ -1,0 +1,81 @@
+//! The keys of one data folder: made once, readable by the owner alone, not in the database.
+
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use toolcrib_engine::safety::audit::{Signer, from_hex, to_hex};
+use toolcrib_engine::safety::ticket::SecretKey;
+use toolcrib_engine::seal::{NoRandomness, Sealer};
+
+use crate::error::StoreError;
+
+const FILE: &str = "keys";
+/// The public half of the audit's key, for whoever verifies elsewhere.
+const PUBLIC_FILE: &str = "audit.pub";
+
+/// What a data folder's secrets are hashed, sealed and signed with.
+#[derive(Debug, Clone)]
+pub struct Keys {
+    pub secrets: SecretKey,
+    pub sealer: Sealer,
+    pub signer: Signer,
+}
+
+impl Keys {
+    /// Keys that die with the process.
+    pub fn random() -> Result<Self, NoRandomness> {
+        Ok(Self::from_seeds(&[random()?, random()?, random()?]))
+    }
+
+    fn from_seeds([secrets, sealer, signer]: &[[u8; 32]; 3]) -> Self {
+        Self {
+            secrets: SecretKey::new(*secrets),
+            sealer: Sealer::with_keys(&[*sealer]),
+            signer: Signer::new(signer),
+        }
+    }
+
+    /// The keys of a folder; made if it has none. Of two processes that make them at once, one is heard.
+    pub fn load_or_create(folder: &Path) -> Result<Self, StoreError> {
+        let path = folder.join(FILE);
+        let failed = |cause| StoreError::File { path: path.clone(), cause: Arc::new(cause) };
+        if !path.exists() {
+            let mut text = String::new();
+            for _ in 0..3 {
+                let seed: [u8; 32] = random().map_err(|error| failed(std::io::Error::other(error)))?;
+                text.push_str(&to_hex(&seed));
+                text.push('\n');
+            }
+            // Written whole beside it, then put in place unless another process was first.
+            let draft = folder.join(format!("{FILE}.{}", std::process::id()));
+            let mut options = std::fs::OpenOptions::new();
+            options.write(true).create_new(true);
+            #[cfg(unix)]
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+            let mut file = options.open(&draft).map_err(failed)?;
+            file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+            let placed = std::fs::hard_link(&draft, &path);
+            let _ = std::fs::remove_file(&draft);
+            if let Err(cause) = placed
+                && cause.kind() != std::io::ErrorKind::AlreadyExists
+            {
+                return Err(failed(cause));
+            }
+        }
+        let mut text = String::new();
+        std::fs::File::open(&path).and_then(|mut file| file.read_to_string(&mut text)).map_err(failed)?;
+        let seeds: Vec<[u8; 32]> = text.lines().filter_map(from_hex).collect();
+        let seeds: [[u8; 32]; 3] = seeds.try_into().map_err(|_| StoreError::Corrupt { what: "keys" })?;
+        let keys = Self::from_seeds(&seeds);
+        let public = folder.join(PUBLIC_FILE);
+        if !public.exists() {
+            std::fs::write(&public, format!("{}\n", keys.signer.public())).map_err(failed)?;
+        }
+        Ok(keys)
+    }
+}
+
+fn random() -> Result<[u8; 32], NoRandomness> {
+    toolcrib_engine::seal::fresh()
+}

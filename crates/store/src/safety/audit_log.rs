@@ -1,0 +1,170 @@
+//! The audit as rows: appended to in the transaction of what it tells of, walked from end to end to verify.
+
+use rusqlite::{Connection, OptionalExtension, params};
+use toolcrib_engine::safety::audit::{
+    Broken, Checkpoint, Event, Kept, Link, PublicKey, Signer, Walk, genesis, is_checkpoint, link,
+};
+
+use super::rows::{bytes, number, positive};
+use crate::error::StoreError;
+use crate::limits::AUDIT_PAGE_RECORDS;
+use crate::store::Store;
+
+/// Appends records and signs the new end.
+pub(super) fn append(db: &Connection, signer: &Signer, events: &[Event]) -> Result<(), StoreError> {
+    if events.is_empty() {
+        return Ok(());
+    }
+    let (mut seq, mut last) = match head(db)? {
+        Some(head) => (head.seq, head.link),
+        None => (0, genesis(&signer.public())),
+    };
+    let mut insert = db.prepare_cached("INSERT INTO audit (seq, body, link) VALUES (?1, ?2, ?3)")?;
+    for event in events {
+        seq += 1;
+        let body = event.body();
+        last = link(&last, seq, &body);
+        insert.execute(params![number(seq), body, last])?;
+        if is_checkpoint(seq) {
+            db.prepare_cached("INSERT INTO audit_checkpoints (seq, link, signature) VALUES (?1, ?2, ?3)")?
+                .execute(params![number(seq), last, signer.sign(seq, &last)])?;
+        }
+    }
+    db.prepare_cached(
+        "INSERT INTO audit_head (id, seq, link, signature) VALUES (1, ?1, ?2, ?3)
+         ON CONFLICT (id) DO UPDATE SET seq = ?1, link = ?2, signature = ?3",
+    )?
+    .execute(params![number(seq), last, signer.sign(seq, &last)])?;
+    Ok(())
+}
+
+fn head(db: &Connection) -> Result<Option<Checkpoint>, StoreError> {
+    checkpoint(db, "SELECT seq, link, signature FROM audit_head WHERE id = ?1", 1)
+}
+
+fn checkpoint(db: &Connection, query: &str, key: u64) -> Result<Option<Checkpoint>, StoreError> {
+    let found = db.prepare_cached(query)?.query_row([number(key)], |row| {
+        Ok((row.get::<_, i64>("seq")?, bytes::<32>(row, "link"), bytes::<64>(row, "signature")))
+    });
+    match found.optional()? {
+        None => Ok(None),
+        Some((seq, link, signature)) => {
+            Ok(Some(Checkpoint { seq: positive(seq), link: link?, signature: signature? }))
+        }
+    }
+}
+
+/// Some records, in order.
+#[derive(Debug, Clone, Default)]
+pub struct Page {
+    pub records: Vec<Kept>,
+    pub checkpoints: Vec<Checkpoint>,
+}
+
+/// Reading the audit.
+#[derive(Debug, Clone)]
+pub struct AuditLog(Store);
+
+/// What a walk over the whole log found.
+pub type Verified = Result<u64, Broken>;
+
+impl AuditLog {
+    #[must_use]
+    pub fn new(store: Store) -> Self {
+        Self(store)
+    }
+
+    /// Records after `seq`, at most a page of them.
+    pub fn after(&self, seq: u64) -> Result<Page, StoreError> {
+        self.0.read(move |db| page(db, seq)).wait_blocking()
+    }
+
+    /// The last `count` records.
+    pub fn last(&self, count: u64) -> Result<Page, StoreError> {
+        let end = self.head()?.map_or(0, |head| head.seq);
+        let mut page = Page::default();
+        let mut at = end.saturating_sub(count);
+        loop {
+            let next = self.after(at)?;
+            let Some(last) = next.records.last() else { return Ok(page) };
+            at = last.seq;
+            page.records.extend(next.records);
+        }
+    }
+
+    /// The signed end.
+    pub fn head(&self) -> Result<Option<Checkpoint>, StoreError> {
+        self.0.read(head).wait_blocking()
+    }
+
+    /// Walks all of it. One read transaction a page: records that are appended meanwhile do not disturb.
+    pub fn verify(&self, key: PublicKey) -> Result<Verified, StoreError> {
+        let store = self.0.clone();
+        store
+            .read(move |db| {
+                // One snapshot, so that the end belongs to the records.
+                db.execute_batch("BEGIN")?;
+                let verified = walk(db, key);
+                db.execute_batch("COMMIT")?;
+                verified
+            })
+            .wait_blocking()
+    }
+}
+
+fn walk(db: &Connection, key: PublicKey) -> Result<Verified, StoreError> {
+    let mut walk = Walk::new(key);
+    let mut query = db.prepare("SELECT seq, body, link FROM audit ORDER BY seq")?;
+    let mut rows = query.query([])?;
+    while let Some(row) = rows.next()? {
+        let seq = positive(row.get("seq")?);
+        // A link of another length is an edit like any other.
+        let Ok(link) = bytes::<32>(row, "link") else { return Ok(Err(Broken::Changed { seq })) };
+        let body: String = match row.get("body") {
+            Ok(body) => body,
+            Err(_) => return Ok(Err(Broken::Changed { seq })),
+        };
+        let sql = "SELECT seq, link, signature FROM audit_checkpoints WHERE seq = ?1";
+        let checkpoint = if is_checkpoint(seq) {
+            match checkpoint(db, sql, seq) {
+                Err(StoreError::Corrupt { .. }) => return Ok(Err(Broken::Checkpoint { seq })),
+                other => other?,
+            }
+        } else {
+            None
+        };
+        if let Err(broken) = walk.step(&Kept { seq, body, link }, checkpoint.as_ref()) {
+            return Ok(Err(broken));
+        }
+    }
+    let head = match head(db) {
+        Err(StoreError::Corrupt { .. }) => return Ok(Err(Broken::Head)),
+        other => other?,
+    };
+    Ok(walk.end(head.as_ref()))
+}
+
+fn page(db: &Connection, after: u64) -> Result<Page, StoreError> {
+    let mut page = Page::default();
+    let mut query =
+        db.prepare_cached("SELECT seq, body, link FROM audit WHERE seq > ?1 ORDER BY seq LIMIT ?2")?;
+    let mut rows = query.query(params![number(after), AUDIT_PAGE_RECORDS])?;
+    while let Some(row) = rows.next()? {
+        let link: Link = bytes(row, "link")?;
+        page.records.push(Kept { seq: positive(row.get("seq")?), body: row.get("body")?, link });
+    }
+    if let (Some(first), Some(last)) = (page.records.first(), page.records.last()) {
+        let mut query = db.prepare_cached(
+            "SELECT seq, link, signature FROM audit_checkpoints WHERE seq BETWEEN ?1 AND ?2 ORDER BY seq",
+        )?;
+        let mut rows = query.query(params![number(first.seq), number(last.seq)])?;
+        while let Some(row) = rows.next()? {
+            page.checkpoints.push(Checkpoint {
+                seq: positive(row.get("seq")?),
+                link: bytes(row, "link")?,
+                signature: bytes(row, "signature")?,
+            });
+        }
+    }
+    Ok(page)
+}

@@ -1,0 +1,108 @@
+//! Intents: what was about to run, and how it ended.
+
+use rusqlite::{Connection, Row, named_params, params};
+use toolcrib_engine::safety::audit::{Event, Kind, Signer};
+use toolcrib_engine::safety::keep::{Intent, Outcome};
+use toolcrib_engine::safety::ticket::Binding;
+
+use super::audit_log;
+use super::process::ProcessLock;
+use super::rows::{digest, number, positive};
+use crate::error::StoreError;
+
+pub(super) fn put(db: &Connection, process: &str, intent: &Intent) -> Result<(), StoreError> {
+    let binding = &intent.binding;
+    db.prepare_cached(
+        "INSERT INTO intents (id, process, caller, session, tool, contract, arguments, policy, started_ms, outcome)
+         VALUES (:id, :process, :caller, :session, :tool, :contract, :arguments, :policy, :started_ms, :outcome)",
+    )?
+    .execute(named_params! {
+        ":id": intent.id,
+        ":process": process,
+        ":caller": binding.caller,
+        ":session": binding.session,
+        ":tool": binding.tool,
+        ":contract": binding.contract.to_string(),
+        ":arguments": binding.arguments.to_string(),
+        ":policy": binding.policy.to_string(),
+        ":started_ms": number(intent.started_ms),
+        ":outcome": intent.outcome.name(),
+    })?;
+    Ok(())
+}
+
+pub(super) fn finish(db: &Connection, id: &str, outcome: Outcome) -> Result<(), StoreError> {
+    db.prepare_cached("UPDATE intents SET outcome = ?2 WHERE id = ?1 AND outcome = 'open'")?
+        .execute(params![id, outcome.name()])?;
+    Ok(())
+}
+
+fn read(row: &Row<'_>) -> Result<Intent, StoreError> {
+    let text = |column: &str| row.get::<_, String>(column);
+    let outcome = text("outcome")?;
+    Ok(Intent {
+        id: text("id")?,
+        binding: Binding {
+            caller: text("caller")?,
+            session: row.get("session")?,
+            tool: text("tool")?,
+            contract: digest(&text("contract")?)?,
+            arguments: digest(&text("arguments")?)?,
+            policy: digest(&text("policy")?)?,
+        },
+        started_ms: positive(row.get("started_ms")?),
+        outcome: Outcome::ALL
+            .into_iter()
+            .find(|known| known.name() == outcome)
+            .ok_or(StoreError::Corrupt { what: "outcome" })?,
+    })
+}
+
+/// Open intents of processes that are no more become unknown, each with its record.
+pub(super) fn recover(
+    db: &Connection,
+    signer: &Signer,
+    own: &ProcessLock,
+    now_ms: u64,
+) -> Result<Vec<Intent>, StoreError> {
+    let mut found = Vec::new();
+    {
+        let mut query = db.prepare("SELECT * FROM intents WHERE outcome = 'open' ORDER BY started_ms, id")?;
+        let mut rows = query.query([])?;
+        while let Some(row) = rows.next()? {
+            let process: String = row.get("process")?;
+            if !own.lives(&process) {
+                found.push(Intent { outcome: Outcome::Unknown, ..read(row)? });
+            }
+        }
+    }
+    let mut events = Vec::with_capacity(found.len());
+    for intent in &found {
+        finish(db, &intent.id, Outcome::Unknown)?;
+        events.push(Event {
+            caller: Some(intent.binding.caller.clone()),
+            session: intent.binding.session.clone(),
+            tool: Some(intent.binding.tool.clone()),
+            contract: Some(intent.binding.contract.to_string()),
+            arguments: Some(intent.binding.arguments.to_string()),
+            intent: Some(intent.id.clone()),
+            outcome: Some(Outcome::Unknown.name()),
+            note: Some("found open at start".to_owned()),
+            ..Event::new(now_ms, Kind::Outcome)
+        });
+    }
+    audit_log::append(db, signer, &events)?;
+    Ok(found)
+}
+
+pub(super) fn unknown(db: &Connection, limit: u32) -> Result<Vec<Intent>, StoreError> {
+    let mut query = db.prepare_cached(
+        "SELECT * FROM intents WHERE outcome = 'unknown' ORDER BY started_ms DESC, id LIMIT ?1",
+    )?;
+    let mut rows = query.query([limit])?;
+    let mut all = Vec::new();
+    while let Some(row) = rows.next()? {
+        all.push(read(row)?);
+    }
+    Ok(all)
+}
