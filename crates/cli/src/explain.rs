@@ -57,7 +57,7 @@ enum Format {
 pub(crate) fn run(args: &Args) -> Outcome {
     let usage = |error| Failure::new(Exit::Usage, error);
     let server = match &args.file {
-        None => demonstration::server(&args.toolsets, None)?,
+        None => demonstration::server(demonstration::Subject::Desk, &args.toolsets, None)?,
         Some(file) => stocked(args, file)?,
     };
     let engine = server.engine();

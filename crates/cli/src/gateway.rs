@@ -110,9 +110,7 @@ async fn greet(gateway: Arc<Gateway>, server: Server, origin: String, kept: Stri
     if let Some(more) = signatures.lines().count().checked_sub(SHOWN_TOOLS_MAX).filter(|more| *more > 0) {
         text.push_str(&format!("  and {more} more\n"));
     }
-    text.push_str(&format!(
-        "\n{kept}\nconnect a client: claude mcp add --transport http toolcrib {url}\nstop with Ctrl-C\n"
-    ));
+    text.push_str(&format!("\n{kept}\nconnect\n{}\nstop with Ctrl-C\n", crate::greeting::lines(&url)));
     // A closed pipe is no failure of ours.
     let _ = print(&text);
 }

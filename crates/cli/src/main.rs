@@ -1,38 +1,50 @@
 //! The binary `toolcrib`, one file per verb. Without a verb it serves.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
+mod add;
 mod approve;
 mod audit;
+mod call;
 mod capture;
 mod catalogue;
 mod check;
 mod compat;
+mod completions;
 mod config;
+mod connect;
 mod convert;
 mod credential;
 mod data;
 mod demonstration;
 mod diff;
+mod doctor;
+mod edit;
 mod exit;
 mod explain;
 mod gateway;
+mod greeting;
+mod init;
 mod judge;
 mod lint;
 mod list;
 mod lock;
 mod origin;
+mod reference;
 mod registry;
 mod safe;
 mod search;
 mod serve;
 mod show;
 mod source;
+mod status;
 mod stop;
 mod stubs;
 mod table;
+mod terminal;
 mod toolsets;
 
 mod validate;
+mod workshop;
 mod written;
 
 use std::process::ExitCode;
@@ -41,9 +53,12 @@ use clap::{Parser, Subcommand};
 
 use crate::exit::{Exit, Failure};
 
+/// The package's version and the commit it was built from.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("TOOLCRIB_COMMIT"), ")");
+
 /// The tool crib for MCP tools: catalogued, inspected, issued against a signature.
 #[derive(Debug, Parser)]
-#[command(name = "toolcrib", version, propagate_version = true, max_term_width = 100)]
+#[command(name = "toolcrib", version = VERSION, propagate_version = true, max_term_width = 100)]
 #[command(after_help = "Without a verb, toolcrib serves. Exit codes: 0 nothing found, 1 findings, 2 usage, \
                         3 a side could not be loaded or reached, 4 internal failure.")]
 struct Cli {
@@ -55,6 +70,27 @@ struct Cli {
 enum Verb {
     /// Serve other MCP servers, or the demonstration tools, at one endpoint.
     Serve(serve::Args),
+    /// Put Toolcrib into a client's own file, or take it out again.
+    Connect(connect::Args),
+    /// Make a toolcrib.toml from what your clients have already.
+    Init(init::Args),
+    /// Add a server to toolcrib.toml.
+    Add(add::Args),
+    /// Remove a server from toolcrib.toml.
+    Remove(add::RemoveArgs),
+    /// Call a tool; its arguments are checked before they leave.
+    Call(call::Args),
+    /// Say what runs at an address.
+    Status(status::Args),
+    /// Find out why something does not work.
+    Doctor(doctor::Args),
+    /// Print completions for a shell.
+    Completions(completions::Args),
+    /// Print the manual page.
+    Man(completions::ManArgs),
+    /// Print the command line as Markdown.
+    #[command(hide = true)]
+    Reference,
     /// Judge or describe configuration files, without starting anything.
     Config(config::Args),
     /// Say what is wrong or unwise in tool definitions.
@@ -110,6 +146,16 @@ fn main() -> ExitCode {
     let outcome = std::panic::catch_unwind(|| match cli.verb {
         None => serve::run(&serve::Args::default()),
         Some(Verb::Serve(args)) => serve::run(&args),
+        Some(Verb::Connect(args)) => connect::run(&args),
+        Some(Verb::Init(args)) => init::run(&args),
+        Some(Verb::Add(args)) => add::run(&args),
+        Some(Verb::Remove(args)) => add::remove(&args),
+        Some(Verb::Call(args)) => call::run(&args),
+        Some(Verb::Status(args)) => status::run(&args),
+        Some(Verb::Doctor(args)) => doctor::run(&args),
+        Some(Verb::Completions(args)) => completions::run(&args),
+        Some(Verb::Man(args)) => completions::man(&args),
+        Some(Verb::Reference) => reference::run(),
         Some(Verb::Config(args)) => config::run(&args),
         Some(Verb::Approve(args)) => approve::run(&args),
         Some(Verb::Stop(args)) => stop::stop(&args),

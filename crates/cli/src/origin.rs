@@ -62,6 +62,30 @@ impl Origins {
         }
     }
 
+    pub(crate) fn patience(&self) -> Duration {
+        Duration::from_secs(self.patience)
+    }
+
+    /// How a server is reached, by its URL or its name in the configuration.
+    pub(crate) fn spec(&self, word: &str) -> Result<Spec, Failure> {
+        if word.starts_with("http://") || word.starts_with("https://") {
+            return Ok(Spec::url(word, word));
+        }
+        let unknown = |known: &str| {
+            let error = anyhow!("there is no server {word:?} (known: {known})");
+            Failure::new(Exit::Usage, error).hint("name a file of servers with --config, or a URL")
+        };
+        if self.config.is_none() && !Path::new(CONFIG).exists() {
+            return Err(unknown("desk"));
+        }
+        let config = self.load()?;
+        let names: Vec<&str> = config.sources.iter().map(toolcrib_gateway::Source::name).collect();
+        let source = config.sources.iter().find(|source| source.name() == word);
+        source
+            .map(|source| source.spec.clone())
+            .ok_or_else(|| unknown(&format!("desk, {}", names.join(", "))))
+    }
+
     /// Names of the servers in the configuration; none if there is no such file.
     pub(crate) fn names(&self) -> Result<Vec<String>, Failure> {
         if self.config.is_none() && !Path::new(CONFIG).exists() {

@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use toolcrib::{HttpOptions, Server};
 
 use crate::data::Data;
+use crate::demonstration::{self, Subject};
 use crate::exit::{Exit, Failure, print};
 use crate::gateway::{self, Prefix};
 use crate::safe::Safe;
 use crate::toolsets::Toolsets;
-use crate::{Outcome, demonstration};
+use crate::{Outcome, greeting};
 
 pub(crate) const ADDRESS: &str = "127.0.0.1:7420";
 
@@ -37,6 +38,9 @@ pub(crate) struct Args {
     /// A file whose section [safety] says which calls have to be confirmed.
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
+    /// What to serve where no server is named.
+    #[arg(long, value_enum, hide = true, default_value_t = Subject::Desk)]
+    pub(crate) demo: Subject,
     /// A command that starts one MCP server over stdio, to serve it.
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
@@ -55,7 +59,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         if is_gateway {
             return gateway::run(args, &safe).await;
         }
-        let server = demonstration::server(&args.toolsets, Some(&safe))?;
+        let server = demonstration::server(args.demo, &args.toolsets, Some(&safe))?;
         if args.stdio {
             server.serve_stdio().await.map_err(internal)?;
             return Ok(Exit::Nothing);
@@ -64,7 +68,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let bound = bind(&server, listen, safe.http(listen)).await?;
         let origin = format!("http://{}", bound.address().map_err(internal)?);
         let kept = safe.greeting(&origin).await?;
-        print(&greeting(&server, &origin, &kept))?;
+        print(&greeting::text(&server, &origin, &kept).await)?;
         bound.serve(stop()).await.map_err(internal)?;
         Ok(Exit::Nothing)
     })
@@ -81,21 +85,13 @@ pub(crate) async fn bind(
     })
 }
 
-fn greeting(server: &Server, origin: &str, kept: &str) -> String {
-    format!(
-        "toolcrib serves at {origin}/mcp\n\n{}\n{kept}\n\
-         connect a client: claude mcp add --transport http toolcrib {origin}/mcp\nstop with Ctrl-C\n",
-        signatures(server)
-    )
-}
-
 pub(crate) fn signatures(server: &Server) -> String {
-    let mut text = String::new();
+    let (mut text, style) = (String::new(), crate::terminal::Style::of_stdout());
     let own = server.list(&toolcrib::Filter::default());
     for entry in own.iter().filter(|entry| entry.meta().is_none() && entry.safety().is_none()) {
         let contract = entry.contract();
         let signature = toolcrib_contract::signature(contract.definition());
-        text.push_str(&format!("  {:<12} {signature}\n", crate::show::badge(contract.effect())));
+        text.push_str(&format!("  {} {signature}\n", style.badge(contract.effect())));
     }
     text
 }

@@ -272,7 +272,7 @@ fn capture_fills_an_entry_from_a_running_server() {
     let file = place.file("demo.json", text);
     let program = env!("CARGO_BIN_EXE_toolcrib");
     let data = place.0.join("data");
-    let command = ["--", program, "serve", "--stdio", "--data", data.to_str().unwrap()];
+    let command = ["--", program, "serve", "--demo", "workshop", "--stdio", "--data", data.to_str().unwrap()];
     let words = |more: &[&'static str]| {
         [&["capture", &file][..], more, &command[..]]
             .concat()

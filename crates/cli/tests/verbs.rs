@@ -144,18 +144,23 @@ fn an_evaluation_without_its_tools_is_refused_loudly() {
 /// R3.3: the mode of a client and its reason can be read, and why it sees a tool or not.
 #[test]
 fn explain_reads_the_mode_and_the_toolsets() {
-    let output = toolcrib(&["explain", "launch_confetti", "--as", "codex", "--toolsets", "stories"]);
+    let output = toolcrib(&["explain", "transfer_cash", "--as", "codex", "--toolsets", "tax"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let said = text(&output.stdout);
     assert!(said.contains("mode      static: the client calls itself \"codex\""), "{said}");
-    assert!(said.contains("toolset   office: within reach, not loaded"), "{said}");
+    assert!(said.contains("toolset   accounts: within reach, not loaded"), "{said}");
     let words =
-        ["explain", "launch_confetti", "--as", "claude-code", "--modern", "--read-only", "--format", "json"];
+        ["explain", "transfer_cash", "--as", "claude-code", "--modern", "--read-only", "--format", "json"];
     let answer: serde_json::Value = serde_json::from_slice(&toolcrib(&words).stdout).expect("JSON");
     assert_eq!((&answer["mode"], &answer["callable"]), (&"anthropic".into(), &"no".into()), "{answer}");
-    let unknown = toolcrib(&["explain", "launch_confetti", "--toolsets", "storys"]);
+    let unknown = toolcrib(&["explain", "transfer_cash", "--toolsets", "taxes"]);
     assert_eq!(unknown.status.code(), Some(2));
-    assert!(text(&unknown.stderr).contains("known: discovery, office, stories"), "{}", text(&unknown.stderr));
+    assert!(
+        text(&unknown.stderr)
+            .contains("known: accounts, core, discovery, tax, trade-analytics, trade-planning"),
+        "{}",
+        text(&unknown.stderr)
+    );
     assert_eq!(toolcrib(&["explain", "nothing"]).status.code(), Some(2));
 }
 

@@ -24,7 +24,8 @@ fn queued(folder: &Folder) -> Value {
 fn servers(folder: &Folder) -> (Serving, [Server; 2]) {
     let serving = Serving::start(folder);
     let data = folder.path().display().to_string();
-    let command = [PROGRAM, "serve", "--stdio", "--data", &data].map(str::to_owned).to_vec();
+    let command =
+        [PROGRAM, "serve", "--demo", "workshop", "--stdio", "--data", &data].map(str::to_owned).to_vec();
     let url = format!("http://{}/mcp", serving.address);
     (serving, [Server::Http { url }, Server::Stdio { command }])
 }

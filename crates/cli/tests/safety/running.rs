@@ -102,7 +102,10 @@ impl Serving {
 
     pub(crate) fn with(folder: &Folder, words: &[&str]) -> Self {
         let mut command = Command::new(PROGRAM);
-        command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(folder.path()).args(words);
+        command
+            .args(["serve", "--demo", "workshop", "--listen", "127.0.0.1:0", "--data"])
+            .arg(folder.path())
+            .args(words);
         let mut process = Process::start(&mut command).unwrap();
         let address = process
             .wait_for_line("saying where it serves", SOON, |line| {

@@ -178,7 +178,7 @@ fn over_stdio_a_name_is_enough() {
     let folder = Folder::new();
     for (name, passes) in [("claude-code", true), ("Roo Code", true), ("somebody", false)] {
         let mut command = std::process::Command::new(crate::running::PROGRAM);
-        command.args(["serve", "--stdio", "--data"]).arg(folder.path());
+        command.args(["serve", "--demo", "workshop", "--stdio", "--data"]).arg(folder.path());
         let (_process, mut input, output) =
             toolcrib_testkit::process::Process::start_piped(&mut command).unwrap();
         let mut output = BufReader::new(output);

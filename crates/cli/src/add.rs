@@ -1,0 +1,149 @@
+//! `toolcrib add` and `toolcrib remove`: servers of `toolcrib.toml`, in the words of `claude mcp add`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+use serde_json::{Map, Value, json};
+use toolcrib_gateway::config::Environment;
+use toolcrib_gateway::{Config, Prefixing};
+
+use crate::Outcome;
+use crate::edit;
+use crate::exit::{Exit, Failure, print};
+
+/// The file that is written where none is named.
+pub(crate) const CONFIG: &str = "toolcrib.toml";
+pub(crate) const SECTION: &str = "servers";
+pub(crate) const HEAD: &str =
+    "# Servers behind toolcrib: `toolcrib serve --config toolcrib.toml` serves them at one endpoint.\n\n";
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "toolcrib add files -- npx -y @modelcontextprotocol/server-filesystem .\n\
+                        toolcrib add issues --transport http https://example.org/mcp -H 'Authorization: Bearer ${TOKEN}'")]
+pub(crate) struct Args {
+    /// The server's name.
+    name: String,
+    /// The URL, or the command with its arguments.
+    #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND | URL")]
+    target: Vec<String>,
+    /// How it is reached [default: http for a URL, stdio for a command].
+    #[arg(long, short, value_enum)]
+    transport: Option<Transport>,
+    /// A variable for the command, as NAME=VALUE; `${NAME}` is filled in at the start.
+    #[arg(long, short, value_name = "NAME=VALUE")]
+    env: Vec<String>,
+    /// A header for the URL, as "Name: value".
+    #[arg(long, short = 'H', value_name = "HEADER")]
+    header: Vec<String>,
+    /// Replace a server of this name.
+    #[arg(long)]
+    force: bool,
+    /// The file.
+    #[arg(long, value_name = "FILE", default_value = CONFIG)]
+    config: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct RemoveArgs {
+    /// The server's name.
+    name: String,
+    /// The file.
+    #[arg(long, value_name = "FILE", default_value = CONFIG)]
+    config: PathBuf,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Transport {
+    Stdio,
+    Http,
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    let entry = entry(args)?;
+    let before = edit::read(&args.config)?.unwrap_or_else(|| HEAD.to_owned());
+    let known = edit::toml::names(&args.config, &before, SECTION)?;
+    if known.contains(&args.name) && !args.force {
+        let error = anyhow!("{} has a server {:?} already", args.config.display(), args.name);
+        return Err(Failure::new(Exit::Usage, error).hint("replace it with --force, or choose another name"));
+    }
+    let after = edit::toml::set(&args.config, &before, SECTION, &args.name, &entry)?;
+    judged(&args.config, &after)?;
+    edit::write(&args.config, &after)?;
+    print(&format!(
+        "added {} to {}\nserve it: toolcrib serve --config {}\n",
+        args.name,
+        args.config.display(),
+        args.config.display()
+    ))?;
+    Ok(Exit::Nothing)
+}
+
+pub(crate) fn remove(args: &RemoveArgs) -> Outcome {
+    let unreachable = || anyhow!("{}: no such file", args.config.display());
+    let before = edit::read(&args.config)?.ok_or_else(|| Failure::new(Exit::Unreachable, unreachable()))?;
+    let known = edit::toml::names(&args.config, &before, SECTION)?;
+    if !known.contains(&args.name) {
+        let error =
+            anyhow!("{} has no server {:?} (known: {})", args.config.display(), args.name, known.join(", "));
+        return Err(Failure::new(Exit::Usage, error));
+    }
+    edit::write(&args.config, &edit::toml::remove(&args.config, &before, SECTION, &args.name)?)?;
+    print(&format!("removed {} from {}\n", args.name, args.config.display()))?;
+    Ok(Exit::Nothing)
+}
+
+fn entry(args: &Args) -> Result<Value, Failure> {
+    let usage = |text: String| Failure::new(Exit::Usage, anyhow!(text));
+    let (first, rest) = args.target.split_first().ok_or_else(|| usage("no command and no URL".to_owned()))?;
+    let is_url = first.starts_with("http://") || first.starts_with("https://");
+    let pairs = |words: &[String], sign: char, what: &str| -> Result<Map<String, Value>, Failure> {
+        let pair = |word: &String| {
+            let (name, value) =
+                word.split_once(sign).ok_or_else(|| usage(format!("{word:?} is not {what}")))?;
+            Ok((name.trim().to_owned(), Value::from(if sign == ':' { value.trim() } else { value })))
+        };
+        words.iter().map(pair).collect()
+    };
+    match args.transport.unwrap_or(if is_url { Transport::Http } else { Transport::Stdio }) {
+        Transport::Http if !is_url => {
+            Err(usage(format!("{first:?} is no URL; expected http:// or https://")))
+        }
+        Transport::Http if !rest.is_empty() || !args.env.is_empty() => {
+            Err(usage("a URL takes neither arguments nor variables".to_owned()))
+        }
+        Transport::Http => {
+            let mut entry = json!({"url": first});
+            with(&mut entry, "headers", pairs(&args.header, ':', "a header, \"Name: value\"")?);
+            Ok(entry)
+        }
+        Transport::Stdio if is_url => Err(usage(format!("{first:?} is a URL, not a command"))),
+        Transport::Stdio if !args.header.is_empty() => Err(usage("a command takes no headers".to_owned())),
+        Transport::Stdio => {
+            let mut entry = json!({"command": first, "args": rest});
+            with(&mut entry, "env", pairs(&args.env, '=', "a variable, NAME=VALUE")?);
+            Ok(entry)
+        }
+    }
+}
+
+fn with(entry: &mut Value, name: &str, members: Map<String, Value>) {
+    if let Some(object) = entry.as_object_mut().filter(|_| !members.is_empty()) {
+        object.insert(name.to_owned(), Value::Object(members));
+    }
+}
+
+/// Every variable has some value: what it is counts when the servers start.
+struct Anything;
+
+impl Environment for Anything {
+    fn variable(&self, _: &str) -> Option<String> {
+        Some("x".to_owned())
+    }
+}
+
+/// Refuses a file that `serve` would refuse, before it is written.
+pub(crate) fn judged(path: &Path, text: &str) -> Result<(), Failure> {
+    Config::read(path, text, Prefixing::Default, &Anything)
+        .map(drop)
+        .map_err(|error| Failure::new(Exit::Usage, error).hint("nothing was written"))
+}

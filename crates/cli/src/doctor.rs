@@ -1,0 +1,176 @@
+//! `toolcrib doctor`: each thing that can keep Toolcrib from working, looked at, with what to do.
+//!
+//! Only looks: nothing is started but a listener that is closed at once, and nothing is written.
+
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use toolcrib_gateway::config::ProcessEnvironment;
+use toolcrib_gateway::{Config, Prefixing};
+use toolcrib_upstream::Transport;
+
+use crate::add::CONFIG;
+use crate::connect::client::{Client, Scope, is_there};
+use crate::connect::servers;
+use crate::exit::{Exit, print};
+use crate::terminal::{Paint, Style, Table};
+use crate::{Outcome, edit};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The file of servers.
+    #[arg(long, value_name = "FILE", default_value = CONFIG)]
+    config: PathBuf,
+    /// The address to serve at.
+    #[arg(long, default_value = "127.0.0.1:7420")]
+    listen: String,
+    #[arg(long, value_enum, default_value_t = Format::Terminal)]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    Terminal,
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Health {
+    Fine,
+    /// Worth knowing, no fault.
+    Note,
+    Fault,
+}
+
+struct Finding {
+    what: String,
+    health: Health,
+    said: String,
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    let mut findings = vec![finding("version", Health::Fine, crate::VERSION)];
+    findings.push(address(&args.listen));
+    findings.extend(configuration(&args.config));
+    findings.extend(Client::ALL.into_iter().filter_map(client));
+    let fault = findings.iter().any(|finding| finding.health == Health::Fault);
+    print(&match args.format {
+        Format::Terminal => table(&findings),
+        Format::Json => as_json(&findings),
+    })?;
+    Ok(if fault { Exit::Findings } else { Exit::Nothing })
+}
+
+fn finding(what: &str, health: Health, said: impl Into<String>) -> Finding {
+    Finding { what: what.to_owned(), health, said: said.into() }
+}
+
+fn address(listen: &str) -> Finding {
+    let error = match TcpListener::bind(listen) {
+        Ok(_) => return finding("address", Health::Fine, format!("{listen} is free")),
+        Err(error) => error,
+    };
+    let answering = listen
+        .parse()
+        .is_ok_and(|address| TcpStream::connect_timeout(&address, Duration::from_millis(500)).is_ok());
+    if answering {
+        let said = format!("{listen} is taken; `toolcrib status http://{listen}/mcp` says by what");
+        return finding("address", Health::Note, said);
+    }
+    finding("address", Health::Fault, format!("{listen}: {error}; choose another with --listen"))
+}
+
+fn configuration(path: &Path) -> Vec<Finding> {
+    let shown = path.display().to_string();
+    if !path.exists() {
+        let said =
+            format!("no {shown}: `toolcrib serve` serves the demonstration; `toolcrib init` makes one");
+        return vec![finding("configuration", Health::Note, said)];
+    }
+    let config = match Config::load(path, Prefixing::Default, &ProcessEnvironment) {
+        Ok(config) => config,
+        Err(error) => return vec![finding("configuration", Health::Fault, error.to_string())],
+    };
+    let mut findings = vec![finding(
+        "configuration",
+        Health::Fine,
+        format!("{shown} names {} servers", config.sources.len()),
+    )];
+    for source in &config.sources {
+        let what = format!("server {}", source.name());
+        findings.push(match &source.spec.transport {
+            Transport::Http(endpoint) => finding(&what, Health::Fine, endpoint.url.clone()),
+            Transport::Stdio(command) => match program(&command.program) {
+                Some(path) => finding(&what, Health::Fine, path.display().to_string()),
+                None => {
+                    let said = format!(
+                        "{:?} is no program on PATH; install it or write its whole path",
+                        command.program
+                    );
+                    finding(&what, Health::Fault, said)
+                }
+            },
+        });
+    }
+    findings
+}
+
+/// Where a command is, as a shell would find it.
+fn program(name: &str) -> Option<PathBuf> {
+    if name.contains('/') {
+        return Some(PathBuf::from(name)).filter(|path| path.is_file());
+    }
+    std::env::split_paths(&std::env::var_os("PATH")?)
+        .map(|folder| folder.join(name))
+        .find(|path| path.is_file())
+}
+
+/// Nothing is said of a client that is not there.
+fn client(client: Client) -> Option<Finding> {
+    let path = client.file_here(Scope::User).filter(|path| is_there(path))?;
+    let connect = format!("`toolcrib connect {}`", client.name());
+    let text = match edit::read(&path) {
+        Ok(Some(text)) => text,
+        Ok(None) => return Some(finding(client.title(), Health::Note, format!("not connected: {connect}"))),
+        Err(error) => return Some(finding(client.title(), Health::Fault, error.to_string())),
+    };
+    Some(match servers(client, &path, &text) {
+        Err(error) => finding(client.title(), Health::Fault, error.to_string()),
+        Ok(Value::Object(all)) if all.contains_key("toolcrib") => {
+            finding(client.title(), Health::Fine, format!("connected in {}", path.display()))
+        }
+        Ok(_) => finding(client.title(), Health::Note, format!("not connected: {connect}")),
+    })
+}
+
+fn table(findings: &[Finding]) -> String {
+    let style = Style::of_stdout();
+    let mut table = Table::new(&[]);
+    for Finding { what, health, said } in findings {
+        let sign = match health {
+            Health::Fine => style.paint("ok", Paint::Good),
+            Health::Note => style.paint("note", Paint::Faint),
+            Health::Fault => style.paint("FAULT", Paint::Bad),
+        };
+        table.row([sign, what.clone(), said.clone()]);
+    }
+    // What to do must be read whole.
+    table.render_plain()
+}
+
+fn as_json(findings: &[Finding]) -> String {
+    let all: Vec<Value> = findings
+        .iter()
+        .map(|finding| {
+            let health = match finding.health {
+                Health::Fine => "ok",
+                Health::Note => "note",
+                Health::Fault => "fault",
+            };
+            json!({"what": finding.what, "health": health, "said": finding.said})
+        })
+        .collect();
+    json!({"findings": all}).to_string()
+}

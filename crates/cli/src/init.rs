@@ -1,0 +1,179 @@
+//! `toolcrib init`: a `toolcrib.toml` from what the user's clients have already.
+//!
+//! The clients' files are only read. A server that two clients have in the same words is taken once; one that they have
+//! in different words is taken under a second name. What cannot be carried over is said, never left out silently.
+
+use std::path::PathBuf;
+
+use serde_json::{Map, Value, json};
+
+use crate::Outcome;
+use crate::add::{CONFIG, HEAD, SECTION, judged};
+use crate::connect::client::{Client, Scope};
+use crate::connect::servers;
+use crate::edit;
+use crate::exit::{Exit, print};
+use crate::terminal::confirmed;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Only what this client has; may be given several times.
+    #[arg(long, value_enum, value_name = "CLIENT")]
+    from: Vec<Client>,
+    /// The file to write.
+    #[arg(long, value_name = "FILE", default_value = CONFIG)]
+    config: PathBuf,
+    /// Only show what would be written.
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask.
+    #[arg(long, short)]
+    yes: bool,
+}
+
+#[derive(Debug, Default)]
+struct Import {
+    /// Name, entry, and the client it is from.
+    found: Vec<(String, Value, &'static str)>,
+    remarks: Vec<String>,
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    let clients = if args.from.is_empty() { Client::ALL.to_vec() } else { args.from.clone() };
+    let mut import = Import::default();
+    for client in clients {
+        for scope in [Scope::User, Scope::Project] {
+            if let Some(path) = client.file_here(scope) {
+                import.read(client, &path);
+            }
+        }
+    }
+    let existing = edit::read(&args.config)?;
+    let before = existing.clone().unwrap_or_default();
+    let known = edit::toml::names(&args.config, &before, SECTION)?;
+    let mut after = existing.clone().unwrap_or_else(|| HEAD.to_owned());
+    let mut new = 0;
+    for (name, entry, client) in &import.found {
+        if known.contains(name) {
+            import.remarks.push(format!("{name} of {client}: {} has one already", args.config.display()));
+            continue;
+        }
+        after = edit::toml::set(&args.config, &after, SECTION, name, entry)?;
+        new += 1;
+    }
+    if new > 0 {
+        judged(&args.config, &after)?;
+    } else if existing.is_none() {
+        after.push_str("# toolcrib add NAME -- COMMAND …    or    toolcrib add NAME https://…\n");
+    }
+    let remarks: String = import.remarks.iter().map(|remark| format!("not taken: {remark}\n")).collect();
+    if after == before {
+        print(&format!("{remarks}nothing to add to {}\n", args.config.display()))?;
+        return Ok(Exit::Nothing);
+    }
+    print(&format!("{}\n{}{remarks}", args.config.display(), edit::shown(&before, &after)))?;
+    if args.dry_run
+        || !(args.yes || confirmed("write this?", "agree beforehand with --yes, or look with --dry-run")?)
+    {
+        print("nothing was written\n")?;
+        return Ok(Exit::Nothing);
+    }
+    edit::write(&args.config, &after)?;
+    let file = args.config.display();
+    print(&format!("{file} has {new} servers more\nserve them: toolcrib serve --config {file}\n"))?;
+    Ok(Exit::Nothing)
+}
+
+impl Import {
+    fn read(&mut self, client: Client, path: &std::path::Path) {
+        let all = match edit::read(path) {
+            Ok(None) => return,
+            Ok(Some(text)) => servers(client, path, &text),
+            Err(error) => Err(error),
+        };
+        let all = match all {
+            Ok(all) => all,
+            Err(error) => return self.remarks.push(error.to_string()),
+        };
+        for (name, server) in all.as_object().into_iter().flatten() {
+            match translated(server) {
+                Err(reason) => self.remarks.push(format!("{name} of {}: {reason}", client.title())),
+                Ok(entry) => self.take(name, entry, client),
+            }
+        }
+    }
+
+    fn take(&mut self, name: &str, entry: Value, client: Client) {
+        let name = allowed(name);
+        let same = self.found.iter().find(|(known, ..)| *known == name);
+        let name = match same {
+            None => name,
+            Some((_, known, _)) if *known == entry => return,
+            Some(_) => format!("{name}-{}", client.name()),
+        };
+        if !self.found.iter().any(|(known, ..)| *known == name) {
+            self.found.push((name, entry, client.title()));
+        }
+    }
+}
+
+/// A name that can stand before a tool's.
+fn allowed(name: &str) -> String {
+    let good = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' };
+    name.chars().map(good).collect()
+}
+
+/// A client's words as those of `toolcrib.toml`.
+fn translated(server: &Value) -> Result<Value, &'static str> {
+    let text = |name: &str| server.get(name).and_then(Value::as_str);
+    if server.to_string().contains("${input:") {
+        return Err("it asks a person for a value; put ${NAME} in its place");
+    }
+    let mut entry = Map::new();
+    if let Some(command) = text("command") {
+        if command.rsplit(['/', '\\']).next() == Some("toolcrib") {
+            return Err("it is toolcrib itself");
+        }
+        entry.insert("command".to_owned(), command.into());
+        for name in ["args", "env", "cwd"] {
+            copy(server, name, name, &mut entry);
+        }
+    } else if let Some(url) = text("httpUrl").or(text("url")).or(text("serverUrl")) {
+        if url.contains("127.0.0.1:7420") || url.contains("localhost:7420") {
+            return Err("it is toolcrib itself");
+        }
+        if text("type") == Some("sse") {
+            return Err("it speaks the old SSE transport; use its Streamable HTTP endpoint");
+        }
+        entry.insert("url".to_owned(), url.into());
+        copy(server, "headers", "headers", &mut entry);
+        copy(server, "http_headers", "headers", &mut entry);
+        if let Some(variable) = text("bearer_token_env_var") {
+            entry.insert("bearer".to_owned(), format!("${{{variable}}}").into());
+        }
+    } else {
+        return Err("it has neither a command nor a URL");
+    }
+    if server.get("disabled") == Some(&json!(true)) || server.get("enabled") == Some(&json!(false)) {
+        entry.insert("disabled".to_owned(), true.into());
+    }
+    Ok(Value::Object(entry))
+}
+
+/// Numbers and truths among variables become texts; what is empty is left out.
+fn copy(server: &Value, from: &str, to: &str, entry: &mut Map<String, Value>) {
+    let plain = |value: &Value| match value {
+        Value::String(_) => value.clone(),
+        other => other.to_string().into(),
+    };
+    let value = match server.get(from) {
+        Some(Value::Object(members)) if !members.is_empty() => {
+            let set = members.iter().filter(|(_, value)| !value.is_null());
+            Value::Object(set.map(|(name, value)| (name.clone(), plain(value))).collect())
+        }
+        Some(Value::Array(items)) if !items.is_empty() => Value::Array(items.iter().map(plain).collect()),
+        Some(Value::String(text)) => text.as_str().into(),
+        _ => return,
+    };
+    entry.insert(to.to_owned(), value);
+}

@@ -1,0 +1,97 @@
+//! `toolcrib status`: what runs at an address, as a client sees it.
+
+use serde_json::{Value, json};
+use toolcrib::Filter;
+use toolcrib_upstream::Spec;
+
+use crate::Outcome;
+use crate::call::behind;
+use crate::exit::{Exit, Failure, print};
+use crate::terminal::{Style, Table};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Where it serves.
+    #[arg(default_value = "http://127.0.0.1:7420/mcp")]
+    url: String,
+    /// How long it may take to answer, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 5)]
+    patience: u64,
+    #[arg(long, value_enum, default_value_t = Format::Terminal)]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    Terminal,
+    Json,
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    let runtime = tokio::runtime::Runtime::new().map_err(|error| Failure::new(Exit::Internal, error))?;
+    let patience = std::time::Duration::from_secs(args.patience);
+    runtime.block_on(async {
+        let begun = std::time::Instant::now();
+        let (server, gateway) = behind(Spec::url(&args.url, &args.url), patience)
+            .await
+            .map_err(|failure| failure.hint("start it with `toolcrib serve`"))?;
+        let answered_ms = begun.elapsed().as_millis();
+        let status = gateway.status().into_iter().next();
+        let tools: Vec<Value> = server
+            .list(&Filter::default())
+            .iter()
+            .map(|entry| json!({"name": entry.name(), "effect": crate::show::badge(entry.contract().effect())}))
+            .collect();
+        let toolsets = match server.get("list_available_toolsets") {
+            Some(_) => server.call("list_available_toolsets", json!({})).await.unwrap_or_default(),
+            None => Value::Null,
+        };
+        gateway.stop().await;
+        let toolsets = toolsets.pointer("/structuredContent/toolsets").cloned().unwrap_or(json!([]));
+        let status = status.and_then(|status| serde_json::to_value(status).ok()).unwrap_or_default();
+        let report = json!({"url": args.url, "answered_ms": answered_ms as u64, "server": status, "toolsets": toolsets, "tools": tools});
+        print(&match args.format {
+            Format::Json => report.to_string(),
+            Format::Terminal => spoken(&report),
+        })?;
+        Ok(Exit::Nothing)
+    })
+}
+
+fn spoken(report: &Value) -> String {
+    let word = |place: &str| match report.pointer(place) {
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+        None => String::new(),
+    };
+    let counted = |effect: &str| {
+        let tools = report.get("tools").and_then(Value::as_array).into_iter().flatten();
+        tools.filter(|tool| tool.get("effect").and_then(Value::as_str) == Some(effect)).count()
+    };
+    let mut text = format!(
+        "{} is {}, MCP {}, answered in {} ms\n{} tools listed: {} read-only, {} writing, {} destructive\n",
+        word("/url"),
+        word("/server/state"),
+        word("/server/revision"),
+        word("/answered_ms"),
+        word("/server/tools"),
+        counted("read-only"),
+        counted("writes"),
+        counted("destructive"),
+    );
+    let sets: Vec<&Value> = report.get("toolsets").and_then(Value::as_array).into_iter().flatten().collect();
+    if !sets.is_empty() {
+        let mut table = Table::new(&["TOOLSET", "TOOLS", "LOADED", "WHAT FOR"]);
+        for set in sets {
+            let cell = |name: &str| match set.get(name) {
+                Some(Value::String(text)) => toolcrib_contract::text::escaped(text).to_string(),
+                Some(Value::Bool(truth)) => (if *truth { "yes" } else { "no" }).to_owned(),
+                Some(other) => other.to_string(),
+                None => String::new(),
+            };
+            table.row([cell("name"), cell("tool_count"), cell("loaded"), cell("description")]);
+        }
+        text.push_str(&format!("\n{}", table.render(Style::of_stdout())));
+    }
+    text
+}

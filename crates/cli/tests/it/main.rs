@@ -1,0 +1,17 @@
+//! The first five minutes, with the real binary: serving, connecting, configuring, calling, and every page of the docs.
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test may stop"
+)]
+
+mod calling;
+mod connecting;
+mod documents;
+mod failing;
+mod home;
+mod independent_clients;
+mod servers;
+mod serving;

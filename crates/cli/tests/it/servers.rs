@@ -1,0 +1,119 @@
+//! `init`, `add`, `remove` and `doctor`.
+
+use crate::home::Home;
+
+/// R8.1: a server is added in the words of `claude mcp add`, and removed without a trace.
+#[test]
+fn servers_are_added_and_removed_in_claudes_words() {
+    let home = Home::new("add");
+    for words in [
+        &[
+            "add",
+            "files",
+            "-e",
+            "ROOT=${HOME}",
+            "-e",
+            "MODE=a=b",
+            "--",
+            "npx",
+            "-y",
+            "server-files",
+            "--flag",
+        ][..],
+        &["add", "--transport", "http", "issues", "https://example.org/mcp", "-H", "X-Team: red: 1"],
+        &["add", "plain", "uvx", "mcp-server-fetch"],
+    ] {
+        let ran = home.run(words);
+        assert_eq!(ran.code, if words.contains(&"-H") { 2 } else { 0 }, "{words:?}: {}{}", ran.out, ran.err);
+    }
+    let ran = home.run(&[
+        "add",
+        "--transport",
+        "http",
+        "-H",
+        "X-Team: red: 1",
+        "issues",
+        "https://example.org/mcp",
+    ]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let text = home.read("toolcrib.toml");
+    assert!(text.contains("[servers.files]\ncommand = \"npx\"\nargs = [\"-y\", \"server-files\", \"--flag\"]\nenv = { ROOT = \"${HOME}\", MODE = \"a=b\" }"), "{text}");
+    assert!(
+        text.contains(
+            "[servers.issues]\nurl = \"https://example.org/mcp\"\nheaders = { X-Team = \"red: 1\" }"
+        ),
+        "{text}"
+    );
+    let valid = home.run(&["config", "validate", "toolcrib.toml"]);
+    assert_eq!(valid.code, 0, "{}", valid.err);
+    let twice = home.run(&["add", "plain", "x"]);
+    assert_eq!((twice.code, twice.err.contains("--force")), (2, true), "{}", twice.err);
+    assert_eq!(home.run(&["remove", "issues"]).code, 0);
+    assert!(!home.read("toolcrib.toml").contains("issues"));
+    let unknown = home.run(&["remove", "issues"]);
+    assert_eq!((unknown.code, unknown.err.contains("known: files, plain")), (2, true), "{}", unknown.err);
+    assert_eq!(home.run(&["remove", "x", "--config", "nowhere.toml"]).code, 3);
+}
+
+/// R8.1: `init` takes what the clients have, once each, and says what it cannot take.
+#[test]
+fn init_imports_what_the_clients_have() {
+    let home = Home::new("init");
+    home.write(".claude.json", include_str!("samples/claude-code.json"));
+    home.write(".config/Code/User/mcp.json", include_str!("samples/vscode.json"));
+    home.write(".codex/config.toml", include_str!("samples/codex.toml"));
+    home.write(".cursor/mcp.json", include_str!("samples/cursor.json"));
+    home.write(".codeium/windsurf/mcp_config.json", include_str!("samples/windsurf.json"));
+    home.write(".gemini/settings.json", "{ broken");
+    let looked = home.run(&["init", "--dry-run"]);
+    assert_eq!((looked.code, home.path("toolcrib.toml").exists()), (0, false), "{}", looked.err);
+    let unasked = home.run(&["init"]);
+    assert_eq!(unasked.code, 2, "{}", unasked.out);
+    let ran = home.run(&["init", "--yes"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    for reason in ["issues of VS Code: it asks a person", "settings.json: not JSON"] {
+        assert!(ran.out.contains(reason), "{}", ran.out);
+    }
+    let text = home.read("toolcrib.toml");
+    for line in [
+        "[servers.github]",
+        "[servers.context7]",
+        "bearer = \"${DOCS_TOKEN}\"",
+        "url = \"https://example.org/mcp\"",
+        "[servers.fetch]",
+        // Cursor's has a variable more than Claude's.
+        "[servers.memory-cursor]",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    assert!(!text.contains("memory-windsurf"), "the same as Claude's: {text}");
+    let variables = [("GITHUB_TOKEN", "x"), ("CONTEXT7_KEY", "x"), ("DOCS_TOKEN", "x")];
+    let valid = home.command(&["config", "validate", "toolcrib.toml"]).envs(variables).output().unwrap();
+    assert!(valid.status.success(), "{}", String::from_utf8_lossy(&valid.stderr));
+    let again = home.run(&["init", "--yes"]);
+    assert!(again.out.contains("nothing to add"), "{}", again.out);
+    assert_eq!(home.read("toolcrib.toml"), text);
+}
+
+/// R8.1: `doctor` tells a fault from a note, in words and in JSON.
+#[test]
+fn doctor_finds_what_is_wrong_and_says_what_to_do() {
+    let home = Home::new("doctor");
+    let fine = home.run(&["doctor", "--listen", "127.0.0.1:0"]);
+    assert_eq!(fine.code, 0, "{}{}", fine.out, fine.err);
+    home.write("toolcrib.toml", "[servers.a]\ncommand = \"no-such-program\"\n");
+    home.write(".cursor/mcp.json", "{ broken");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let ran = home.run(&["doctor", "--listen", &address, "--format", "json"]);
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    let report = ran.json();
+    let health = |what: &str| {
+        let all = report["findings"].as_array().unwrap();
+        all.iter().find(|one| one["what"] == what).map(|one| one["health"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(health("server a").as_deref(), Some("fault"), "{report}");
+    assert_eq!(health("Cursor").as_deref(), Some("fault"), "{report}");
+    assert_eq!(health("address").as_deref(), Some("note"), "{report}");
+    assert_eq!(health("Windsurf"), None, "{report}");
+}

@@ -1,0 +1,76 @@
+//! The built-in demonstration server: a small trading desk.
+//!
+//! Guarantees: the data is generated, the same on every machine and start, and names no real company; every answer is
+//! computed from it when it is asked for. What callers write (orders, transfers, plans, excursions) lives in memory and
+//! ends with the process. Refuses what the desk does not have: no answer is made up.
+
+mod account;
+mod accounts;
+mod analytics;
+mod bars;
+mod book;
+
+mod date;
+mod desk;
+mod expiry_payoff;
+mod fill;
+mod generate;
+mod instrument;
+pub mod limits;
+mod money;
+mod overview;
+mod planning;
+mod random;
+mod scope;
+mod statistics;
+mod tax;
+mod trip;
+
+use std::sync::Arc;
+
+use toolcrib::{Names, RegisterError, Server, ServerBuilder, Toolset};
+
+pub use account::Account;
+pub use bars::Bar;
+pub use book::Book;
+pub use date::{Day, Moment};
+pub use desk::{Desk, Excursion};
+pub use fill::{Fees, Fill, Side, Strategy, Venue};
+pub use instrument::{Instrument, Right, Symbol};
+pub use money::Money;
+pub use trip::{Direction, Trip, trips};
+
+use crate::desk::Shared;
+
+/// A server that is being built, with the desk's toolsets declared: `core`, `discovery` and `trade-analytics` are
+/// loaded, the rest is found when it is needed.
+#[must_use]
+pub fn builder(version: &str) -> ServerBuilder {
+    Server::builder("desk", version)
+        .title("Desk, the demonstration server of Toolcrib")
+        .instructions(
+            "A small trading desk over generated data. Analytics are loaded; planning, accounts and tax are toolsets \
+             of their own: list_available_toolsets names them, enable_toolset or call_tool reaches them.",
+        )
+        .toolset(Toolset::new("core", "Overview, quotes and positions").always_loaded())
+        .toolset(Toolset::new("trade-analytics", "What past trades earned, cost and teach").programmatic())
+        .toolset(Toolset::new("trade-planning", "Sizes, targets and plans for trades to come"))
+        .toolset(Toolset::new("accounts", "Balances, orders and transfers; most cannot be undone"))
+        .toolset(Toolset::new("tax", "Lots, realised gains, wash sales and an estimate").programmatic())
+        .options(|options| options.toolsets.start = Some(Names::parse("trade-analytics")))
+}
+
+/// Registers every tool of the desk over freshly generated data.
+pub fn stock(server: &Server) -> Result<(), RegisterError> {
+    stock_with(server, Desk::generated())
+}
+
+/// The same over data of the caller's.
+pub fn stock_with(server: &Server, desk: Desk) -> Result<(), RegisterError> {
+    let desk = Arc::new(Shared::new(desk));
+    overview::register(server, &desk)?;
+    analytics::register(server, &desk)?;
+    planning::register(server, &desk)?;
+    accounts::register(server, &desk)?;
+    tax::register(server, &desk)
+}
