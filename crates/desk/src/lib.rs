@@ -3,6 +3,7 @@
 //! Guarantees: the data is generated, the same on every machine and start, and names no real company; every answer is
 //! computed from it when it is asked for. What callers write (orders, transfers, plans, excursions) lives in memory and
 //! ends with the process. Refuses what the desk does not have: no answer is made up.
+#![allow(clippy::needless_pass_by_value, reason = "a handler owns its arguments")]
 
 mod account;
 mod accounts;

@@ -282,11 +282,11 @@ fn source(reader: &Reader<'_>, name: &str, server: Server, prefixed: bool) -> Re
     source.toolset = server.toolset;
     source.include = patterns(server.include);
     source.exclude = patterns(server.exclude);
-    source.rules = server.rules.into_iter().map(rule).collect();
+    source.rules = server.rules.iter().map(rule).collect();
     Ok(source)
 }
 
-fn rule(table: RuleTable) -> Rule {
+fn rule(table: &RuleTable) -> Rule {
     Rule {
         tools: Pattern::new(&table.tools),
         input: table.input.map(Into::into),

@@ -67,15 +67,15 @@ fn edited(value: &Value, seed: usize) -> Value {
     copy
 }
 
-fn walk(value: &Value, at: String, paths: &mut Vec<String>) {
+fn walk(value: &Value, at: &str, paths: &mut Vec<String>) {
     let escaped = |key: &str| key.replace('~', "~0").replace('/', "~1");
     paths.push(at.clone());
     match value {
         Value::Object(map) => {
-            map.iter().for_each(|(key, value)| walk(value, format!("{at}/{}", escaped(key)), paths))
+            map.iter().for_each(|(key, value)| walk(value, &format!("{at}/{}", escaped(key)), paths));
         }
         Value::Array(list) => {
-            list.iter().enumerate().for_each(|(i, value)| walk(value, format!("{at}/{i}"), paths))
+            list.iter().enumerate().for_each(|(i, value)| walk(value, &format!("{at}/{i}"), paths));
         }
         _ => {}
     }
