@@ -59,14 +59,12 @@ pub(crate) fn through_gateway() -> Result<()> {
     let mut server = Process::start(command.args(["--listen", &behind.to_string()]))?;
     server.wait_for_port(behind, START_PATIENCE)?;
     let mut command = Command::new(shell::built_binary(GATEWAY)?);
-    command.args([
-        "serve",
-        "--prefix",
-        "never",
-        "--listen",
-        &address.to_string(),
-        &format!("http://{behind}/mcp"),
-    ]);
+    // The fixture's tools say nothing about themselves: every call would have to be confirmed.
+    let own = shell::target_directory()?.join("conformance-gateway");
+    std::fs::create_dir_all(&own)?;
+    std::fs::write(own.join("policy.toml"), "[safety]\ndestructive = \"never\"\n")?;
+    command.arg("serve").arg("--policy").arg(own.join("policy.toml")).arg("--data").arg(own.join("data"));
+    command.args(["--prefix", "never", "--listen", &address.to_string(), &format!("http://{behind}/mcp")]);
     let mut gateway = Process::start(&mut command)?;
     gateway
         .wait_for_line("greeting", START_PATIENCE, |line| line.contains("stop with Ctrl-C").then_some(()))?;

@@ -13,6 +13,7 @@ mod new_rule;
 mod pairs;
 mod provision;
 mod requirements;
+mod safety;
 mod shell;
 mod sources;
 mod test;
@@ -44,6 +45,8 @@ enum Verb {
     Fuzz(fuzz::Args),
     /// Judge random pairs of schemas against two plain validators, or score labelled ones.
     Pairs(pairs::Args),
+    /// Run the hard tests of safety in full size.
+    Safety(safety::Args),
     /// Scaffold a rule of contract change.
     NewRule(new_rule::Args),
     /// Run the official MCP conformance suite against a server.
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
         Verb::Limits(args) => limits::run(&args),
         Verb::Fuzz(args) => fuzz::run(&args),
         Verb::Pairs(args) => pairs::run(&args),
+        Verb::Safety(args) => safety::run(&args),
         Verb::NewRule(args) => new_rule::run(&args),
         Verb::Conformance(args) => conformance::run(&args),
         Verb::Deny => deny::run(),

@@ -9,6 +9,7 @@ mod contract;
 mod gateway;
 mod race;
 mod registry;
+mod safety;
 mod serving;
 mod toolsets;
 
@@ -39,6 +40,8 @@ enum Bench {
     /// The process that `registry` measures; started by it.
     #[command(hide = true)]
     RegistryPart { file: std::path::PathBuf, database: std::path::PathBuf },
+    /// What gate, journal and audit cost a call.
+    Safety,
     /// Views, lists and search over 10,000 tools.
     Toolsets,
     /// The gateway, checks on, against nginx, which understands nothing, and against other MCP proxies.
@@ -64,6 +67,7 @@ fn main() -> ExitCode {
         Bench::Serving => serving::run(effort),
         Bench::Registry => registry::run(effort, cli.quick),
         Bench::RegistryPart { file, database } => registry::part(&file, &database).map(|()| true),
+        Bench::Safety => safety::run(effort),
         Bench::Toolsets => toolsets::run(effort),
         Bench::Gateway => gateway::run(effort),
         Bench::Serve { which, url, command } => {

@@ -2,9 +2,9 @@
 //! tools on rmcp's own server, which validates nothing. Same requests, same client, each server a process of its own with
 //! as many threads as the other. Last, the memory of idle legacy sessions.
 
-mod client;
+pub(crate) mod client;
 mod ours;
-mod process;
+pub(crate) mod process;
 mod sessions;
 mod theirs;
 
@@ -40,6 +40,10 @@ pub(crate) enum Which {
     Gateway,
     /// A proxy made of the official SDK's client and server.
     RmcpProxy,
+    /// A read-only echo, with nothing switched on.
+    Plain,
+    /// The same with gate, journal and audit on.
+    Watched,
 }
 
 /// The echo's schema, in and out.
@@ -84,6 +88,8 @@ pub(crate) fn serve(which: Which, url: Option<&str>, command: &[String]) -> Resu
         Which::Many => runtime.block_on(ours::serve_many(announce)),
         Which::Gateway => runtime.block_on(crate::gateway::front::serve(url, command, announce)),
         Which::RmcpProxy => runtime.block_on(crate::gateway::rmcp_proxy::serve(url, announce)),
+        Which::Plain => runtime.block_on(crate::safety::serve(announce, false)),
+        Which::Watched => runtime.block_on(crate::safety::serve(announce, true)),
     }
 }
 

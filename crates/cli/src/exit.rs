@@ -58,6 +58,12 @@ impl Failure {
     }
 }
 
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:#}", self.error)
+    }
+}
+
 /// Writes to standard output; a reader that went away ends the program quietly.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     use std::io::Write as _;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use toolcrib::Server;
-use toolcrib_gateway::config::ProcessEnvironment;
-use toolcrib_gateway::{Config, Gateway, Prefixing, Source};
+use toolcrib_gateway::config::{Pins, ProcessEnvironment};
+use toolcrib_gateway::{Config, Drift, Gateway, Prefixing, Source};
 use toolcrib_upstream::Spec;
 
 use crate::Outcome;
@@ -49,20 +49,22 @@ pub(crate) async fn run(args: &Args, safe: &Safe) -> Outcome {
         .map_err(|error| Failure::new(Exit::Internal, error))?;
     crate::toolsets::check(&server)?;
     let pages = Arc::new(Pages::new(server.engine().clone(), &config.auth));
+    let pins = config.pins.clone();
+    let drift = pins.as_ref().map(pinned).transpose()?;
     // Listening comes first: nothing is started for an address that cannot be had.
     let bound = match args.stdio {
         true => None,
         false => {
             let listen = args.listen.as_deref().or(config.listen.as_deref()).unwrap_or(ADDRESS);
-            let options = access::options(&config, safe.http(listen), pages.clone()).map_err(usage)?;
+            let options = access::options(&config, safe.http(listen), &pages).map_err(usage)?;
             Some(bind(&server, listen, options).await?)
         }
     };
-    let gateway =
-        Gateway::start(server.engine().clone(), config.sources).map_err(|error| usage(error.into()))?;
+    let gateway = Gateway::start_pinned(server.engine().clone(), config.sources, drift)
+        .map_err(|error| usage(error.into()))?;
     pages.set_gateway(&gateway);
     let reloading =
-        args.config.is_some().then(|| tokio::spawn(reload::follow(args.clone(), gateway.clone())));
+        args.config.is_some().then(|| tokio::spawn(reload::follow(args.clone(), gateway.clone(), pins)));
     match bound {
         None => {
             gateway.settled(STDIO_PATIENCE).await;
@@ -111,6 +113,11 @@ async fn greet(gateway: Arc<Gateway>, server: Server, origin: String, kept: Stri
     text.push_str(&format!("\n{kept}\nconnect\n{}\nstop with Ctrl-C\n", crate::greeting::lines(&url)));
     // A closed pipe is no failure of ours.
     let _ = print(&text);
+}
+
+/// The lock that the servers are held to.
+fn pinned(pins: &Pins) -> Result<Drift, Failure> {
+    Ok(Drift::new(crate::lock::load(&pins.lock)?, pins.classes))
 }
 
 /// What the command line or its file says; nothing is started yet.

@@ -83,7 +83,7 @@ fn with_tools_text(servers: &[(ServerRow, Vec<ToolRow>)]) -> String {
         for tool in tools {
             let description = Definition::parse(&tool.definition)
                 .ok()
-                .and_then(|own| own.description().map(|text| text.into_owned()));
+                .and_then(|own| own.description().map(std::borrow::Cow::into_owned));
             let shown = match description.filter(|text| !text.trim().is_empty()) {
                 Some(description) => format!("{} ({})", tool.name, description.trim()),
                 None => tool.name.clone(),
@@ -109,7 +109,7 @@ fn json_text(rows: &[(ServerRow, Vec<ToolRow>)], with_tools: bool) -> String {
                     .map(|tool| {
                         let definition = Definition::parse(&tool.definition).ok();
                         let effect = definition.as_ref().map(|own| badge(own.annotations().effect()));
-                        let description = definition.as_ref().and_then(|own| own.description().map(|text| text.into_owned()));
+                        let description = definition.as_ref().and_then(|own| own.description().map(std::borrow::Cow::into_owned));
                         json!({"name": tool.name, "description": description, "effect": effect, "digest": tool.digest})
                     })
                     .collect();

@@ -38,10 +38,11 @@ mod show;
 mod source;
 mod status;
 mod stop;
+mod stubs;
 mod table;
 mod terminal;
 mod toolsets;
-mod types;
+
 mod validate;
 mod workshop;
 mod written;
@@ -101,7 +102,7 @@ enum Verb {
     /// Check arguments or an answer against a tool's contract, with nothing running.
     Validate(validate::Args),
     /// Write typed stubs from the schemas.
-    Types(types::Args),
+    Types(stubs::Args),
     /// Convert catalogue files between formats, losing nothing.
     Convert(convert::Args),
     /// Ask a running server for its tools and fill them into its entry.
@@ -165,7 +166,7 @@ fn main() -> ExitCode {
         Some(Verb::List(args)) => list::run(&args),
         Some(Verb::Show(args)) => show::run(&args),
         Some(Verb::Validate(args)) => validate::run(&args),
-        Some(Verb::Types(args)) => types::run(&args),
+        Some(Verb::Types(args)) => stubs::run(&args),
         Some(Verb::Convert(args)) => convert::run(&args),
         Some(Verb::Capture(args)) => capture::run(&args),
         Some(Verb::Registry(args)) => registry::run(&args),

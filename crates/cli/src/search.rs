@@ -1,5 +1,5 @@
-//! `toolcrib search [FILE] WORDS…` finds tools, of a file or of the catalogue; `toolcrib search --eval` measures the ranking over judged questions,
-//! beside plain BM25 over the same text in the same run.
+//! `toolcrib search [FILE] WORDS…` finds tools, of a file or of the catalogue; `toolcrib search --eval` measures the
+//! ranking over judged questions, beside plain BM25 over the same text in the same run.
 
 mod catalogue;
 mod collection;
@@ -7,11 +7,13 @@ mod evaluation;
 
 use std::path::{Path, PathBuf};
 
+use anyhow::anyhow;
 use serde_json::{Value, json};
 use toolcrib_contract::{Definition, signature};
 use toolcrib_engine::search::{Index, Text};
 
-use crate::exit::{Exit, print};
+use crate::exit::{Exit, Failure, print};
+use crate::list::Format;
 use crate::show::badge;
 use crate::{Outcome, source};
 
@@ -25,6 +27,7 @@ pub(crate) struct Args {
     /// At most so many results.
     #[arg(long, default_value_t = 10)]
     limit: usize,
+    /// How to print.
     #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with = "eval")]
     format: Format,
     /// Measure instead: hit@1, recall@5, recall@10 and MRR over judged questions.
@@ -38,20 +41,17 @@ pub(crate) struct Args {
     data: PathBuf,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    Text,
-    Json,
-}
-
 pub(crate) fn run(args: &Args) -> Outcome {
     if args.eval {
         return evaluation::run(&args.queries, &args.data);
     }
     let (file, words) = match args.words.split_first() {
         Some((first, rest)) if Path::new(first).is_file() || first.ends_with(".json") => (first, rest),
-        _ => return catalogue::run(&args.words, args.limit, &args.filters),
+        _ => return catalogue::run(&args.words, args.limit, args.format, &args.filters),
     };
+    if words.is_empty() {
+        return Err(Failure::new(Exit::Usage, anyhow!("what should the tools of {file} do?")));
+    }
     let definitions = source::definitions(Path::new(file))?;
     let index = Index::build(definitions.iter().map(|definition| Text::of(definition, "")));
     let hits = index.search(&words.join(" "), args.limit, |_| true);

@@ -87,7 +87,8 @@ pub(crate) async fn bind(
 
 pub(crate) fn signatures(server: &Server) -> String {
     let (mut text, style) = (String::new(), crate::terminal::Style::of_stdout());
-    for entry in server.list(&toolcrib::Filter::default()) {
+    let own = server.list(&toolcrib::Filter::default());
+    for entry in own.iter().filter(|entry| entry.meta().is_none() && entry.safety().is_none()) {
         let contract = entry.contract();
         let signature = toolcrib_contract::signature(contract.definition());
         text.push_str(&format!("  {} {signature}\n", style.badge(contract.effect())));

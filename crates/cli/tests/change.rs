@@ -29,6 +29,7 @@ impl Folder {
     fn run(&self, words: &[&str]) -> Ran {
         let output = Command::new(env!("CARGO_BIN_EXE_toolcrib"))
             .current_dir(&self.0)
+            .env("TOOLCRIB_DATA", self.0.join("data"))
             .args(words)
             .output()
             .expect("the binary starts");
@@ -157,6 +158,7 @@ impl Running {
     fn start() -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_toolcrib"))
             .args(["serve", "--listen", "127.0.0.1:0"])
+            .env("TOOLCRIB_DATA", Path::new(env!("CARGO_TARGET_TMPDIR")).join("running-data"))
             .stdout(Stdio::piped())
             .spawn()
             .expect("the binary starts");

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 fn toolcrib(words: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_toolcrib")).args(words).output().expect("the binary starts")
+    let mut command = Command::new(env!("CARGO_BIN_EXE_toolcrib"));
+    command.args(words).env("TOOLCRIB_DATA", Path::new(env!("CARGO_TARGET_TMPDIR")).join("data"));
+    command.output().expect("the binary starts")
 }
 
 fn written(name: &str, text: &str) -> PathBuf {

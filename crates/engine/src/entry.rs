@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use toolcrib_contract::Contract;
 use toolcrib_contract::json::{Document, Limits};
+use toolcrib_contract::{Contract, Hints};
 use toolcrib_protocol::Era;
 use toolcrib_protocol::convert::tool;
 use toolcrib_protocol::param_header::{IllegalMark, ParamHeaders};
@@ -62,11 +62,11 @@ impl Entry {
         // Most definitions look the same to both eras; they are kept once.
         let legacy = if legacy == modern { modern.clone() } else { legacy };
         drop(wire);
-        let judged = policy.judge(&contract);
+        let judged = policy.judge(&contract, None);
         let judged = match &behind {
             Behind::Safety(tool) => tool.judged(judged),
             // `call_tool` is judged as the tool it names; the others change nothing but lists.
-            Behind::Discovery(_) => Judged { demand: crate::safety::policy::Demand::Never, ..judged },
+            Behind::Discovery(_) => judged.of_discovery(),
             Behind::Tool(_) => judged,
         };
         Ok(Self {
@@ -79,6 +79,13 @@ impl Entry {
             behind,
             judged,
         })
+    }
+
+    /// The same judged by the stricter of these hints and its own.
+    #[must_use]
+    pub(crate) fn judged_with(mut self, policy: &Policy, pinned: &Hints) -> Self {
+        self.judged = policy.judge(&self.contract, Some(pinned));
+        self
     }
 
     /// The same with other modes.

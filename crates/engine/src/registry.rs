@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 use toolcrib_contract::{
-    Contract, ContractError, Definition, DefinitionError, SchemaCache, SchemaError, SchemaOptions,
+    Contract, ContractError, Definition, DefinitionError, Hints, SchemaCache, SchemaError, SchemaOptions,
 };
 use toolcrib_protocol::param_header::IllegalMark;
 
@@ -331,6 +331,15 @@ impl Registry {
         }
         let contract = Contract::compile(definition, &self.options, &self.cache)?;
         Ok(Entry::new(contract, Behind::Tool(tool), toolset, server, &self.policy)?)
+    }
+
+    /// The same tool judged by the stricter of what was pinned of it and what it says now (R1.4).
+    #[must_use]
+    pub fn judge_pinned(&self, entry: Entry, pinned: Option<&Hints>) -> Entry {
+        match pinned {
+            Some(pinned) => entry.judged_with(&self.policy, pinned),
+            None => entry,
+        }
     }
 
     /// Takes the tools of these names out and puts others in, as one change. Nothing is told if nothing changed.

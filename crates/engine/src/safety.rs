@@ -142,7 +142,10 @@ impl Safety {
 
     /// Reads stops and credentials again.
     pub(crate) async fn refresh(&self) -> Result<(), Unkept> {
-        self.stops.set(self.store.stops().await?);
+        if self.stops.set(self.store.stops().await?) {
+            // Who is unlocked, here or elsewhere, begins anew.
+            self.repeats.forget();
+        }
         self.credentials.set(self.store.credentials().await?);
         Ok(())
     }

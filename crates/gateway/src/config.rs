@@ -19,6 +19,7 @@ pub use own::schema;
 pub use place::{ConfigError, Place, Problem};
 pub use variables::{Environment, ProcessEnvironment};
 
+use crate::drift::Classes;
 use crate::limits::CONFIG_BYTES_MAX;
 use crate::source::Source;
 
@@ -27,6 +28,7 @@ use crate::source::Source;
 pub struct Config {
     pub listen: Option<String>,
     pub sources: Vec<Source>,
+    pub pins: Option<Pins>,
     pub auth: Auth,
     /// Names the endpoint answers to besides those of this machine.
     pub hosts: Vec<String>,
@@ -42,6 +44,13 @@ impl Config {
         let own = self.sources.iter().map(|source| source.toolset.as_deref().unwrap_or(source.name()));
         options.expected.extend(own.map(Into::into));
     }
+}
+
+/// Which lock the servers are held to, and what is done about what differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pins {
+    pub lock: PathBuf,
+    pub classes: Classes,
 }
 
 /// Who may call.

@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use toolcrib_contract::Definition;
+use toolcrib_contract::{Definition, Hints};
 use toolcrib_engine::entry::Entry;
 use toolcrib_engine::registry::Held;
 use toolcrib_engine::{Engine, Forwarded, Principal, RegisterError, Tool, ToolError};
@@ -17,6 +17,7 @@ use toolcrib_upstream::catalogue::Listed;
 use toolcrib_upstream::{Catalogue, Observer, RemoteOffer, RemoteTool, State, Upstream};
 
 use crate::budget::{Budgeted, Shelf};
+use crate::drift::{Action, Drift};
 use crate::elsewhere::Elsewhere;
 use crate::limits::{INSTRUCTIONS_CHARS_MAX, UPSTREAMS_MAX};
 use crate::naming;
@@ -37,6 +38,7 @@ struct Members {
     all: Vec<Member>,
     served: Vec<Arc<str>>,
     held: Held,
+    drift: Option<Drift>,
 }
 
 struct Member {
@@ -46,6 +48,8 @@ struct Member {
     /// Own name of a tool to its entry and the text it was made from.
     entries: HashMap<Box<str>, (Box<str>, Arc<Entry>)>,
     quarantined: Vec<Quarantined>,
+    /// Tools that were served and reported, with the reason.
+    drifted: HashMap<String, String>,
     tools: usize,
 }
 
@@ -69,12 +73,25 @@ impl std::fmt::Debug for Gateway {
 impl Gateway {
     /// Starts every server at once and returns; each appears when it has answered.
     pub fn start(engine: Arc<Engine>, sources: Vec<Source>) -> Result<Arc<Self>, GatewayError> {
+        Self::start_pinned(engine, sources, None)
+    }
+
+    /// The same for servers whose tools are pinned: none is served before it was judged.
+    pub fn start_pinned(
+        engine: Arc<Engine>,
+        sources: Vec<Source>,
+        drift: Option<Drift>,
+    ) -> Result<Arc<Self>, GatewayError> {
         check(&sources)?;
         let gateway = Arc::new(Self { engine, members: Mutex::default(), shelf: Shelf::default() });
         let elsewhere = Elsewhere(Arc::downgrade(&gateway));
         gateway.engine.registry().set_elsewhere(Some(Arc::new(elsewhere)));
         let members = sources.into_iter().map(|source| gateway.member(source)).collect();
-        gateway.lock().all = members;
+        {
+            let mut locked = gateway.lock();
+            locked.all = members;
+            locked.drift = drift;
+        }
         gateway.start_members();
         Ok(gateway)
     }
@@ -86,6 +103,7 @@ impl Gateway {
             catalogue: None,
             entries: HashMap::new(),
             quarantined: Vec::new(),
+            drifted: HashMap::new(),
             tools: 0,
         }
     }
@@ -112,9 +130,23 @@ impl Gateway {
 
     /// Changes to another set of servers: those that stay the same are not touched.
     pub async fn change(self: &Arc<Self>, sources: Vec<Source>) -> Result<(), GatewayError> {
+        self.change_pinned(sources, None).await
+    }
+
+    /// The same, and every tool is judged anew by another lock or another policy.
+    pub async fn change_pinned(
+        self: &Arc<Self>,
+        sources: Vec<Source>,
+        drift: Option<Drift>,
+    ) -> Result<(), GatewayError> {
         check(&sources)?;
         let gone: Vec<Arc<Upstream>> = {
             let mut members = self.lock();
+            members.drift = drift;
+            for member in &mut members.all {
+                // What policy reads of a tool depends on what is pinned.
+                member.entries.clear();
+            }
             let mut old: HashMap<String, Member> =
                 members.all.drain(..).map(|member| (member.source.name().to_owned(), member)).collect();
             members.all = sources
@@ -207,8 +239,9 @@ impl Gateway {
         let mut entries: Vec<Arc<Entry>> = Vec::new();
         let mut owners: HashMap<String, String> = HashMap::new();
         let mut collection = Collection::default();
+        let drift = members.drift.take();
         for member in &mut members.all {
-            let (found, quarantined) = self.entries_of(member, &mut owners);
+            let (found, quarantined) = self.entries_of(member, drift.as_ref(), &mut owners);
             member.tools = found.len();
             member.quarantined = quarantined;
             entries.extend(found);
@@ -216,6 +249,7 @@ impl Gateway {
                 member.quarantined.extend(collection.add(&member.source, upstream, catalogue));
             }
         }
+        members.drift = drift;
         let served = entries.iter().map(|entry| Arc::from(entry.name())).collect();
         if let Err(error) = self.engine.registry().replace_tools(&members.served, entries) {
             // A tool of the gateway's own has that name; nothing changes until it is gone.
@@ -230,6 +264,7 @@ impl Gateway {
     fn entries_of(
         &self,
         member: &mut Member,
+        drift: Option<&Drift>,
         owners: &mut HashMap<String, String>,
     ) -> (Vec<Arc<Entry>>, Vec<Quarantined>) {
         let (Some(catalogue), Some(upstream)) = (&member.catalogue, &member.upstream) else {
@@ -238,6 +273,9 @@ impl Gateway {
         let (mut found, mut quarantined) = (Vec::new(), Vec::new());
         let mut kept = HashMap::new();
         let mut own = HashSet::new();
+        let server = member.source.name();
+        let live = catalogue.tools.iter().filter_map(|listed| listed.definition.as_ref().ok());
+        let drifted = drift.map(|drift| drift.judge(server, live)).unwrap_or_default();
         for listed in catalogue.tools.iter().filter(|listed| member.source.admits(&listed.name)) {
             let mut quarantine = |reason: String| {
                 quarantined.push(Quarantined { tool: listed.name.to_string(), reason });
@@ -258,9 +296,19 @@ impl Gateway {
                 quarantine(format!("server {owner:?} has a tool that is called {name:?} too"));
                 continue;
             }
+            match drifted.get(&*listed.name) {
+                Some(finding) if finding.action >= Action::Approve => {
+                    quarantine(finding.reason.clone());
+                    continue;
+                }
+                _ => {}
+            }
+            let pinned = drift.and_then(|drift| drift.pinned_hints(server, &listed.name));
             let entry = match member.entries.get(&listed.name) {
                 Some((text, entry)) if **text == *definition.text() => Ok(entry.clone()),
-                _ => self.entry(&member.source, upstream, listed, definition, &name).map(Arc::new),
+                _ => self
+                    .entry(&member.source, upstream, listed, definition, &name, pinned.as_ref())
+                    .map(Arc::new),
             };
             match entry {
                 Ok(entry) => {
@@ -271,6 +319,13 @@ impl Gateway {
                 Err(error) => quarantine(error.to_string()),
             }
         }
+        let warned = drifted.into_iter().filter(|(_, finding)| finding.action == Action::Warn);
+        let warned: HashMap<String, String> = warned.map(|(tool, finding)| (tool, finding.reason)).collect();
+        for (tool, reason) in warned.iter().filter(|(tool, reason)| member.drifted.get(*tool) != Some(reason))
+        {
+            tracing::warn!(target: "toolcrib", upstream = member.source.name(), tool = tool.as_str(), "drift: {reason}");
+        }
+        member.drifted = warned;
         for one in quarantined.iter().filter(|one| !member.quarantined.contains(one)) {
             tracing::warn!(target: "toolcrib", upstream = member.source.name(), tool = one.tool, "quarantined: {}", one.reason);
         }
@@ -285,6 +340,7 @@ impl Gateway {
         listed: &Listed,
         definition: &Definition,
         name: &str,
+        pinned: Option<&Hints>,
     ) -> Result<Entry, RegisterError> {
         let served = if name == &*listed.name {
             definition.clone()
@@ -302,6 +358,7 @@ impl Gateway {
         };
         let entry =
             self.engine.registry().prepare(served, source.toolset.as_deref(), Some(source.name()), tool)?;
+        let entry = self.engine.registry().judge_pinned(entry, pinned);
         Ok(entry.with_validation(source.validation(&listed.name)))
     }
 }

@@ -2,6 +2,7 @@
 
 mod budget;
 pub mod config;
+pub mod drift;
 mod elsewhere;
 mod gateway;
 pub mod limits;
@@ -12,6 +13,7 @@ mod source;
 mod status;
 
 pub use config::{Config, ConfigError, Prefixing};
+pub use drift::Drift;
 pub use gateway::{Gateway, GatewayError};
 pub use pattern::Pattern;
 pub use source::{Rule, Source};

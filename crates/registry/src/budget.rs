@@ -44,7 +44,7 @@ impl Target {
         let name = node
             .get("name")
             .and_then(Node::as_str)
-            .map_or_else(|| "the target".to_owned(), |n| n.into_owned());
+            .map_or_else(|| "the target".to_owned(), std::borrow::Cow::into_owned);
         Ok(Self { name, bytes_max })
     }
 }

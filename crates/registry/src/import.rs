@@ -15,6 +15,10 @@ use crate::step::{entry, tools};
 use crate::toolhive::Kind;
 use crate::{time, version};
 
+/// SQLite's cache while a file is imported, and otherwise, in KiB.
+const IMPORT_CACHE_KIB: u32 = 48 * 1024;
+const USUAL_CACHE_KIB: u32 = 2_000;
+
 /// How to import.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
@@ -83,8 +87,13 @@ pub fn import(store: &Store, bytes: Vec<u8>, options: &Options) -> Result<Import
     let options = options.clone();
     store
         .write(move |db| {
-            Importer { db, options, now: time::now(), done: Imported::default(), seen: HashSet::new() }
-                .run(&bytes)
+            // An index that grows beyond the usual cache would be written out and read back all the time.
+            db.execute_batch(&format!("PRAGMA cache_size = -{IMPORT_CACHE_KIB}"))?;
+            let importer =
+                Importer { db, options, now: time::now(), done: Imported::default(), seen: HashSet::new() };
+            let done = importer.run(&bytes);
+            db.execute_batch(&format!("PRAGMA cache_size = -{USUAL_CACHE_KIB}"))?;
+            done
         })
         .wait_blocking()
 }

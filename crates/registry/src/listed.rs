@@ -92,9 +92,7 @@ impl Listed {
 /// # Errors
 /// When the file as a whole is in none of the formats.
 pub fn listed(bytes: &[u8], name: Option<&str>) -> Result<(Vec<Listed>, Report), ConvertError> {
-    let mut options = Options::default();
-    options.lenient = true;
-    options.name = name.map(str::to_owned);
+    let options = Options { lenient: true, name: name.map(str::to_owned), ..Options::default() };
     let converted = convert(bytes, Format::Upstream, &options)?;
     let mut report = converted.report;
     let mut servers = Vec::new();

@@ -36,13 +36,13 @@ pub fn mismatches(format: Format, root: Node<'_>) -> Vec<Mismatch> {
 
 fn mismatch(place: &Pointer, block: Node<'_>) -> Option<Mismatch> {
     let defined =
-        names(block.get(DEFINITIONS)?, |tool| tool.get("name")?.as_str().map(|name| name.into_owned()));
+        names(block.get(DEFINITIONS)?, |tool| tool.get("name")?.as_str().map(std::borrow::Cow::into_owned));
     if defined.is_empty() {
         return None;
     }
     let listed = block
         .get(TOOLS)
-        .map_or_else(Vec::new, |list| names(list, |name| name.as_str().map(|n| n.into_owned())));
+        .map_or_else(Vec::new, |list| names(list, |name| name.as_str().map(std::borrow::Cow::into_owned)));
     if sorted(&listed) == sorted(&defined) {
         return None;
     }

@@ -18,7 +18,7 @@ pub enum StoreError {
     Newer { module: String, name: String },
     #[error("a stored value cannot be read: {what}")]
     Corrupt { what: &'static str },
-    #[error("too many writes are waiting")]
+    #[error("too much is waiting for the database")]
     Busy,
     #[error("a query panicked")]
     Panicked,

@@ -6,6 +6,9 @@ pub const GROUP_WRITES_MAX: usize = 256;
 /// Writes that may wait; further ones are refused.
 pub const WRITES_WAITING_MAX: usize = 16_384;
 
+/// Reads that may wait; further ones are refused.
+pub const READS_WAITING_MAX: usize = 16_384;
+
 /// Threads that read.
 pub const READERS: usize = 2;
 
@@ -20,3 +23,6 @@ pub const TOKENS_SPENT_KEPT_MS: u64 = 86_400_000;
 
 /// Audit records read at once.
 pub const AUDIT_PAGE_RECORDS: u32 = 1_000;
+
+/// How long intents that have ended are kept beside the audit, in milliseconds; those that did not are kept.
+pub const INTENTS_KEPT_MS: u64 = 86_400_000;

@@ -2,25 +2,25 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::Connection;
 
 use crate::connection;
 use crate::error::StoreError;
-use crate::limits::READERS;
+use crate::limits::{READERS, READS_WAITING_MAX};
 
 pub(crate) type Query = Box<dyn FnOnce(&Connection) + Send>;
 
 #[derive(Debug)]
 pub(crate) struct Readers {
-    queries: Sender<Query>,
+    queries: SyncSender<Query>,
 }
 
 impl Readers {
     pub(crate) fn start(path: &Path) -> Result<Self, StoreError> {
-        let (queries, waiting) = channel();
+        let (queries, waiting) = sync_channel(READS_WAITING_MAX);
         let waiting = Arc::new(Mutex::new(waiting));
         for _ in 0..READERS {
             let connection = connection::open_reader(path)?;
@@ -34,7 +34,10 @@ impl Readers {
     }
 
     pub(crate) fn push(&self, query: Query) -> Result<(), StoreError> {
-        self.queries.send(query).map_err(|_| StoreError::Closed)
+        self.queries.try_send(query).map_err(|error| match error {
+            TrySendError::Full(_) => StoreError::Busy,
+            TrySendError::Disconnected(_) => StoreError::Closed,
+        })
     }
 }
 

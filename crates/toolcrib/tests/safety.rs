@@ -4,6 +4,7 @@
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
+    clippy::cloned_ref_to_slice_refs,
     reason = "tests: what cannot go on must stop"
 )]
 

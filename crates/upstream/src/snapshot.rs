@@ -24,7 +24,7 @@ impl Snapshot {
             .tools
             .iter()
             .filter_map(|tool| tool.definition.as_ref().ok())
-            .map(|tool| tool.text())
+            .map(toolcrib_contract::Definition::text)
             .collect();
         format!("[{}]", texts.join(","))
     }

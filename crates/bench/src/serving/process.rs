@@ -35,6 +35,10 @@ impl Server {
         cpu_seconds(&self.child)
     }
 
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Resident memory.
     pub(crate) fn resident_kib(&self) -> Result<f64> {
         let status = self.proc("status")?;

@@ -18,7 +18,7 @@ const KEYS_PAUSE: Duration = Duration::from_secs(10);
 const KEYS_AGE: Duration = Duration::from_secs(300);
 
 /// `own` asks for the operator's credentials, and stays in force where the file names nobody.
-pub(super) fn options(config: &Config, own: HttpOptions, pages: Arc<Pages>) -> anyhow::Result<HttpOptions> {
+pub(super) fn options(config: &Config, own: HttpOptions, pages: &Arc<Pages>) -> anyhow::Result<HttpOptions> {
     let mut expected = Expected::default();
     for host in &config.hosts {
         expected = expected.and_host(host);

@@ -1,4 +1,4 @@
-//! The configuration file is read again when it changes or on SIGHUP (R5.8).
+//! The configuration file and the lock are read again when they change or on SIGHUP (R5.8, R5.7).
 //!
 //! Guarantees: a file that cannot be used changes nothing and is reported; clients stay connected; servers whose own
 //! part did not change are not touched.
@@ -9,8 +9,9 @@ use std::time::{Duration, SystemTime};
 
 use tokio::signal::unix::{SignalKind, signal};
 use toolcrib_gateway::Gateway;
+use toolcrib_gateway::config::Pins;
 
-use super::config;
+use super::{config, pinned};
 use crate::serve::Args;
 
 /// How often the file is looked at.
@@ -24,10 +25,11 @@ fn stamp(path: &Path) -> Stamp {
     Some((about.modified().ok()?, about.len()))
 }
 
-pub(super) async fn follow(args: Args, gateway: Arc<Gateway>) {
+pub(super) async fn follow(args: Args, gateway: Arc<Gateway>, mut pins: Option<Pins>) {
     let Some(path) = args.config.clone() else { return };
     let mut hangup = signal(SignalKind::hangup()).ok();
-    let mut seen = stamp(&path);
+    let lock_stamp = |pins: &Option<Pins>| pins.as_ref().and_then(|pins| stamp(&pins.lock));
+    let mut seen = (stamp(&path), lock_stamp(&pins));
     loop {
         let told = async {
             match &mut hangup {
@@ -39,16 +41,24 @@ pub(super) async fn follow(args: Args, gateway: Arc<Gateway>) {
             () = tokio::time::sleep(LOOK_EVERY) => false,
             is_told = told => is_told,
         };
-        let now = stamp(&path);
+        let now = (stamp(&path), lock_stamp(&pins));
         if now == seen && !is_told {
             continue;
         }
         seen = now;
-        match config(&args) {
-            Ok(config) => match gateway.change(config.sources).await {
-                Ok(()) => tracing::info!(target: "toolcrib", "{} is in force", path.display()),
+        let read = config(&args).and_then(|config| {
+            let drift = config.pins.as_ref().map(pinned).transpose();
+            Ok((drift.map_err(|failure| anyhow::anyhow!("{failure}"))?, config))
+        });
+        match read {
+            Ok((drift, config)) => match gateway.change_pinned(config.sources, drift).await {
+                Ok(()) => {
+                    pins = config.pins;
+                    seen = (seen.0, lock_stamp(&pins));
+                    tracing::info!(target: "toolcrib", "{} is in force", path.display());
+                }
                 Err(error) => {
-                    tracing::error!(target: "toolcrib", "nothing changed: {}: {error}", path.display())
+                    tracing::error!(target: "toolcrib", "nothing changed: {}: {error}", path.display());
                 }
             },
             Err(error) => tracing::error!(target: "toolcrib", "nothing changed: {error}"),

@@ -18,9 +18,8 @@ pub(super) fn lint(path: &Path, args: &Args) -> Result<bool, Failure> {
     let Ok(text) = json_text(&bytes) else { return Ok(false) };
     let Ok(document) = Document::parse(text.as_bytes(), &Limits::file()) else { return Ok(false) };
     let root = document.root();
-    let format = match Format::detect(root) {
-        Some(format @ (Format::Toolhive | Format::Upstream | Format::Server)) => format,
-        _ => return Ok(false),
+    let Some(format @ (Format::Toolhive | Format::Upstream | Format::Server)) = Format::detect(root) else {
+        return Ok(false);
     };
     let mut report = strict::check(format, root);
     for issue in sync::lint(format, root).issues() {

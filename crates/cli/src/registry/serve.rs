@@ -1,7 +1,7 @@
 //! `toolcrib registry serve`: the catalogue over HTTP.
 
 use std::future::Future;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 /// Tokens come from the environment, so that the file holds no secret.
-fn publishers(path: &PathBuf) -> Result<Vec<Publisher>, Failure> {
+fn publishers(path: &Path) -> Result<Vec<Publisher>, Failure> {
     let bytes = read(path)?;
     let usage = |error: anyhow::Error| Failure::new(Exit::Usage, error);
     let document = Document::parse(&bytes, &Limits::file())

@@ -27,14 +27,11 @@ pub(crate) struct Filters {
     /// Only tools of servers with this in their names.
     #[arg(long)]
     server: Option<String>,
-    /// How to print.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
     #[command(flatten)]
     place: Place,
 }
 
-pub(super) fn run(words: &[String], limit: usize, filters: &Filters) -> Outcome {
+pub(super) fn run(words: &[String], limit: usize, format: Format, filters: &Filters) -> Outcome {
     let query = ToolQuery {
         words: words.to_vec(),
         server: filters.server.clone(),
@@ -53,7 +50,7 @@ pub(super) fn run(words: &[String], limit: usize, filters: &Filters) -> Outcome 
         .iter()
         .filter_map(|hit| Some((hit.server.as_str(), Definition::parse(&hit.definition).ok()?)))
         .collect();
-    print(&match filters.format {
+    print(&match format {
         Format::Text => {
             let rows: Vec<[String; 3]> = found
                 .iter()

@@ -8,7 +8,7 @@ use toolcrib_testkit::foreign::{self, Era, Sdk, Server};
 use toolcrib_testkit::port;
 use toolcrib_testkit::process::Process;
 
-use super::running::{Gateway, PROGRAM, SOON, npm};
+use super::running::{Gateway, PROGRAM, SOON, npm, own_data};
 
 fn everything() -> Value {
     json!({
@@ -56,7 +56,9 @@ fn clients_of_both_eras_are_served_by_a_legacy_server_over_http() {
 /// R5.1: the gateway serves stdio too, for clients that only start commands.
 #[test]
 fn a_client_that_only_starts_commands_is_served_over_stdio() {
-    let mut command = vec![PROGRAM.to_owned(), "serve".to_owned(), "--stdio".to_owned(), "--".to_owned()];
+    let mut command = vec![PROGRAM.to_owned(), "serve".to_owned(), "--stdio".to_owned()];
+    command.extend(own_data());
+    command.push("--".to_owned());
     command.extend(npm("server-everything", &["stdio"]));
     for era in [Era::Legacy, Era::Modern] {
         let server = Server::Stdio { command: command.clone() };

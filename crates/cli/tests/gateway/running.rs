@@ -23,8 +23,9 @@ impl Gateway {
     pub(crate) fn start(words: &[&str]) -> Self {
         let address = SocketAddr::from(([127, 0, 0, 1], port::free().unwrap()));
         let listen = address.to_string();
+        let own = own_data();
         let mut command = Command::new(PROGRAM);
-        command.args(["serve", "--listen", &listen]).args(words);
+        command.args(["serve", "--listen", &listen]).args(own.iter()).args(words);
         let mut process = Process::start(&mut command).unwrap();
         process
             .wait_for_line("greeting", SOON, |line| line.contains("stop with Ctrl-C").then_some(()))
@@ -62,6 +63,20 @@ impl Gateway {
         let tools = answer["result"]["tools"].as_array().unwrap_or_else(|| panic!("{answer}")).clone();
         tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
     }
+}
+
+/// A data folder of its own, and a policy that lets calls through: most tools of the fixtures say nothing about
+/// themselves and would have to be confirmed.
+pub(crate) fn own_data() -> [String; 4] {
+    static LAST: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+    let number = LAST.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join(format!("gateway-{}-{number}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let policy = folder.join("policy.toml");
+    std::fs::write(&policy, "[safety]\ndestructive = \"never\"\n").unwrap();
+    let data = folder.join("data");
+    ["--policy".to_owned(), policy.display().to_string(), "--data".to_owned(), data.display().to_string()]
 }
 
 /// The command of a server from npm.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use toolcrib_store::rusqlite::Connection;
 
-use crate::running::{Client, Folder, PLENTY, Serving, is_refused, text};
+use crate::running::{Client, Folder, PLENTY, Serving, is_refused, pause, text};
 use crate::size;
 
 const TOOL: &str = "transfer_gold";
@@ -49,7 +49,7 @@ fn a_killed_process_never_lets_a_burnt_token_pass_again() {
                 })
                 .collect();
             // Coins are counted for 20 ms: somewhere in there.
-            std::thread::sleep(Duration::from_millis(4 + 3 * (round as u64 % 10)));
+            pause(Duration::from_millis(4 + 3 * (round as u64 % 10)));
             serving.process.kill();
             calls.into_iter().map(|call| call.join().unwrap()).collect()
         });

@@ -5,6 +5,7 @@
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
+    clippy::needless_pass_by_value,
     clippy::print_stderr,
     reason = "tests: what cannot go on must stop"
 )]

@@ -1,7 +1,5 @@
 //! REST: authenticated, bounded, and every refusal with its status and a sentence (R4.6).
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 use toolcrib_testkit::http::Request;
 
@@ -14,8 +12,7 @@ const TOOL: &str = "launch_confetti";
 fn tokens_are_made_listed_and_revoked() {
     let folder = Folder::new();
     let serving = Serving::start(&folder);
-    let ann = folder.does(&["credential", "add", "ann"]);
-    std::thread::sleep(Duration::from_millis(400));
+    let ann = serving.credential(&folder, &["ann"]);
     let wish = json!({"action": TOOL, "params_summary": "two cannons", "arguments": {"count": 2}});
     let mint = || {
         let minted = serving.rest("POST", "confirmation-tokens", Some(&ann), Some(&wish));
@@ -35,8 +32,7 @@ fn tokens_are_made_listed_and_revoked() {
     assert!(is_refused(&client.confirmed(TOOL, &arguments, &text(&one, "token"))));
     assert!(is_refused(&serving.client().confirmed(TOOL, &arguments, &text(&two, "token"))), "it is ann's");
     assert_eq!(client.confirmed(TOOL, &arguments, &text(&two, "token"))["structuredContent"]["launched"], 2);
-    let bob = folder.does(&["credential", "add", "bob"]);
-    std::thread::sleep(Duration::from_millis(400));
+    let bob = serving.credential(&folder, &["bob"]);
     let three = mint();
     let path = format!("confirmation-tokens/{}", text(&three, "id"));
     assert_eq!(serving.rest("DELETE", &path, Some(&bob), None).status, 404, "others' tokens do not exist");
@@ -144,7 +140,7 @@ fn bad_requests_get_their_status_and_store_nothing() {
     );
 }
 
-/// R4.6: a credential that asks too often waits.
+/// R4.6: a credential that asks too often waits (`REST_REQUESTS_PER_MINUTE_MAX`, `TOKENS_PER_MINUTE_MAX`).
 #[test]
 fn a_credential_that_asks_too_often_is_told_to_wait() {
     let folder = Folder::new();

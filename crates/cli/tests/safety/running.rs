@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use toolcrib_testkit::http::{Request, Response};
@@ -13,6 +13,23 @@ use toolcrib_testkit::process::Process;
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_toolcrib");
 const SOON: Duration = Duration::from_secs(20);
 const MODERN: &str = "2026-07-28";
+
+/// Waits until something is so; a machine that is busy gets time, a thing that never is so does not.
+pub(crate) fn until(what: &str, is_so: impl Fn() -> bool) {
+    let end = Instant::now() + SOON;
+    while !is_so() {
+        assert!(Instant::now() < end, "not within {SOON:?}: {what}");
+        pause(Duration::from_millis(20));
+    }
+}
+
+/// Lets time pass, where time itself is what is tested.
+pub(crate) fn pause(time: Duration) {
+    let end = Instant::now() + time;
+    while let Some(left) = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
+        std::thread::park_timeout(left);
+    }
+}
 
 /// A folder that goes with the test.
 #[derive(Debug)]
@@ -70,7 +87,7 @@ pub(crate) struct Serving {
 }
 
 /// Rates that a test of a thousand tokens does not meet.
-pub(crate) const PLENTY: &str = "[safety]\ntokens_per_minute_max = 1000000\nrest_requests_per_minute_max = 1000000\n\
+pub(crate) const PLENTY: &str = "[safety]\ntoken_ms = 3600000\ntokens_per_minute_max = 1000000\nrest_requests_per_minute_max = 1000000\n\
                                  approvals_pending_max = 100000\nrepeats_max = 0\nrepeats_read_only_max = 0\n";
 
 impl Serving {
@@ -118,6 +135,13 @@ impl Serving {
             request = request.header("Content-Type", "application/json").body(body.to_string());
         }
         request.send(self.address).unwrap()
+    }
+
+    /// A new credential, once this process knows it.
+    pub(crate) fn credential(&self, folder: &Folder, words: &[&str]) -> String {
+        let secret = folder.does(&[&["credential", "add"], words].concat());
+        until("the credential is known", || self.rest("GET", "stop", Some(&secret), None).status == 200);
+        secret
     }
 
     pub(crate) fn client(&self) -> Client {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::running::{Client, Folder, Legacy, PLENTY, Serving, is_refused, text};
+use crate::running::{Client, Folder, Legacy, PLENTY, Serving, is_refused, pause, text};
 use crate::size;
 
 const TOOL: &str = "launch_confetti";
@@ -40,7 +40,7 @@ fn a_token_confirms_one_call_and_no_second() {
     assert_eq!((&hints["readOnlyHint"], &hints["idempotentHint"]), (&json!(true), &json!(false)));
 }
 
-/// R4.1: what cannot be confirmed gets no token, and says what to do instead.
+/// R4.1, `SUMMARY_CHARS_MAX`: what cannot be confirmed gets no token, and says what to do instead.
 #[test]
 fn bad_wishes_get_a_sentence_and_no_token() {
     let folder = Folder::new();
@@ -49,6 +49,9 @@ fn bad_wishes_get_a_sentence_and_no_token() {
     let cases = [
         (json!({"action": "launch_rockets", "params_summary": "x"}), "tool list"),
         (json!({"action": "generate_fantasy_character", "params_summary": "x"}), "not a destructive tool"),
+        (json!({"action": "call_tool", "params_summary": "x"}), "tool list"),
+        (json!({"action": "emergency_stop", "params_summary": "x"}), "not a destructive tool"),
+        (json!({"action": "emergency_unlock", "params_summary": "x"}), "person"),
         (json!({"action": TOOL}), "params_summary"),
         (json!({"action": TOOL, "params_summary": ""}), "params_summary"),
         (json!({"action": TOOL, "params_summary": "x".repeat(2_001)}), "2000"),
@@ -244,8 +247,7 @@ fn no_flipped_bit_of_a_token_passes() {
 fn a_token_is_worth_nothing_to_anybody_or_anything_else() {
     let folder = Folder::new();
     let serving = Serving::policy(&folder, PLENTY);
-    let (ann, bob) = (folder.does(&["credential", "add", "ann"]), folder.does(&["credential", "add", "bob"]));
-    std::thread::sleep(Duration::from_millis(400));
+    let (ann, bob) = (serving.credential(&folder, &["ann"]), serving.credential(&folder, &["bob"]));
     let anonymous = serving.client();
     let (ann, bob): (Client, Client) =
         (anonymous.clone().with_secret(&ann), anonymous.clone().with_secret(&bob));
@@ -306,7 +308,7 @@ fn an_expired_token_does_not_pass() {
     let arguments = json!({"count": 6});
     let (early, late) = (client.token(TOOL, &arguments), client.token(TOOL, &arguments));
     assert!(launched(&client.confirmed(TOOL, &arguments, &early)));
-    std::thread::sleep(Duration::from_millis(1_600));
+    pause(Duration::from_millis(1_600));
     let result = client.confirmed(TOOL, &arguments, &late);
     assert!(is_refused(&result) && text(&result).contains("expired"), "{result}");
 }

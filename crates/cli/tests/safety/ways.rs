@@ -1,7 +1,5 @@
 //! The ways to confirm, and who is left to its own (R4.4, R4.5).
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
 use crate::running::{Folder, Legacy, Serving, handle, is_refused, text};
@@ -40,7 +38,7 @@ fn a_modern_client_is_asked_by_input_required_and_its_answer_passes_once() {
     let unsealed = client
         .ask("tools/call", json!({"name": TOOL, "arguments": {"count": 8}, "inputResponses": {key: yes}}));
     assert_eq!(unsealed["resultType"], "input_required");
-    let other_key = retry(8, state, "confirm-0", yes.clone());
+    let other_key = retry(8, state, "toolcrib-confirm-0", yes.clone());
     assert_eq!(other_key["resultType"], "input_required");
     let result = retry(8, state, key, yes.clone());
     assert_eq!(result["structuredContent"], json!({"launched": 8}), "{result}");
@@ -147,8 +145,7 @@ fn under_human_only_an_operators_token_passes() {
     let wish = json!({"action": TOOL, "params_summary": "x", "arguments": arguments});
     let refused = client.call("get_confirmation_token", wish.clone());
     assert!(refused["isError"] == true && text(&refused).contains("person"), "{refused}");
-    let ann = folder.does(&["credential", "add", "ann"]);
-    std::thread::sleep(Duration::from_millis(400));
+    let ann = serving.credential(&folder, &["ann"]);
     assert_eq!(serving.rest("POST", "confirmation-tokens", Some(&ann), Some(&wish)).status, 403);
     let mut wish = wish;
     wish["caller"] = "anonymous".into();
@@ -163,9 +160,8 @@ fn under_human_only_an_operators_token_passes() {
 fn a_name_counts_only_with_a_marked_credential_over_http() {
     let folder = Folder::new();
     let serving = Serving::start(&folder);
-    let marked = folder.does(&["credential", "add", "desk", "--honours"]);
-    let plain = folder.does(&["credential", "add", "other"]);
-    std::thread::sleep(Duration::from_millis(400));
+    let marked = serving.credential(&folder, &["desk", "--honours"]);
+    let plain = serving.credential(&folder, &["other"]);
     let arguments = json!({"count": 1});
     let passes = |client: &crate::running::Client| client.call(TOOL, arguments.clone())["isError"].is_null();
     let client = serving.client();
@@ -200,4 +196,36 @@ fn over_stdio_a_name_is_enough() {
             "params": {"name": TOOL, "arguments": {"count": 1}}}));
         assert_eq!(result["result"]["isError"].is_null(), passes, "{name}: {result}");
     }
+}
+
+/// `CONFIRMATION_CHARS_MAX`: a question that would not show every argument is not asked; the call waits in the queue.
+/// `APPROVAL_BYTES_MAX`: what nobody could look through does not wait there either.
+#[test]
+fn nobody_is_asked_about_what_cannot_be_shown_whole() {
+    let folder = Folder::new();
+    let serving = Serving::policy(&folder, "[safety]\ndestructive = \"human\"\n");
+    let client = serving.client().with_elicitation();
+    let arguments = |memo: usize| json!({"from": "a", "to": "b", "amount": 1, "memo": "m".repeat(memo)});
+    assert_eq!(client.call("transfer_gold", arguments(3_000))["resultType"], "input_required");
+    let waits = client.call("transfer_gold", arguments(5_000));
+    assert!(folder.does(&["approve", "list"]).contains(&handle(&waits)));
+    let refused = client.call("transfer_gold", arguments(300_000));
+    assert!(is_refused(&refused) && text(&refused).contains("262144 bytes"), "{refused}");
+    assert_eq!(folder.does(&["approve", "list"]).matches("apr_").count(), 1);
+}
+
+/// `APPROVALS_PENDING_MAX`: a caller cannot fill the queue.
+#[test]
+fn a_caller_has_only_so_many_calls_waiting() {
+    let folder = Folder::new();
+    let serving = Serving::start(&folder);
+    let client = serving.client();
+    for amount in 0..32 {
+        handle(&client.call("transfer_gold", json!({"from": "a", "to": "b", "amount": amount})));
+    }
+    let one_more = client.call("transfer_gold", json!({"from": "a", "to": "b", "amount": 32}));
+    assert!(is_refused(&one_more) && text(&one_more).contains("32 of your calls"), "{one_more}");
+    let first = handle(&client.call("transfer_gold", json!({"from": "a", "to": "b", "amount": 0})));
+    folder.does(&["approve", "deny", &first]);
+    handle(&client.call("transfer_gold", json!({"from": "a", "to": "b", "amount": 32})));
 }

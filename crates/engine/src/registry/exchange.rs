@@ -1,5 +1,6 @@
 //! Resources, templates, prompts and completers of one source, exchanged as a whole.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, PoisonError};
 
@@ -9,13 +10,16 @@ use crate::hub::Change;
 use crate::prompt::Prompt;
 use crate::resource::{Resource, ResourceTemplate};
 
+/// An argument, and of what.
+type Completed = (Reference, Box<str>);
+
 /// What a source offers besides tools.
 #[derive(Debug, Default)]
 pub struct Offers {
     pub resources: Vec<Resource>,
     pub templates: Vec<ResourceTemplate>,
     pub prompts: Vec<Prompt>,
-    pub completers: Vec<((Reference, Box<str>), Arc<dyn Completer>)>,
+    pub completers: Vec<(Completed, Arc<dyn Completer>)>,
 }
 
 /// What of it is registered; to be given back at the next exchange.
@@ -90,9 +94,9 @@ fn swap<T>(
         new.remove(key);
     }
     for (key, thing) in added {
-        if !new.contains_key(&key) {
-            held.push(key.clone());
-            new.insert(key, Arc::new(thing));
+        if let Entry::Vacant(free) = new.entry(key) {
+            held.push(free.key().clone());
+            free.insert(Arc::new(thing));
         }
     }
     new

@@ -188,7 +188,20 @@ fn statement(seq: u64, link: &Link) -> Vec<u8> {
 
 #[must_use]
 pub fn to_hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    const DIGITS: [char; 16] =
+        ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
+    let digit = |value: u8| DIGITS.get(usize::from(value)).copied().unwrap_or('0');
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        text.push(digit(byte >> 4));
+        text.push(digit(byte & 15));
+    }
+    text
+}
+
+/// A digest as it prints, for those who print many.
+pub(crate) fn digest_text(digest: &toolcrib_contract::Digest) -> String {
+    format!("sha256:{}", to_hex(digest.as_bytes()))
 }
 
 #[must_use]
@@ -237,7 +250,7 @@ pub enum Broken {
 }
 
 /// Walks a log from its first record to its last.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Walk {
     key: PublicKey,
     previous: Link,

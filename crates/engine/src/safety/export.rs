@@ -49,7 +49,7 @@ fn read(text: &str) -> Option<Line> {
 }
 
 /// Verifies an export while it is read.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Reading {
     walk: Walk,
     /// A record whose checkpoint may follow.

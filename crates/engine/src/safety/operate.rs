@@ -24,16 +24,20 @@ impl Safety {
     /// Stops everybody or one caller: at once in this process, durably, and soon everywhere.
     pub async fn stop(&self, scope: Scope, by: &str, reason: &str) -> Result<(), Unkept> {
         let stop = Stop { scope, by: by.to_owned(), reason: reason.to_owned(), since_ms: self.now_ms() };
-        self.stops.add(stop.clone());
-        let event = self.about_stop(Kind::Stop, &stop.scope, by, Some(reason));
-        self.store().put_stop(stop, event).await
+        self.stops.add(&stop);
+        let scope = stop.scope.clone();
+        let event = self.about_stop(Kind::Stop, &scope, by, Some(reason));
+        // Where it cannot be kept it stays in force here.
+        self.store().put_stop(stop, event).await?;
+        self.stops.is_durable(&scope);
+        Ok(())
     }
 
     /// Lifts a stop; false if there was none. Who may do this is the caller's to decide: never a model alone.
     pub async fn unlock(&self, scope: Scope, by: &str) -> Result<bool, Unkept> {
         let event = self.about_stop(Kind::Unlock, &scope, by, None);
+        self.stops.is_durable(&scope);
         let lifted = self.store().lift_stop(scope, event).await?;
-        self.repeats().forget();
         self.refresh().await?;
         Ok(lifted)
     }

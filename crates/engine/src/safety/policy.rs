@@ -127,6 +127,14 @@ pub struct Judged {
 }
 
 impl Judged {
+    /// The tools that find other tools change nothing but lists.
+    pub(crate) fn of_discovery(mut self) -> Self {
+        self.effect.destructive = false;
+        self.demand = Demand::Never;
+        self.rule = "never for discovery".into();
+        self
+    }
+
     /// Whether a token can mean anything for it.
     #[must_use]
     pub fn takes_token(&self) -> bool {
@@ -165,9 +173,9 @@ impl Policy {
         self
     }
 
-    /// What it says of a contract.
+    /// What it says of a contract, and of the hints that were pinned for it.
     #[must_use]
-    pub fn judge(&self, contract: &Contract) -> Judged {
+    pub fn judge(&self, contract: &Contract, pinned: Option<&Hints>) -> Judged {
         let name = contract.name().as_str();
         let fits = |rule: &&Rule| rule.tools.iter().any(|glob| glob.matches(name));
         let mut overrides = Hints::default();
@@ -175,7 +183,7 @@ impl Policy {
             overrides.read_only = overrides.read_only.or(rule.read_only);
             overrides.destructive = overrides.destructive.or(rule.destructive);
         }
-        let effect = Effect::effective(&overrides, None, &contract.annotations().hints);
+        let effect = Effect::effective(&overrides, pinned, &contract.annotations().hints);
         let named = self.rules.iter().filter(fits).find_map(|rule| Some((rule, rule.demand?)));
         match named {
             Some((rule, demand)) => {

@@ -27,9 +27,7 @@ pub(crate) fn take<'a>(entry: &Entry, arguments: Node<'a>) -> (Arguments<'a>, Op
     let limits = Limits::message().with_bytes_max(usize::MAX);
     match OwnedDocument::parse(rest.finish(), &limits) {
         // What is no text cannot be a token; the gate says so.
-        Ok(document) => {
-            (Arguments::Rewritten(document), Some(text.map_or_else(Box::default, |text| text.into())))
-        }
+        Ok(document) => (Arguments::Rewritten(document), Some(text.map_or_else(Box::default, Into::into))),
         Err(_) => (Arguments::Sent(arguments), None),
     }
 }

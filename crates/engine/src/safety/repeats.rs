@@ -5,9 +5,10 @@
 //! 64-bit hashes under a random key meet.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::{Mutex, PoisonError};
 
+use ahash::RandomState;
 use toolcrib_contract::json::{Kind, Node};
 
 use crate::limits::REPEAT_KEYS_MAX;
@@ -23,7 +24,7 @@ struct Count {
 
 #[derive(Debug)]
 pub struct Repeats {
-    shards: [Mutex<HashMap<u64, Count>>; SHARDS],
+    shards: [Mutex<HashMap<u64, Count, RandomState>>; SHARDS],
     key: RandomState,
 }
 
@@ -67,7 +68,7 @@ impl Repeats {
         count.calls
     }
 
-    /// A caller that was unlocked begins anew.
+    /// Nothing was counted yet.
     pub(crate) fn forget(&self) {
         for shard in &self.shards {
             shard.lock().unwrap_or_else(PoisonError::into_inner).clear();

@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 use toolcrib_contract::Digest;
 use toolcrib_contract::json::{Document, Limits};
 
-use super::audit::{Event, Kind};
+use super::audit::{Event, Kind, digest_text};
 use crate::entry::Entry;
 use crate::limits::AUDIT_WAITING_MAX;
 use crate::principal::Principal;
@@ -42,15 +42,19 @@ impl Trail {
 
     /// Returns when there is room for one more.
     pub(crate) async fn room(&self) {
-        loop {
+        while !self.has_room() {
             let taken = self.taken.notified();
             tokio::pin!(taken);
             taken.as_mut().enable();
-            if self.waiting.lock().unwrap_or_else(PoisonError::into_inner).len() < AUDIT_WAITING_MAX {
+            if self.has_room() {
                 return;
             }
             taken.await;
         }
+    }
+
+    fn has_room(&self) -> bool {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).len() < AUDIT_WAITING_MAX
     }
 
     /// What waits, as records.
@@ -73,11 +77,11 @@ impl Trace {
                     caller: Some(principal.key()),
                     session: session.map(Into::into),
                     tool: Some(entry.name().to_owned()),
-                    contract: Some(entry.contract().digest().to_string()),
+                    contract: Some(digest_text(&entry.contract().digest())),
                     // A number without canonical form leaves the text itself.
-                    arguments: Some(
-                        digest.unwrap_or_else(|| Digest::of_bytes(arguments.as_bytes())).to_string(),
-                    ),
+                    arguments: Some(digest_text(
+                        &digest.unwrap_or_else(|| Digest::of_bytes(arguments.as_bytes())),
+                    )),
                     decision: Some("allowed"),
                     rule: Some(entry.judged().rule.to_string()),
                     outcome: Some(outcome),
@@ -86,5 +90,28 @@ impl Trace {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `AUDIT_WAITING_MAX`: a call waits rather than that more records pile up, and goes on when they are taken.
+    #[tokio::test]
+    async fn a_call_waits_while_audit_waiting_max_records_wait() {
+        let trail = Arc::new(Trail::default());
+        for _ in 0..AUDIT_WAITING_MAX {
+            trail.room().await;
+            trail.push(Trace::Whole(Box::new(Event::new(0, Kind::Call))));
+        }
+        let waiting = tokio::spawn({
+            let trail = trail.clone();
+            async move { trail.room().await }
+        });
+        tokio::task::yield_now().await;
+        assert!(!waiting.is_finished());
+        assert_eq!(trail.take().len(), AUDIT_WAITING_MAX);
+        waiting.await.unwrap();
     }
 }

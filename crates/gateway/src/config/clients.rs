@@ -97,7 +97,7 @@ fn source(reader: &Reader<'_>, name: &str, server: Server) -> Result<Source, Con
             }
             Transport::Stdio(Command {
                 program: reader.expand(&program)?,
-                arguments: reader.expand_all(server.args)?,
+                arguments: reader.expand_all(&server.args)?,
                 env,
                 clean_env: false,
                 folder: server

@@ -78,7 +78,7 @@ fn source(reader: &Reader<'_>, name: &str, server: Server) -> Result<Source, Con
             }
             Transport::Stdio(Command {
                 program: reader.expand(&program)?,
-                arguments: reader.expand_all(server.args)?,
+                arguments: reader.expand_all(&server.args)?,
                 env,
                 clean_env: false,
                 folder: server.cwd.map(|folder| reader.folder().join(folder)),

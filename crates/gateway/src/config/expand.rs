@@ -55,7 +55,7 @@ impl Reader<'_> {
             .ok_or_else(|| near(Problem::MissingVariable(name.to_owned())))
     }
 
-    pub(super) fn expand_all(&self, values: Vec<String>) -> Result<Vec<String>, ConfigError> {
+    pub(super) fn expand_all(&self, values: &[String]) -> Result<Vec<String>, ConfigError> {
         values.iter().map(|value| self.expand(value)).collect()
     }
 

@@ -11,7 +11,8 @@ use toolcrib_upstream::spec::{Command, Endpoint};
 use toolcrib_upstream::{Spec, Transport};
 
 use super::place::{ConfigError, Problem};
-use super::{Auth, Config, Jwks, Jwt, Prefixing, Reader, Token};
+use super::{Auth, Config, Jwks, Jwt, Pins, Prefixing, Reader, Token};
+use crate::drift::{Action, Classes};
 use crate::limits::UPSTREAMS_MAX;
 use crate::naming;
 use crate::pattern::Pattern;
@@ -37,6 +38,8 @@ struct File {
     servers: BTreeMap<String, Server>,
     #[serde(default)]
     auth: AuthTable,
+    /// Holds the servers to a lock.
+    drift: Option<DriftTable>,
     /// Toolsets by name: which tools they hold, by patterns over tools, servers and hints.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
@@ -52,6 +55,37 @@ struct File {
     /// Each vendor's names for the callers of tools that code may call.
     #[serde(default)]
     allowed_callers: BTreeMap<String, Vec<Box<str>>>,
+}
+
+/// What is done about tools that are not what the lock says: pass, warn, approve or quarantine, class by class.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct DriftTable {
+    /// The lock, as `toolcrib lock` writes it.
+    #[serde(default = "lock_name")]
+    lock: PathBuf,
+    breaking: Option<Action>,
+    dangerous: Option<Action>,
+    compatible: Option<Action>,
+    unknown: Option<Action>,
+    /// Tools that the lock does not have.
+    unpinned: Option<Action>,
+}
+
+fn lock_name() -> PathBuf {
+    PathBuf::from("toolcrib.lock")
+}
+
+fn pins(reader: &Reader<'_>, table: DriftTable) -> Pins {
+    let usual = Classes::default();
+    let classes = Classes {
+        breaking: table.breaking.unwrap_or(usual.breaking),
+        dangerous: table.dangerous.unwrap_or(usual.dangerous),
+        compatible: table.compatible.unwrap_or(usual.compatible),
+        unknown: table.unknown.unwrap_or(usual.unknown),
+        unpinned: table.unpinned.unwrap_or(usual.unpinned),
+    };
+    Pins { lock: reader.folder().join(table.lock), classes }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -195,6 +229,7 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Config, ConfigError> {
     Ok(Config {
         listen: file.listen.map(|listen| reader.expand(&listen)).transpose()?,
         sources,
+        pins: file.drift.map(|table| pins(reader, table)),
         auth: auth(reader, file.auth)?,
         hosts: file.hosts,
         origins: file.origins,
@@ -216,7 +251,7 @@ fn source(reader: &Reader<'_>, name: &str, server: Server, prefixed: bool) -> Re
         (Some(_), Some(_)) => return Err(near(Problem::TwoTransports(name.to_owned()))),
         (Some(program), None) => Transport::Stdio(Command {
             program: reader.expand(&program)?,
-            arguments: reader.expand_all(server.args)?,
+            arguments: reader.expand_all(&server.args)?,
             env: reader.expand_map(server.env)?,
             clean_env: server.clean_env,
             folder: server

@@ -11,7 +11,7 @@ use super::query::Query;
 use super::{Options, Request, Response, gate};
 use crate::budget::extension_bytes;
 use crate::format::Format;
-use crate::issue::{Fault, Report};
+use crate::issue::{Fault, Level, Report};
 use crate::limits::{PUBLISH_BYTES_MAX, STATUS_MESSAGE_CHARS_MAX};
 use crate::listed::Listed;
 use crate::{strict, sync, time, version};
@@ -105,7 +105,8 @@ pub(super) async fn publish(
 
 /// Every fault of the document in one answer.
 fn refuse_faults(report: &Report, sync: &Report) -> Result<(), Response> {
-    let faults: Vec<_> = report.issues().iter().chain(sync.issues()).collect();
+    let all = report.issues().iter().chain(sync.issues());
+    let faults: Vec<_> = all.filter(|issue| issue.level() > Level::Note).collect();
     let Some(first) = faults.first() else { return Ok(()) };
     let details: Vec<_> = faults
         .iter()

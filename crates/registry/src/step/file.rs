@@ -56,7 +56,7 @@ pub(crate) fn into_upstream(root: Node<'_>, lenient: bool, report: &mut Report) 
         carried.and_then(|own| own.get("whole")).into_iter().flat_map(Node::elements).map(Node::to_compact),
     );
     let servers = reordered(servers, carried);
-    let skeleton = read(&plain, |plain| upstream_skeleton(plain))?;
+    let skeleton = read(&plain, upstream_skeleton)?;
     let skeleton = restored(skeleton, carried, report)?;
     let has_remotes = root.get(Kind::Remote.member()).is_some_and(|remotes| !remotes.is_empty());
     let back = read(&skeleton, |skeleton| toolhive_skeleton(skeleton, has_remotes))?;

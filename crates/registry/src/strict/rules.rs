@@ -2,7 +2,11 @@
 
 use toolcrib_contract::json::{Node, Pointer};
 
+use crate::SERVER_SCHEMA;
 use crate::issue::{Fault, Report};
+
+/// Where every version of server.json's schema is published.
+const SCHEMAS: &str = "https://static.modelcontextprotocol.io/schemas/";
 
 /// `^[a-z0-9][a-z0-9-]+[a-z0-9]$`
 pub(super) fn is_toolhive_key(key: &str) -> bool {
@@ -28,6 +32,14 @@ pub(super) fn server(server: Node<'_>, place: &Pointer, report: &mut Report) {
     {
         say(place.join("version"), "a version names one version, not a range");
     }
+    if let Some(schema) = server.get("$schema").and_then(Node::as_str)
+        && schema.starts_with(SCHEMAS)
+        && schema != SERVER_SCHEMA
+    {
+        let found = schema.trim_start_matches(SCHEMAS).split('/').next().unwrap_or_default().to_owned();
+        report.note(place.join("$schema"), Fault::OldSchema { found });
+    }
+    let mut say = |place: Pointer, rule: &str| report.note(place, Fault::Schema { rule: rule.to_owned() });
     for (index, package) in server.get("packages").into_iter().flat_map(Node::elements).enumerate() {
         let place = place.join("packages").join(index.to_string());
         let text = |key: &str| package.get(key).and_then(Node::as_str);

@@ -176,3 +176,13 @@ fn bad_definitions_are_named_by_place() {
         report.issues()
     );
 }
+
+/// R6.2: a server.json of an older schema is read and said to be one.
+#[test]
+fn an_older_schema_is_noted() {
+    let text = r#"{"$schema":"https://static.modelcontextprotocol.io/schemas/2025-07-09/server.schema.json","name":"a/b","description":"d","version":"1.0.0"}"#;
+    let document = Document::parse(text.as_bytes(), &Limits::file()).unwrap();
+    let report = check(Format::Server, document.root());
+    assert_eq!(report.issues()[0].fault, Fault::OldSchema { found: "2025-07-09".to_owned() });
+    assert_eq!(report.first_error(), None);
+}

@@ -42,7 +42,7 @@ pub(super) async fn mint(asked: &Asked<'_>) -> Told {
     let issuer = if asked.credential.operator { Issuer::Operator } else { Issuer::Caller };
     let who = Who { caller, session: None, client: None };
     let wish = Wish { who: &who, entry: &entry, summary: &summary, arguments, issuer };
-    let minted = asked.safety.mint(wish).await.map_err(refused)?;
+    let minted = asked.safety.mint(wish).await.map_err(|error| refused(&error))?;
     let seconds = minted.expires_in_ms / 1_000;
     Ok((
         StatusCode::CREATED,
@@ -69,9 +69,9 @@ fn as_caller(principal: Principal) -> Caller<'static> {
     }
 }
 
-fn refused(error: MintError) -> Refused {
+fn refused(error: &MintError) -> Refused {
     let unprocessable = StatusCode::UNPROCESSABLE_ENTITY;
-    let (status, code) = match &error {
+    let (status, code) = match error {
         MintError::NotDestructive(_) => (unprocessable, "not_destructive"),
         MintError::NeedsPerson(_) => (StatusCode::FORBIDDEN, "needs_a_person"),
         MintError::NoSummary => (unprocessable, "missing_summary"),
@@ -80,7 +80,7 @@ fn refused(error: MintError) -> Refused {
         MintError::BadArguments(_) => (unprocessable, "bad_arguments"),
         MintError::Unbindable(_) => (unprocessable, "unbindable_arguments"),
         MintError::TooOften => (StatusCode::TOO_MANY_REQUESTS, "too_many_tokens"),
-        MintError::NoRandomness(_) | MintError::Unkept(_) => return unkept(&error),
+        MintError::NoRandomness(_) | MintError::Unkept(_) => return unkept(error),
     };
     Refused(status, code, error.to_string())
 }

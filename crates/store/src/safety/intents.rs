@@ -9,6 +9,7 @@ use super::audit_log;
 use super::process::ProcessLock;
 use super::rows::{digest, number, positive};
 use crate::error::StoreError;
+use crate::limits::INTENTS_KEPT_MS;
 
 pub(super) fn put(db: &Connection, process: &str, intent: &Intent) -> Result<(), StoreError> {
     let binding = &intent.binding;
@@ -76,6 +77,12 @@ pub(super) fn recover(
             }
         }
     }
+    // How these ended stands in the audit.
+    let long_ago = number(now_ms.saturating_sub(INTENTS_KEPT_MS));
+    db.execute(
+        "DELETE FROM intents WHERE outcome IN ('done', 'failed', 'asked') AND started_ms < ?1",
+        [long_ago],
+    )?;
     let mut events = Vec::with_capacity(found.len());
     for intent in &found {
         finish(db, &intent.id, Outcome::Unknown)?;

@@ -27,7 +27,7 @@ use crate::safety::{Safety, Who};
 use crate::stage::{Call, Checked};
 
 /// Begins the key of the gate's own question; the rest is a name that passes once.
-const QUESTION: &str = "confirm-";
+const QUESTION: &str = "toolcrib-confirm-";
 
 type Gated<'a> = Call<'a, Checked<'a>>;
 

@@ -6,6 +6,7 @@ use crate::refusal::Refusal;
 use crate::safety::keep::Scope;
 use crate::safety::tools::SafetyTool;
 use crate::safety::{Safety, Who};
+use crate::session::SessionId;
 use crate::stage::{Call, Checked};
 
 pub(super) async fn pass(call: &Call<'_, Checked<'_>>, safety: &Safety) -> Result<(), Refusal> {
@@ -31,7 +32,7 @@ pub(super) async fn pass(call: &Call<'_, Checked<'_>>, safety: &Safety) -> Resul
     if most == 0 {
         return Ok(());
     }
-    let session = call.caller.peer.session().and_then(|session| session.id()).map(|id| id.as_str());
+    let session = call.caller.peer.session().and_then(|session| session.id()).map(SessionId::as_str);
     let times = safety.repeats().count(
         &call.caller.principal,
         session,

@@ -1,0 +1,127 @@
+//! A server that changes its tools while clients are connected, in front of it a gateway that holds it to a lock.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use toolcrib::{Context, HttpOptions, Server, ToolError, ToolSpec};
+
+use crate::running::{Gateway, PROGRAM, SOON};
+
+/// An author's server whose one tool can be exchanged under its callers.
+struct Changing {
+    server: Server,
+    url: String,
+    _runtime: tokio::runtime::Runtime,
+}
+
+impl Changing {
+    fn start() -> Self {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let server = Server::new("notes", "1.0.0").unwrap();
+        offer(
+            &server,
+            json!({"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}),
+            true,
+        );
+        let bound = runtime.block_on(server.bind_http("127.0.0.1:0", HttpOptions::default())).unwrap();
+        let url = format!("http://{}/mcp", bound.address().unwrap());
+        runtime.spawn(bound.serve(std::future::pending()));
+        Self { server, url, _runtime: runtime }
+    }
+
+    fn change(&self, schema: Value, read_only: bool) {
+        assert!(self.server.unregister("find"));
+        offer(&self.server, schema, read_only);
+    }
+}
+
+fn offer(server: &Server, schema: Value, read_only: bool) {
+    let spec = ToolSpec::new("find", "Finds notes.").input_schema(schema).read_only(read_only);
+    server.add(spec, |_: Value, _: Context| async { Ok::<_, ToolError>("found") }).unwrap();
+}
+
+fn folder(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&path);
+    std::fs::create_dir_all(&path).unwrap();
+    path
+}
+
+fn toolcrib(folder: &Path, words: &[&str]) -> String {
+    let output = Command::new(PROGRAM).current_dir(folder).args(words).output().unwrap();
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + SOON;
+    while !holds() {
+        assert!(Instant::now() < end, "{what} never came");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// R5.7: a tool that breaks its pinned contract under a live connection is gone and refused, with the reason in the
+/// log; it comes back when it is what was pinned, or when what it is now was approved by its digest.
+#[test]
+fn a_tool_that_drifts_is_kept_aside_until_it_is_approved() {
+    let upstream = Changing::start();
+    let pinned = json!({"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]});
+    let broken = json!({"type": "object", "properties": {"q": {"type": "string"}, "tag": {"type": "string"}},
+        "required": ["q", "tag"]});
+    let folder = folder("drift");
+    let config = format!("[servers.notes]\nurl = {:?}\n\n[drift]\nbreaking = \"approve\"\n", upstream.url);
+    std::fs::write(folder.join("toolcrib.toml"), config).unwrap();
+    assert!(toolcrib(&folder, &["lock"]).contains("1 tools pinned"));
+
+    let file = folder.join("toolcrib.toml");
+    let gateway = Gateway::start(&["--config", file.to_str().unwrap(), "--prefix", "never"]);
+    let is_served = || gateway.tools().iter().any(|name| name == "find");
+    assert!(is_served());
+    let call = || gateway.ask("tools/call", &json!({"name": "find", "arguments": {"q": "tea"}}));
+    assert_eq!(call()["result"]["content"][0]["text"], "found");
+
+    // A required argument appears while the gateway is connected.
+    upstream.change(broken.clone(), true);
+    wait_until("the quarantine", || !is_served());
+    assert_eq!(call()["error"]["code"], -32602, "a tool that is kept aside is refused like an unknown one");
+
+    // The server takes it back: so does the gateway.
+    upstream.change(pinned, true);
+    wait_until("the return", is_served);
+
+    // It changes again, and what it is now is reviewed and approved while the gateway runs.
+    upstream.change(broken, true);
+    wait_until("the second quarantine", || !is_served());
+    let shown = toolcrib(&folder, &["check"]);
+    let approval = shown.lines().find(|line| line.contains("--approve")).unwrap_or_else(|| panic!("{shown}"));
+    let approval = approval.split('\'').nth(1).unwrap();
+    let approved = toolcrib(&folder, &["lock", "--approve", approval]);
+    assert!(approved.contains("1 tools pinned"), "{approved}");
+    wait_until("the approved tool", is_served);
+    let refused = call();
+    assert_eq!(refused["result"]["isError"], true, "the new contract is in force: {refused}");
+}
+
+/// R1.4, R5.7: a tool that says it has become harmless is held to what was pinned.
+#[test]
+fn a_tool_that_claims_to_be_tamer_is_not_believed() {
+    let upstream = Changing::start();
+    let schema = json!({"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]});
+    upstream.change(schema.clone(), false);
+    let folder = folder("tamer");
+    let config = format!(
+        "[servers.notes]\nurl = {:?}\n\n[drift]\ndangerous = \"warn\"\nbreaking = \"warn\"\n",
+        upstream.url
+    );
+    std::fs::write(folder.join("toolcrib.toml"), config).unwrap();
+    assert!(toolcrib(&folder, &["lock"]).contains("1 tools pinned"));
+    upstream.change(schema, true);
+
+    let file = folder.join("toolcrib.toml");
+    let gateway = Gateway::start_gated(&["--config", file.to_str().unwrap(), "--prefix", "never"]);
+    // It is served, because the policy only warns, but the gate reads what was pinned: destructive.
+    let answer = gateway.ask("tools/call", &json!({"name": "find", "arguments": {"q": "tea"}}));
+    assert_ne!(answer["result"]["content"][0]["text"], "found", "{answer}");
+}

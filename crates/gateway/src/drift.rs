@@ -1,0 +1,191 @@
+//! Servers that change under the agents that use them (R5.7): what a server offers now is judged against the lock by the
+//! same code as `toolcrib check`.
+//!
+//! Guarantees: a tool is judged before it is served, on every connect and every change of its list; a tool that is kept
+//! aside comes back only when it is again what is pinned, or when what it is now has been pinned.
+
+use std::collections::HashMap;
+
+use toolcrib_change::{Level, Lock, Options, diff, pinned_digest};
+use toolcrib_contract::{Definition, Hints};
+
+/// What is done about one class of change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Action {
+    /// Served.
+    Pass,
+    /// Served and reported.
+    Warn,
+    /// Kept aside until its digest is approved; the reason says how.
+    Approve,
+    /// Kept aside.
+    Quarantine,
+}
+
+/// What is done, class by class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Classes {
+    /// Somebody who used the tool fails.
+    pub breaking: Action,
+    /// A safety regression, an argument that is ignored now, or text that a model reads.
+    pub dangerous: Action,
+    /// Harmless.
+    pub compatible: Action,
+    /// What could not be decided.
+    pub unknown: Action,
+    /// A tool that the lock does not have.
+    pub unpinned: Action,
+}
+
+impl Default for Classes {
+    fn default() -> Self {
+        Self {
+            breaking: Action::Quarantine,
+            dangerous: Action::Approve,
+            compatible: Action::Pass,
+            unknown: Action::Approve,
+            unpinned: Action::Warn,
+        }
+    }
+}
+
+impl Classes {
+    fn of(&self, level: Level) -> Action {
+        match level {
+            Level::Breaking => self.breaking,
+            Level::Dangerous => self.dangerous,
+            Level::Unknown => self.unknown,
+            Level::Compatible => self.compatible,
+        }
+    }
+}
+
+/// What is pinned, and what is done about everything else.
+#[derive(Debug, Clone)]
+pub struct Drift {
+    lock: Lock,
+    classes: Classes,
+}
+
+/// What is to be done about one tool, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Finding {
+    pub(crate) action: Action,
+    pub(crate) reason: String,
+}
+
+impl Drift {
+    #[must_use]
+    pub fn new(lock: Lock, classes: Classes) -> Self {
+        Self { lock, classes }
+    }
+
+    /// The hints that were pinned for a tool: policy reads the stricter of these and the live ones (R1.4).
+    pub(crate) fn pinned_hints(&self, server: &str, tool: &str) -> Option<Hints> {
+        let mut pinned = self.lock.tools().iter().filter(|own| own.server == server);
+        Some(pinned.find(|own| own.definition.name() == tool)?.definition.annotations().hints)
+    }
+
+    /// Tools of a server that are not what is pinned, by name. A tool that is gone is reported under its name too.
+    pub(crate) fn judge<'a>(
+        &self,
+        server: &str,
+        live: impl Iterator<Item = &'a Definition>,
+    ) -> HashMap<String, Finding> {
+        let pinned = self.lock.tools().iter().filter(|own| own.server == server);
+        let mut pinned: HashMap<&str, &Definition> =
+            pinned.map(|own| (own.definition.name(), &own.definition)).collect();
+        let (mut old, mut new) = (Vec::new(), Vec::new());
+        let mut found = HashMap::new();
+        for definition in live {
+            match pinned.remove(definition.name()) {
+                // Most are as they were: nothing is compared that is the same text.
+                Some(known) if known.text() == definition.text() => {}
+                Some(known) => {
+                    old.push(known.clone());
+                    new.push(definition.clone());
+                }
+                None => {
+                    let finding =
+                        Finding { action: self.classes.unpinned, reason: "the lock does not have it".into() };
+                    found.insert(definition.name().to_owned(), finding);
+                }
+            }
+        }
+        for gone in pinned.into_keys() {
+            let finding = Finding { action: Action::Warn, reason: "pinned, and no longer offered".into() };
+            found.insert(gone.to_owned(), finding);
+        }
+        let report = diff(&old, &new, &Options::default());
+        // The worst comes first in a report.
+        for change in report.changes.iter().rev() {
+            let (action, level) = (self.classes.of(change.verdict), change.verdict.name());
+            let worse = found.get(&change.tool).is_none_or(|known: &Finding| known.action <= action);
+            if worse {
+                let reason = format!("{level} since it was pinned: {}", change.message);
+                found.insert(change.tool.clone(), Finding { action, reason });
+            }
+        }
+        for definition in &new {
+            if let Some(finding) = found.get_mut(definition.name())
+                && finding.action == Action::Approve
+            {
+                let (tool, digest) = (definition.name(), pinned_digest(definition));
+                finding.reason.push_str(&format!("; once reviewed: toolcrib lock --approve {tool}@{digest}"));
+            }
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tool(text: &str) -> Definition {
+        Definition::parse(text).expect("a definition")
+    }
+
+    const OLD: &str = r#"{"name":"send","description":"Sends.","annotations":{"readOnlyHint":false,"destructiveHint":true},
+        "inputSchema":{"type":"object","required":["to"],"properties":{"to":{"type":"string"}}}}"#;
+
+    fn judged(live: &[Definition]) -> HashMap<String, Finding> {
+        let drift = Drift::new(Lock::new("mail", [tool(OLD)]), Classes::default());
+        drift.judge("mail", live.iter())
+    }
+
+    /// R5.7
+    #[test]
+    fn what_is_pinned_is_served_as_it_is() {
+        assert!(judged(&[tool(OLD)]).is_empty());
+    }
+
+    /// R5.7
+    #[test]
+    fn each_class_of_change_meets_its_policy() {
+        let breaking = OLD.replace(r#""required":["to"]"#, r#""required":["to","subject"]"#);
+        let found = judged(&[tool(&breaking)]);
+        assert_eq!(found["send"].action, Action::Quarantine, "{found:?}");
+        assert!(found["send"].reason.contains("breaking since it was pinned"), "{found:?}");
+
+        let tamer = OLD.replace(r#""destructiveHint":true"#, r#""destructiveHint":false"#);
+        let found = judged(&[tool(&tamer)]);
+        assert_eq!(found["send"].action, Action::Approve, "{found:?}");
+        let digest = pinned_digest(&tool(&tamer)).to_string();
+        assert!(found["send"].reason.contains(&format!("--approve send@{digest}")), "{found:?}");
+
+        let other = r#"{"name":"delete","inputSchema":{"type":"object"}}"#;
+        let found = judged(&[tool(OLD), tool(other)]);
+        assert_eq!(found["delete"].action, Action::Warn, "{found:?}");
+        assert_eq!(judged(&[])["send"].action, Action::Warn);
+    }
+
+    /// R1.4
+    #[test]
+    fn pinned_hints_are_remembered() {
+        let drift = Drift::new(Lock::new("mail", [tool(OLD)]), Classes::default());
+        assert_eq!(drift.pinned_hints("mail", "send").and_then(|hints| hints.destructive), Some(true));
+        assert_eq!(drift.pinned_hints("other", "send"), None);
+    }
+}
