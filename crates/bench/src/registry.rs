@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::hint::black_box;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -227,7 +227,7 @@ fn registry_text(out: &mut impl std::io::Write, servers: usize) -> Result<()> {
 }
 
 /// What the measured process does: import, then questions through the API.
-pub(crate) fn part(file: &PathBuf, database: &PathBuf) -> Result<()> {
+pub(crate) fn part(file: &Path, database: &Path) -> Result<()> {
     let store = Store::open(database)?;
     let begun = Instant::now();
     let done = import(&store, std::fs::read(file)?, &import::Options::default())?;
@@ -260,8 +260,9 @@ pub(crate) fn part(file: &PathBuf, database: &PathBuf) -> Result<()> {
         let (took, body) = ask("/v0.1/servers", format!("limit=30{cursor}"))?;
         pages.push(took);
         let page: serde_json::Value = serde_json::from_slice(&body)?;
-        cursor = page["metadata"]["nextCursor"]
-            .as_str()
+        cursor = page
+            .pointer("/metadata/nextCursor")
+            .and_then(serde_json::Value::as_str)
             .map_or_else(String::new, |next| format!("&cursor={next}"));
     }
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

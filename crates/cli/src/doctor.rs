@@ -68,9 +68,8 @@ fn finding(what: &str, health: Health, said: impl Into<String>) -> Finding {
 }
 
 fn address(listen: &str) -> Finding {
-    let error = match TcpListener::bind(listen) {
-        Ok(_) => return finding("address", Health::Fine, format!("{listen} is free")),
-        Err(error) => error,
+    let Err(error) = TcpListener::bind(listen) else {
+        return finding("address", Health::Fine, format!("{listen} is free"));
     };
     let answering = listen
         .parse()

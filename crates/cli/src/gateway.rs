@@ -44,9 +44,9 @@ pub(crate) async fn run(args: &Args, safe: &Safe) -> Outcome {
     let builder = Server::builder("toolcrib", env!("CARGO_PKG_VERSION"))
         .options(|options| (options.offers_prompts, options.offers_resources) = (true, true))
         .options(|options| config.select(&mut options.toolsets));
-    let server = (args.toolsets.apply(safe.apply(builder))?)
-        .build()
-        .map_err(|error| Failure::new(Exit::Internal, error))?;
+    let builder = if args.bridge { builder } else { safe.apply(builder) };
+    let server =
+        (args.toolsets.apply(builder)?).build().map_err(|error| Failure::new(Exit::Internal, error))?;
     crate::toolsets::check(&server)?;
     let pages = Arc::new(Pages::new(server.engine().clone(), &config.auth));
     let pins = config.pins.clone();

@@ -141,7 +141,7 @@ impl Origins {
 /// What a server calls itself.
 fn own_name(info: Option<&str>, otherwise: &str) -> String {
     let document = info.and_then(|info| Document::parse(info.as_bytes(), &Limits::message()).ok());
-    let name = document.and_then(|info| info.root().get("name")?.as_str().map(|name| name.into_owned()));
+    let name = document.and_then(|info| info.root().get("name")?.as_str().map(std::borrow::Cow::into_owned));
     name.filter(|name| !name.is_empty()).unwrap_or_else(|| otherwise.to_owned())
 }
 

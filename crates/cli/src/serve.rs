@@ -38,6 +38,9 @@ pub(crate) struct Args {
     /// A file whose section [safety] says which calls have to be confirmed.
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
+    /// The server at the URL is a toolcrib itself: gate, stop and audit are its own, and are not put before it twice.
+    #[arg(long, requires_all = ["url", "stdio"])]
+    pub(crate) bridge: bool,
     /// What to serve where no server is named.
     #[arg(long, value_enum, hide = true, default_value_t = Subject::Desk)]
     pub(crate) demo: Subject,

@@ -127,6 +127,7 @@ fn fill(server: &Server) -> anyhow::Result<()> {
     server.add_typed(
         ToolSpec::new("transfer_gold", "Moves gold from one vault to another; it cannot be taken back")
             .title("Transfer gold")
+            .toolset("office")
             .destructive(true)
             .open_world(false),
         |transfer: Transfer, _: Context| async move {

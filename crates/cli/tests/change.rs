@@ -1,5 +1,5 @@
 //! `lock`, `check` and `diff` as people and CI run them, over files, registry files and running servers.
-#![allow(clippy::expect_used, reason = "a test may stop")]
+#![allow(clippy::expect_used, clippy::panic, reason = "a test may stop")]
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
 //! R6.7: the registry as it is served: over a socket, against its own OpenAPI document, by an independent tester.
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test may stop")]
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "a test may stop")]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;

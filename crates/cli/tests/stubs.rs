@@ -2,6 +2,7 @@
 #![allow(
     clippy::expect_used,
     clippy::unwrap_used,
+    clippy::panic,
     clippy::print_stderr,
     reason = "a test may stop and say why"
 )]
@@ -53,7 +54,7 @@ fn inputs(name: &str) -> Stubs {
             }
         }
         None => {
-            eprintln!("SKIPPED: no shared/data beside the repository, so no real definitions were compiled")
+            eprintln!("SKIPPED: no shared/data beside the repository, so no real definitions were compiled");
         }
     }
     Stubs { folder, inputs }

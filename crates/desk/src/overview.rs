@@ -45,7 +45,7 @@ pub(crate) fn register(server: &Server, desk: &Arc<Shared>) -> Result<(), Regist
     )
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Nothing {}
 
@@ -88,7 +88,7 @@ fn overview(desk: &Desk) -> Result<Overview, ToolError> {
     })
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Asked {
     /// The share.
@@ -128,7 +128,7 @@ fn quote(desk: &Desk, asked: Asked) -> Result<Quote, ToolError> {
     })
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Held {
     /// Only this account.

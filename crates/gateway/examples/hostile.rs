@@ -3,7 +3,19 @@
 //! `hostile stdio BEHAVIOUR` speaks on stdin and stdout; `hostile http BEHAVIOUR` prints its address and speaks
 //! Streamable HTTP, one thread per connection. Every behaviour but those of the start serves `echo` and `poke`; `poke`
 //! does the harm.
-#![allow(clippy::print_stdout, clippy::unwrap_used, clippy::expect_used, reason = "a program for tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    clippy::semicolon_if_nothing_returned,
+    clippy::zombie_processes,
+    clippy::write_with_newline,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a server that misbehaves on purpose"
+)]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -107,8 +107,12 @@ pub(crate) async fn serve(announce: impl FnOnce(SocketAddr) -> std::io::Result<(
         let service = service_fn(move |request: Request<Incoming>| {
             let answers = answers.clone();
             async move {
-                let body =
-                    request.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+                let body = request
+                    .into_body()
+                    .collect()
+                    .await
+                    .map(http_body_util::Collected::to_bytes)
+                    .unwrap_or_default();
                 let body = std::str::from_utf8(&body).unwrap_or_default();
                 if body.contains("\"notifications/") {
                     let mut taken = Response::new(Full::new(Bytes::new()));

@@ -46,6 +46,7 @@ impl Nginx {
             if Instant::now() > end {
                 bail!("nginx does not listen: {}", std::fs::read_to_string(nginx.folder.join("error.log"))?);
             }
+            #[allow(clippy::disallowed_methods, reason = "a benchmark that waits for a process")]
             std::thread::sleep(Duration::from_millis(10));
         }
         Ok(nginx)

@@ -120,7 +120,7 @@ impl Client {
     pub(crate) fn entry(self, url: &str, program: &str) -> Value {
         match self {
             Self::ClaudeCode | Self::VsCode => json!({"type": "http", "url": url}),
-            Self::ClaudeDesktop => json!({"command": program, "args": ["serve", url, "--stdio"]}),
+            Self::ClaudeDesktop => json!({"command": program, "args": ["serve", url, "--stdio", "--bridge"]}),
             Self::Cursor | Self::Codex => json!({"url": url}),
             Self::Gemini => json!({"httpUrl": url}),
             Self::Windsurf => json!({"serverUrl": url}),

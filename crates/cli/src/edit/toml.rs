@@ -32,6 +32,10 @@ pub(crate) fn set(
     entry: &Value,
 ) -> Result<String, EditError> {
     let mut document = document(path, text)?;
+    if document.is_empty() && !text.is_empty() {
+        // Comments alone would come to stand below the table.
+        return Ok(format!("{text}{}", set(path, "", section, name, entry)?));
+    }
     let shape = || EditError::Shape { path: path.to_owned(), what: section.to_owned() };
     let servers = document.entry(section).or_insert_with(|| {
         let mut table = Table::new();
@@ -102,6 +106,12 @@ mod tests {
         assert!(!after.contains("[mcp_servers]\n"), "{after}");
         assert_eq!(remove(Path::new("f"), &after, "mcp_servers", "toolcrib").unwrap(), before);
         assert_eq!(set(Path::new("f"), &after, "mcp_servers", "toolcrib", &entry).unwrap(), after);
+    }
+
+    #[test]
+    fn a_comment_at_the_head_stays_there() {
+        let after = set(Path::new("f"), "# head\n\n", "servers", "a", &json!({"url": "u"})).unwrap();
+        assert_eq!(after, "# head\n\n[servers.a]\nurl = \"u\"\n");
     }
 
     #[test]

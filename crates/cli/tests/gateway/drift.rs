@@ -58,6 +58,7 @@ fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let end = Instant::now() + SOON;
     while !holds() {
         assert!(Instant::now() < end, "{what} never came");
+        #[allow(clippy::disallowed_methods, reason = "there is no runtime here to block")]
         std::thread::sleep(Duration::from_millis(50));
     }
 }

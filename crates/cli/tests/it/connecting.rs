@@ -19,7 +19,7 @@ fn clients() -> Vec<(&'static str, &'static str, &'static str, Value)> {
             "claude-desktop",
             ".config/Claude/claude_desktop_config.json",
             include_str!("samples/claude-desktop.json"),
-            json!({"command": env!("CARGO_BIN_EXE_toolcrib"), "args": ["serve", URL, "--stdio"]}),
+            json!({"command": env!("CARGO_BIN_EXE_toolcrib"), "args": ["serve", URL, "--stdio", "--bridge"]}),
         ),
         ("cursor", ".cursor/mcp.json", include_str!("samples/cursor.json"), json!({"url": URL})),
         (

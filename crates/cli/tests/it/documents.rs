@@ -37,8 +37,11 @@ enum Piece {
     Run(Step),
 }
 
+/// Whether a block is to be run, and its lines with their numbers.
+type Block = (bool, Vec<(usize, String)>);
+
 fn pieces(text: &str) -> Vec<Piece> {
-    let (mut found, mut file, mut block): (Vec<Piece>, Option<String>, Option<(bool, Vec<(usize, String)>)>) =
+    let (mut found, mut file, mut block): (Vec<Piece>, Option<String>, Option<Block>) =
         (Vec::new(), None, None);
     for (number, line) in text.lines().enumerate() {
         match &mut block {

@@ -31,6 +31,7 @@ fn the_typescript_sdk_uses_the_desk() {
             "serve".to_owned(),
             url.clone(),
             "--stdio".to_owned(),
+            "--bridge".to_owned(),
         ],
     };
     for era in [Era::Legacy, Era::Modern] {

@@ -12,7 +12,7 @@ use crate::fill::Side;
 use crate::instrument::Symbol;
 use crate::money::Money;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Which {
     /// The account that holds it.
@@ -37,7 +37,7 @@ pub(super) fn position(desk: &mut Desk, which: Which) -> Result<Closed, ToolErro
     Ok(Closed { executed })
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Ending {
     /// The account to close.

@@ -18,7 +18,7 @@ const HALF_SPREAD: Money = Money::cents(1);
 /// 21:00 UTC, the close.
 const CLOSE: i64 = 75_600;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Wanted {
     /// The account that pays or is paid.
@@ -180,7 +180,7 @@ pub(super) fn list(desk: &Desk) -> Result<Orders, ToolError> {
     Ok(Orders { orders: desk.resting.values().cloned().collect() })
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Which {
     /// The order's number, from list_orders.

@@ -8,7 +8,7 @@ use crate::account::Account;
 use crate::desk::Desk;
 use crate::money::Money;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Wanted {
     /// The account that pays.

@@ -10,7 +10,7 @@ use crate::fill::{Fill, Venue};
 use crate::money::Money;
 use crate::scope::Scope;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Tariff {
     /// From this day on.

@@ -13,7 +13,7 @@ use crate::fill::{Fill, Side};
 use crate::instrument::{Instrument, Right, Symbol};
 use crate::money::Money;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Wanted {
     /// Only options on this share.

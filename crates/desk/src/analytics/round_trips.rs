@@ -13,7 +13,7 @@ use crate::money::Money;
 use crate::scope::Scope;
 use crate::trip::{Direction, Trip};
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Wanted {
     /// Only this account.

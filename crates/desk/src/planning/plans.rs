@@ -102,7 +102,7 @@ pub(super) fn list(desk: &Desk) -> Result<Plans, ToolError> {
     Ok(Plans { plans: desk.plans.values().map(priced).collect() })
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Which {
     /// The plan's number.

@@ -12,7 +12,7 @@ use crate::money::Money;
 use crate::scope::Scope;
 use crate::statistics::rounded;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Wanted {
     /// Trades like those of this strategy.

@@ -11,7 +11,7 @@ use crate::money::Money;
 use crate::statistics::ratio;
 use crate::trip::Direction;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Wanted {
     /// The account that pays.

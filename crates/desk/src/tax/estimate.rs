@@ -12,7 +12,7 @@ use crate::money::Money;
 /// What losses may take off other income in one year.
 const DEDUCTION_MAX: Money = Money::cents(300_000);
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Wanted {
     /// The year of the sales.

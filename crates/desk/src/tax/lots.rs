@@ -117,7 +117,7 @@ fn next(lots: &[Lot], side: Side, method: Method) -> Option<usize> {
     found.map(|(at, _)| at)
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Wanted {
     /// Only this account.

@@ -16,7 +16,7 @@ use crate::money::Money;
 /// Days before and after the sale.
 const WINDOW: i64 = 30;
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Wanted {
     /// The year of the sales.

@@ -1,5 +1,11 @@
 //! The desk's answers against computations made in another way, and its contracts.
-#![allow(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may stop")]
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test may stop"
+)]
 
 mod analytics;
 mod by_hand;

@@ -89,7 +89,8 @@ async fn an_account_is_closed_when_it_holds_nothing() {
 
 #[tokio::test]
 async fn a_full_book_refuses_orders() {
-    let many = |id: u32| fill(id, day(1), if id % 2 == 0 { Side::Sell } else { Side::Buy }, 1, 1_000);
+    let many =
+        |id: u32| fill(id, day(1), if id.is_multiple_of(2) { Side::Sell } else { Side::Buy }, 1, 1_000);
     let fills = (1..=u32::try_from(DESK_FILLS_MAX).unwrap()).map(many).collect();
     let desk = Asked::over(desk(fills, &[1_000]));
     let order = json!({"account": "main", "symbol": "ACME", "side": "buy", "shares": 1});

@@ -52,7 +52,7 @@ fn schema_faults(format: Format, text: &str) -> Vec<String> {
 /// Edits that make a valid document invalid here and there.
 fn edited(value: &Value, seed: usize) -> Value {
     let mut paths = Vec::new();
-    walk(value, String::new(), &mut paths);
+    walk(value, "", &mut paths);
     let Some(path) = paths.get(seed % paths.len().max(1)) else { return value.clone() };
     let mut copy = value.clone();
     let place = copy.pointer_mut(path).unwrap();
@@ -69,7 +69,7 @@ fn edited(value: &Value, seed: usize) -> Value {
 
 fn walk(value: &Value, at: &str, paths: &mut Vec<String>) {
     let escaped = |key: &str| key.replace('~', "~0").replace('/', "~1");
-    paths.push(at.clone());
+    paths.push(at.to_owned());
     match value {
         Value::Object(map) => {
             map.iter().for_each(|(key, value)| walk(value, &format!("{at}/{}", escaped(key)), paths));
