@@ -19,13 +19,23 @@ pub(crate) struct Gateway {
 }
 
 impl Gateway {
-    /// Starts `toolcrib serve` with these words and waits until it has greeted.
+    /// Starts `toolcrib serve` with these words and waits until it has greeted. No call has to be confirmed.
     pub(crate) fn start(words: &[&str]) -> Self {
+        Self::start_with(own_data(), words)
+    }
+
+    /// The same with the usual policy.
+    pub(crate) fn start_gated(words: &[&str]) -> Self {
+        let data =
+            std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("gated-{}", std::process::id()));
+        Self::start_with(["--data".to_owned(), data.display().to_string()], words)
+    }
+
+    fn start_with(own: impl IntoIterator<Item = String>, words: &[&str]) -> Self {
         let address = SocketAddr::from(([127, 0, 0, 1], port::free().unwrap()));
         let listen = address.to_string();
-        let own = own_data();
         let mut command = Command::new(PROGRAM);
-        command.args(["serve", "--listen", &listen]).args(own.iter()).args(words);
+        command.args(["serve", "--listen", &listen]).args(own).args(words);
         let mut process = Process::start(&mut command).unwrap();
         process
             .wait_for_line("greeting", SOON, |line| line.contains("stop with Ctrl-C").then_some(()))

@@ -237,9 +237,9 @@ mod tests {
     #[test]
     fn without_a_rule_destructive_tools_are_confirmed_and_others_not() {
         let policy = Policy::default();
-        assert_eq!(policy.judge(&contract("a", "{}")).demand, Demand::Unaware);
-        assert_eq!(policy.judge(&contract("a", r#"{"readOnlyHint":true}"#)).demand, Demand::Never);
-        assert_eq!(policy.judge(&contract("a", r#"{"destructiveHint":false}"#)).demand, Demand::Never);
+        assert_eq!(policy.judge(&contract("a", "{}"), None).demand, Demand::Unaware);
+        assert_eq!(policy.judge(&contract("a", r#"{"readOnlyHint":true}"#), None).demand, Demand::Never);
+        assert_eq!(policy.judge(&contract("a", r#"{"destructiveHint":false}"#), None).demand, Demand::Never);
     }
 
     /// R4.4, R1.4: the first rule that fits counts, and the operator's word goes before the tool's own.
@@ -252,8 +252,8 @@ mod tests {
         )
         .unwrap();
         let safe = r#"{"readOnlyHint":true}"#;
-        assert_eq!(policy.judge(&contract("delete_all", safe)).demand, Demand::Human);
-        let claimed = policy.judge(&contract("look", safe));
+        assert_eq!(policy.judge(&contract("delete_all", safe), None).demand, Demand::Human);
+        let claimed = policy.judge(&contract("look", safe), None);
         assert_eq!((claimed.demand, claimed.effect.destructive), (Demand::Always, true));
     }
 
