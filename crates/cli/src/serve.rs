@@ -35,7 +35,7 @@ pub(crate) struct Args {
     /// Log lines as JSON.
     #[arg(long)]
     pub(crate) log_json: bool,
-    /// A file whose section [safety] says which calls have to be confirmed.
+    /// A file whose section `safety` says which calls have to be confirmed.
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
     /// The server at the URL is a toolcrib itself: gate, stop and audit are its own, and are not put before it twice.

@@ -2,7 +2,7 @@
 //!
 //! The schemas under `schemas/` are this project's own wording of each format's rules; a test compares their verdicts
 //! with the published schemas. Rules that no schema says (a version that is a range, an icon without https) stand in
-//! [`rules`].
+//! `rules`.
 
 mod rules;
 

@@ -14,7 +14,7 @@ impl Environment for Variables {
 }
 
 fn read(path: &str, text: &str) -> Result<Config, ConfigError> {
-    let variables = Variables(HashMap::from([("TOKEN", "s3cret"), ("HOME", "/home/me")]));
+    let variables = Variables(HashMap::from([("TOKEN", "s3cret"), ("HOME", "/srv/me")]));
     Config::read(Path::new(path), text, Prefixing::Default, &variables)
 }
 
@@ -52,7 +52,7 @@ token = "${TOKEN}"
     assert_eq!(config.listen.as_deref(), Some("127.0.0.1:9000"));
     let [files, remote] = config.sources.as_slice() else { panic!("{:?}", config.sources) };
     let Transport::Stdio(command) = &files.spec.transport else { panic!("no command") };
-    assert_eq!(command.arguments, ["-y", "server", "/home/me/x", "${HOME}"]);
+    assert_eq!(command.arguments, ["-y", "server", "/srv/me/x", "${HOME}"]);
     assert_eq!(command.env.get("A").map(String::as_str), Some("b"));
     assert_eq!((files.prefix.as_deref(), files.spec.call_ms_max), (Some("files"), 500));
     assert!(files.admits("read_x") && !files.admits("write_x"));
@@ -80,7 +80,7 @@ fn files_of_clients_are_read_as_they_are() {
     let vscode = "{ // mine\n \"inputs\": [],\n \"servers\": {\"v\": {\"type\": \"stdio\", \"command\": \"${env:HOME}/x\", },},\n}";
     let config = read("mcp.json", vscode).unwrap();
     let Transport::Stdio(command) = &config.sources[0].spec.transport else { panic!("no command") };
-    assert_eq!(command.program, "/home/me/x");
+    assert_eq!(command.program, "/srv/me/x");
     let codex = "model = \"x\"\n[mcp_servers.c]\ncommand = \"x\"\nargs = [\"a\"]\nstartup_timeout_sec = 2.5\n\
                  [mcp_servers.c.env]\nA = \"1\"\n[mcp_servers.h]\nurl = \"http://x\"\nbearer_token_env_var = \"TOKEN\"\n";
     let config = read("config.toml", codex).unwrap();
