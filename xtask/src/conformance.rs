@@ -52,7 +52,7 @@ pub(crate) fn own_server() -> Result<()> {
 }
 
 /// Starts the gateway in front of the conformance server, without prefixes, and runs both sets against it.
-pub(crate) fn through_gateway() -> Result<()> {
+fn through_gateway() -> Result<()> {
     let behind = SocketAddr::from(([127, 0, 0, 1], port::free()?));
     let address = SocketAddr::from(([127, 0, 0, 1], port::free()?));
     let mut command = Command::new(shell::built_binary(SERVER)?);
