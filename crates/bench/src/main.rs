@@ -20,10 +20,6 @@ use clap::{Parser, Subcommand};
 
 use crate::race::Effort;
 
-/// As in the program itself; the peers that run in this binary get it as well.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 #[derive(Debug, Parser)]
 #[command(name = "bench", about = "Benchmarks that print ratios")]
 struct Cli {

@@ -53,10 +53,6 @@ use clap::{Parser, Subcommand};
 
 use crate::exit::{Exit, Failure};
 
-/// A call makes some forty small allocations; the system's allocator spends a tenth of its time on them.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 /// The package's version and the commit it was built from.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("TOOLCRIB_COMMIT"), ")");
 
