@@ -13,6 +13,7 @@ pub mod limits;
 mod link;
 mod listing;
 mod message;
+pub mod oauth;
 pub mod offers;
 mod parked;
 mod pending;

@@ -23,6 +23,8 @@ pub(crate) struct Request {
     pub(crate) headers: Vec<(Box<str>, String)>,
     /// Members of `params`, raw and without braces.
     pub(crate) params: String,
+    /// Further members of `params` that a modern server alone is sent.
+    pub(crate) modern_params: String,
     /// Members of `_meta` that pass through, raw and without braces.
     pub(crate) meta: String,
     /// Raw JSON; what a modern server may ask for.
@@ -41,6 +43,12 @@ impl Request {
     /// Adds a member of `params`, raw.
     pub(crate) fn raw(mut self, key: &str, value: &str) -> Self {
         push(&mut self.params, key, value);
+        self
+    }
+
+    /// Adds one that a legacy server does not know, raw.
+    pub(crate) fn modern_raw(mut self, key: &str, value: &str) -> Self {
+        push(&mut self.modern_params, key, value);
         self
     }
 
@@ -74,8 +82,16 @@ impl Request {
         out.extend_from_slice(b"\",\"params\":{");
         out.extend_from_slice(self.params.as_bytes());
         let modern = revision.era() == Era::Modern;
+        let mut is_empty = self.params.is_empty();
+        if modern && !self.modern_params.is_empty() {
+            if !is_empty {
+                out.push(b',');
+            }
+            out.extend_from_slice(self.modern_params.as_bytes());
+            is_empty = false;
+        }
         if modern || !self.meta.is_empty() || self.wants_progress {
-            if !self.params.is_empty() {
+            if !is_empty {
                 out.push(b',');
             }
             out.extend_from_slice(b"\"_meta\":{");

@@ -19,7 +19,7 @@ pub async fn fetch(url: &str, ca_file: Option<&Path>) -> Result<String, Upstream
         Endpoint { url: url.to_owned(), ca_file: ca_file.map(Path::to_owned), ..Endpoint::default() };
     let link = HttpLink::new(&endpoint).map_err(UpstreamError::unsent)?;
     let read = async {
-        let mut answer = link.document().await?;
+        let mut answer = link.plain("GET", "Accept: application/json\r\n", "").await?;
         match answer.head.status {
             200 => answer.body.text(DOCUMENT_BYTES_MAX).await.map_err(UpstreamError::sent),
             status => Err(UpstreamError::sent(Cause::Status { status })),
