@@ -35,6 +35,8 @@ pub struct OAuth {
     pub issuer: Option<String>,
     /// The folder that tokens are kept in; none outlives the process without.
     pub folder: Option<PathBuf>,
+    /// What `toolcrib auth` knows the server by, and its tokens are kept under; the server's name if absent.
+    pub known_as: Option<String>,
     /// The operator said nothing about OAuth: a token is used if somebody logged in, and asked for only on refusal.
     pub is_implicit: bool,
 }

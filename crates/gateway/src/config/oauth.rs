@@ -63,8 +63,7 @@ impl OAuthTable {
             client_secret,
             scopes: self.scopes,
             issuer: self.issuer.map(|issuer| reader.expand(&issuer)).transpose()?,
-            folder: None,
-            is_implicit: false,
+            ..OAuth::default()
         })
     }
 }

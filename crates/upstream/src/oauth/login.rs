@@ -32,6 +32,7 @@ pub struct Login {
 /// Logs in to a server. `show` is given the URL that the person has to open.
 pub async fn login(name: &str, endpoint: &Endpoint, show: impl FnOnce(&str)) -> Result<Login, OAuthError> {
     let settings = endpoint.oauth.clone().unwrap_or_default();
+    let name = settings.known_as.as_deref().unwrap_or(name);
     let way =
         Way { server: endpoint.url.as_str().into(), ca_file: endpoint.ca_file.as_deref().map(Box::from) };
     let found = discover(&way, settings.issuer.as_deref(), &settings.scopes).await?;

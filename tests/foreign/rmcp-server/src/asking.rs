@@ -1,4 +1,4 @@
-//! Questions in mid-call as a legacy client is asked them, and what tools report while they work.
+//! Questions in mid-call, as each era is asked them, and what tools report while they work.
 #![allow(deprecated, reason = "the legacy revisions have sampling and logging")]
 
 use std::time::Duration;
@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::content::text;
 use crate::fixture::{failed, typed};
+use crate::rounds::{self, Brought, Turn, asks};
 
 const STEP: Duration = Duration::from_millis(50);
 
@@ -41,13 +42,23 @@ pub(crate) async fn logging(
     Ok(text("Logged"))
 }
 
-pub(crate) async fn sample(context: &RequestContext<RoleServer>, prompt: &str) -> Result<Value, ErrorData> {
-    let reply = context.peer.create_message(typed(sampling(prompt))?).await.map_err(failed)?;
-    let reply = serde_json::to_value(reply).map_err(failed)?;
-    Ok(text(format!(
-        "LLM response: {}",
-        reply.pointer("/content/text").and_then(Value::as_str).unwrap_or_default()
-    )))
+pub(crate) async fn sample(
+    context: &RequestContext<RoleServer>,
+    brought: &Brought<'_>,
+    prompt: &str,
+) -> Result<Turn, ErrorData> {
+    let reply = match context.meta.protocol_version() {
+        Some(_) => match brought.answer("sample") {
+            Some(reply) => reply.clone(),
+            None => return Ok(asks(&json!({"sample": rounds::sample(prompt)}), None)),
+        },
+        None => {
+            let reply = context.peer.create_message(typed(sampling(prompt))?).await.map_err(failed)?;
+            serde_json::to_value(reply).map_err(failed)?
+        }
+    };
+    let said = reply.pointer("/content/text").and_then(Value::as_str).unwrap_or_default();
+    Ok(Turn::Done(text(format!("LLM response: {said}"))))
 }
 
 pub(crate) fn sampling(prompt: &str) -> Value {
@@ -56,15 +67,27 @@ pub(crate) fn sampling(prompt: &str) -> Value {
 
 pub(crate) async fn elicit(
     context: &RequestContext<RoleServer>,
+    brought: &Brought<'_>,
     message: &str,
     schema: &Value,
-) -> Result<Value, ErrorData> {
+) -> Result<Turn, ErrorData> {
     let question = json!({"mode": "form", "message": message, "requestedSchema": schema});
-    let reply = context.peer.create_elicitation(typed(question)?).await.map_err(failed)?;
-    let reply = serde_json::to_value(reply).map_err(failed)?;
+    let reply = match context.meta.protocol_version() {
+        Some(_) => match brought.answer("elicit") {
+            Some(reply) => reply.clone(),
+            None => {
+                let request = json!({"elicit": {"method": "elicitation/create", "params": question}});
+                return Ok(asks(&request, None));
+            }
+        },
+        None => {
+            let reply = context.peer.create_elicitation(typed(question)?).await.map_err(failed)?;
+            serde_json::to_value(reply).map_err(failed)?
+        }
+    };
     let action = reply.get("action").and_then(Value::as_str).unwrap_or_default();
     let content = reply.get("content").cloned().unwrap_or_else(|| json!({}));
-    Ok(text(format!("Elicitation completed: action={action}, content={content}")))
+    Ok(Turn::Done(text(format!("Elicitation completed: action={action}, content={content}"))))
 }
 
 pub(crate) fn name_and_address() -> Value {

@@ -45,6 +45,14 @@ pub(crate) fn typed<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
     serde_json::from_value(value).map_err(failed)
 }
 
+/// A result that ends a request: the SDK takes the mark off for legacy peers.
+fn complete<T: DeserializeOwned>(mut result: Value) -> Result<T, ErrorData> {
+    if let Some(members) = result.as_object_mut() {
+        members.insert("resultType".to_owned(), json!("complete"));
+    }
+    typed(result)
+}
+
 pub(crate) fn failed(error: impl std::fmt::Display) -> ErrorData {
     ErrorData::internal_error(error.to_string(), None)
 }
@@ -118,15 +126,16 @@ impl Fixture {
             }
             "test_trigger_tool_change" => self.toggle(Changed::Tools, context).await?,
             "test_trigger_prompt_change" => self.toggle(Changed::Prompts, context).await?,
-            "test_sampling" => asking::sample(context, argument("prompt")).await?,
+            "test_sampling" => return asking::sample(context, &brought, argument("prompt")).await,
             "test_elicitation" => {
-                asking::elicit(context, argument("message"), &asking::name_and_address()).await?
+                let schema = asking::name_and_address();
+                return asking::elicit(context, &brought, argument("message"), &schema).await;
             }
             "test_elicitation_sep1034_defaults" => {
-                asking::elicit(context, "Please review", &asking::defaults()).await?
+                return asking::elicit(context, &brought, "Please review", &asking::defaults()).await;
             }
             "test_elicitation_sep1330_enums" => {
-                asking::elicit(context, "Please choose", &asking::choices()).await?
+                return asking::elicit(context, &brought, "Please choose", &asking::choices()).await;
             }
             other => return Err(ErrorData::invalid_params(format!("no tool {other:?}"), None)),
         }))
@@ -172,7 +181,7 @@ impl ServerHandler for Fixture {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         match self.called(&request, &context).await? {
-            Turn::Done(result) => Ok(typed::<CallToolResult>(result)?.into()),
+            Turn::Done(result) => Ok(complete::<CallToolResult>(result)?.into()),
             Turn::Asks(result) => Ok(typed::<InputRequiredResult>(result)?.into()),
         }
     }
@@ -200,12 +209,12 @@ impl ServerHandler for Fixture {
                 state: request.request_state.as_deref(),
             };
             return match rounds::prompt(&brought) {
-                Turn::Done(result) => Ok(typed::<GetPromptResult>(result)?.into()),
+                Turn::Done(result) => Ok(complete::<GetPromptResult>(result)?.into()),
                 Turn::Asks(result) => Ok(typed::<InputRequiredResult>(result)?.into()),
             };
         }
         let arguments = serde_json::to_value(&request.arguments).map_err(failed)?;
-        Ok(typed::<GetPromptResult>(offers::prompt(&request.name, &arguments)?)?.into())
+        Ok(complete::<GetPromptResult>(offers::prompt(&request.name, &arguments)?)?.into())
     }
 
     async fn list_resources(
@@ -229,7 +238,7 @@ impl ServerHandler for Fixture {
         request: ReadResourceRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        Ok(typed::<ReadResourceResult>(offers::read(&request.uri)?)?.into())
+        Ok(complete::<ReadResourceResult>(offers::read(&request.uri)?)?.into())
     }
 
     async fn complete(
@@ -241,7 +250,7 @@ impl ServerHandler for Fixture {
             .into_iter()
             .filter(|value| value.starts_with(&request.argument.value))
             .collect();
-        typed(json!({"completion": {"values": values, "total": values.len(), "hasMore": false}}))
+        complete(json!({"completion": {"values": values, "total": values.len(), "hasMore": false}}))
     }
 
     async fn set_level(

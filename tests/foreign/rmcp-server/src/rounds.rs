@@ -23,7 +23,7 @@ pub(crate) struct Brought<'a> {
 }
 
 impl Brought<'_> {
-    fn answer(&self, key: &str) -> Option<&Value> {
+    pub(crate) fn answer(&self, key: &str) -> Option<&Value> {
         self.answers?.get(key)
     }
 
@@ -61,11 +61,11 @@ fn form(message: &str, field: &str, kind: &str) -> Value {
         "requestedSchema": {"type": "object", "properties": {field: {"type": kind}}, "required": [field]}}})
 }
 
-fn sample(prompt: &str) -> Value {
+pub(crate) fn sample(prompt: &str) -> Value {
     json!({"method": "sampling/createMessage", "params": sampling(prompt)})
 }
 
-fn asks(requests: &Value, state: Option<String>) -> Turn {
+pub(crate) fn asks(requests: &Value, state: Option<String>) -> Turn {
     let mut result = json!({"resultType": "input_required", "inputRequests": requests});
     if let (Some(state), Some(members)) = (state, result.as_object_mut()) {
         members.insert("requestState".to_owned(), json!(state));
