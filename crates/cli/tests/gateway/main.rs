@@ -4,4 +4,5 @@
 mod drift;
 mod files;
 mod matrix;
+mod oauth;
 mod running;
