@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use toolcrib::Server;
+use toolcrib::engine::trace::SpanSink;
 use toolcrib_gateway::config::{Pins, ProcessEnvironment};
+use toolcrib_gateway::telemetry::{Exporter, Settings};
 use toolcrib_gateway::{Config, Drift, Gateway, Prefixing, Source};
 use toolcrib_upstream::oauth::OAuth;
 use toolcrib_upstream::{Spec, Transport};
@@ -42,14 +44,16 @@ pub(crate) async fn run(args: &Args, safe: &Safe) -> Outcome {
     let internal = |error: std::io::Error| Failure::new(Exit::Internal, error);
     let usage = |error: anyhow::Error| Failure::new(Exit::Usage, error);
     let config = config(args)?;
+    let spans = Settings::read(config.otlp_endpoint.as_deref(), &ProcessEnvironment).map(Exporter::start);
     let builder = Server::builder("toolcrib", env!("CARGO_PKG_VERSION"))
         .options(|options| (options.offers_prompts, options.offers_resources) = (true, true))
-        .options(|options| config.select(&mut options.toolsets));
+        .options(|options| config.select(&mut options.toolsets))
+        .options(|options| options.spans = spans.clone().map(|spans| spans as Arc<dyn SpanSink>));
     let builder = if args.bridge { builder } else { safe.apply(builder) };
     let server =
         (args.toolsets.apply(builder)?).build().map_err(|error| Failure::new(Exit::Internal, error))?;
     crate::toolsets::check(&server)?;
-    let pages = Arc::new(Pages::new(server.engine().clone(), &config.auth));
+    let pages = Arc::new(Pages::new(server.engine().clone(), &config.auth, spans.clone()));
     let pins = config.pins.clone();
     let drift = pins.as_ref().map(pinned).transpose()?;
     // Listening comes first: nothing is started for an address that cannot be had.
@@ -87,6 +91,9 @@ pub(crate) async fn run(args: &Args, safe: &Safe) -> Outcome {
         reloading.abort();
     }
     gateway.stop().await;
+    if let Some(spans) = spans {
+        spans.flush().await;
+    }
     Ok(Exit::Nothing)
 }
 

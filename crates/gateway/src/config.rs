@@ -36,6 +36,8 @@ pub struct Config {
     pub origins: Vec<String>,
     pub streams_when_listed_first: bool,
     pub toolsets: toolset::config::Config,
+    /// Where spans are sent.
+    pub otlp_endpoint: Option<String>,
 }
 
 impl Config {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 use toolcrib_contract::json::{Limits, Node, OwnedDocument};
 use toolcrib_engine::ask::InputRequired;
-use toolcrib_engine::{AskError, Context, Forwarded, Question, ToolError};
+use toolcrib_engine::{AskError, Context, Forwarded, Question, ToolError, trace};
 use toolcrib_protocol::{Capability, Code, Era, RpcError, write};
 
 use crate::connection::Connection;
@@ -54,8 +54,31 @@ enum Kept {
 }
 
 impl Remote {
-    /// Sends what `make` makes and follows it to its result.
+    /// Sends what `make` makes and follows it to its result, in a span of its own where spans are collected.
     pub(crate) async fn run(
+        &self,
+        make: impl Fn(Option<Brought<'_>>) -> Request,
+        context: &Context,
+    ) -> Result<Forwarded, ToolError> {
+        let Some(active) = trace::current() else { return self.follow(make, context).await };
+        let about = make(None);
+        let target = about.name.as_deref().filter(|_| about.method != "resources/read").unwrap_or_default();
+        let attributes = vec![
+            ("mcp.method.name", about.method.to_owned()),
+            ("server.name", self.upstream.spec().name.clone()),
+            ("network.transport", self.upstream.spec().transport.word().to_owned()),
+        ];
+        let mut span = active.client(format!("{} {target}", about.method).trim_end().to_owned(), attributes);
+        let traced = |brought: Option<Brought<'_>>| make(brought).traced(Some(&span), active.state());
+        let outcome = self.follow(traced, context).await;
+        match &outcome {
+            Ok(_) | Err(ToolError::InputRequired(_)) => {}
+            Err(_) => span.fail("failed"),
+        }
+        outcome
+    }
+
+    async fn follow(
         &self,
         make: impl Fn(Option<Brought<'_>>) -> Request,
         context: &Context,

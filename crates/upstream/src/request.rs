@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use toolcrib_contract::json::{Node, ObjectWriter};
 use toolcrib_engine::Context;
+use toolcrib_engine::trace::Open;
 use toolcrib_protocol::{Capability, Era, Level, Revision, meta, write};
 
 /// Whose question an answer belongs to.
@@ -62,11 +63,25 @@ impl Request {
         self.log_level = wanted_level(context);
         self.wants_progress = context.progress_token().is_some();
         self.asker = Some(asker(context));
+        let is_traced = toolcrib_engine::trace::current().is_some();
         for (key, value) in params.and_then(|params| params.get("_meta")).into_iter().flat_map(Node::members)
         {
             let name = key.as_str().unwrap_or_default();
-            if !is_protocol(&name) {
+            // A span of our own stands between the client and the server.
+            let is_replaced = is_traced && matches!(&*name, "traceparent" | "tracestate");
+            if !is_protocol(&name) && !is_replaced {
                 push_raw(&mut self.meta, key.raw(), &value.to_compact());
+            }
+        }
+        self
+    }
+
+    /// Names the span that this request is part of.
+    pub(crate) fn traced(mut self, span: Option<&Open>, state: Option<&str>) -> Self {
+        if let Some(span) = span {
+            push(&mut self.meta, "traceparent", &write::quoted(&span.traceparent()));
+            if let Some(state) = state {
+                push(&mut self.meta, "tracestate", &write::quoted(state));
             }
         }
         self

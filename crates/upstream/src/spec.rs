@@ -13,6 +13,16 @@ pub enum Transport {
     Http(Endpoint),
 }
 
+impl Transport {
+    /// As OpenTelemetry calls it.
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Self::Stdio(_) => "pipe",
+            Self::Http(_) => "tcp",
+        }
+    }
+}
+
 /// A command that speaks MCP on its stdin and stdout.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Command {

@@ -6,3 +6,4 @@ mod files;
 mod matrix;
 mod oauth;
 mod running;
+mod tracing;

@@ -42,6 +42,9 @@ struct File {
     servers: BTreeMap<String, Server>,
     #[serde(default)]
     auth: AuthTable,
+    /// Where spans are sent.
+    #[serde(default)]
+    telemetry: TelemetryTable,
     /// Holds the servers to a lock.
     drift: Option<DriftTable>,
     /// Toolsets by name: which tools they hold, by patterns over tools, servers and hints.
@@ -180,6 +183,14 @@ struct AuthTable {
     jwt: Option<JwtTable>,
 }
 
+/// Where spans are sent; the variables of OpenTelemetry say it too.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct TelemetryTable {
+    /// A collector that speaks OTLP over HTTP, such as http://127.0.0.1:4318.
+    otlp_endpoint: Option<String>,
+}
+
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct TokenTable {
@@ -237,6 +248,7 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Config, ConfigError> {
         sources,
         pins: file.drift.map(|table| pins(reader, table)),
         auth: auth(reader, file.auth)?,
+        otlp_endpoint: file.telemetry.otlp_endpoint.map(|url| reader.expand(&url)).transpose()?,
         hosts: file.hosts,
         origins: file.origins,
         streams_when_listed_first: file.streams_when_listed_first,
