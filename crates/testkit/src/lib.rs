@@ -3,6 +3,7 @@
 //! - [`process`]: starts a program, waits until it says that it listens, and ends its whole process group.
 //! - [`port`]: a loopback port that is free right now.
 //! - [`http`]: an HTTP/1.1 client that sends exactly what it is told, right or wrong.
+//! - [`postgres`]: a PostgreSQL of a test's own.
 //! - [`deps`]: where `xtask provision` put Node, Python and the official suite.
 //! - [`foreign`]: runs a foreign MCP client and reads its report.
 //! - [`conformance`]: runs the official conformance suite and counts its checks.
@@ -14,4 +15,5 @@ pub mod deps;
 pub mod foreign;
 pub mod http;
 pub mod port;
+pub mod postgres;
 pub mod process;
