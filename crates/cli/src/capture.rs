@@ -11,7 +11,7 @@ use toolcrib_registry::budget::extension_bytes;
 use toolcrib_registry::capture::captured;
 use toolcrib_registry::import::{Options, import};
 use toolcrib_registry::{Listed, Report, pretty};
-use toolcrib_store::Store;
+use toolcrib_store::catalogue::Catalogue;
 use toolcrib_upstream::{Spec, snapshot};
 
 use crate::Outcome;
@@ -46,7 +46,7 @@ pub(crate) struct Args {
 /// The entry that is filled.
 enum Entry {
     File(PathBuf),
-    Stored(Store),
+    Stored(Catalogue),
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {

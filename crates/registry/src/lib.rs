@@ -19,6 +19,7 @@ pub mod limits;
 mod listed;
 mod print;
 mod split;
+mod spread;
 mod step;
 pub mod strict;
 pub mod sync;

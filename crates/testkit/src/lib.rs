@@ -5,6 +5,7 @@
 //! - [`http`]: an HTTP/1.1 client that sends exactly what it is told, right or wrong.
 //! - [`listener`]: a real HTTP server that answers from a function.
 //! - [`issuer`]: an authorization server, and an MCP server that trusts it.
+//! - [`postgres`]: a PostgreSQL of a test's own.
 //! - [`deps`]: where `xtask provision` put Node, Python and the official suite.
 //! - [`foreign`]: runs a foreign MCP client and reads its report.
 //! - [`conformance`]: runs the official conformance suite and counts its checks.
@@ -18,4 +19,5 @@ pub mod http;
 pub mod issuer;
 pub mod listener;
 pub mod port;
+pub mod postgres;
 pub mod process;
