@@ -18,9 +18,13 @@ pub(crate) struct Data {
 }
 
 impl Data {
+    /// Where the folder is, whether it is there or not.
+    pub(crate) fn path(&self) -> Option<PathBuf> {
+        self.data.clone().or_else(|| DataFolder::default_path(|name| std::env::var(name).ok()))
+    }
+
     pub(crate) fn open(&self) -> Result<DataFolder, Failure> {
-        let path = self.data.clone().or_else(|| DataFolder::default_path(|name| std::env::var(name).ok()));
-        let path = path.ok_or_else(|| {
+        let path = self.path().ok_or_else(|| {
             let error = anyhow!("there is no data folder: neither --data nor TOOLCRIB_DATA nor HOME is set");
             Failure::new(Exit::Usage, error)
         })?;

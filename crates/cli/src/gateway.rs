@@ -7,7 +7,7 @@ mod reload;
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolcrib::Server;
+use toolcrib::{Server, ServerBuilder};
 use toolcrib_gateway::config::{Pins, ProcessEnvironment};
 use toolcrib_gateway::{Config, Drift, Gateway, Prefixing, Source};
 use toolcrib_upstream::Spec;
@@ -17,6 +17,7 @@ use crate::exit::{Exit, Failure, print};
 use crate::gateway::pages::Pages;
 use crate::safe::Safe;
 use crate::serve::{ADDRESS, Args, bind, signatures, stop};
+use crate::toolsets::Toolsets;
 
 /// How long the first answers of the servers are waited for before anybody is served over stdio.
 const STDIO_PATIENCE: Duration = Duration::from_secs(10);
@@ -41,13 +42,8 @@ pub(crate) async fn run(args: &Args, safe: &Safe) -> Outcome {
     let internal = |error: std::io::Error| Failure::new(Exit::Internal, error);
     let usage = |error: anyhow::Error| Failure::new(Exit::Usage, error);
     let config = config(args).map_err(usage)?;
-    let builder = Server::builder("toolcrib", env!("CARGO_PKG_VERSION"))
-        .options(|options| (options.offers_prompts, options.offers_resources) = (true, true))
-        .options(|options| config.select(&mut options.toolsets));
-    let builder = if args.bridge { builder } else { safe.apply(builder) };
     let server =
-        (args.toolsets.apply(builder)?).build().map_err(|error| Failure::new(Exit::Internal, error))?;
-    crate::toolsets::check(&server)?;
+        front(&config, &args.toolsets, |builder| if args.bridge { builder } else { safe.apply(builder) })?;
     let pages = Arc::new(Pages::new(server.engine().clone(), &config.auth));
     let pins = config.pins.clone();
     let drift = pins.as_ref().map(pinned).transpose()?;
@@ -115,8 +111,23 @@ async fn greet(gateway: Arc<Gateway>, server: Server, origin: String, kept: Stri
     let _ = print(&text);
 }
 
+/// The server that will stand in front of what a configuration names; nothing is started yet.
+pub(crate) fn front(
+    config: &Config,
+    toolsets: &Toolsets,
+    safe: impl FnOnce(ServerBuilder) -> ServerBuilder,
+) -> Result<Server, Failure> {
+    let builder = Server::builder("toolcrib", env!("CARGO_PKG_VERSION"))
+        .options(|options| (options.offers_prompts, options.offers_resources) = (true, true))
+        .options(|options| config.select(&mut options.toolsets));
+    let server =
+        toolsets.apply(safe(builder))?.build().map_err(|error| Failure::new(Exit::Internal, error))?;
+    crate::toolsets::check(&server)?;
+    Ok(server)
+}
+
 /// The lock that the servers are held to.
-fn pinned(pins: &Pins) -> Result<Drift, Failure> {
+pub(crate) fn pinned(pins: &Pins) -> Result<Drift, Failure> {
     Ok(Drift::new(crate::lock::load(&pins.lock)?, pins.classes))
 }
 

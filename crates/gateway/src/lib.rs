@@ -14,6 +14,7 @@ mod status;
 
 pub use config::{Config, ConfigError, Prefixing};
 pub use drift::Drift;
+pub use gateway::account::Account;
 pub use gateway::{Gateway, GatewayError};
 pub use pattern::Pattern;
 pub use source::{Rule, Source};

@@ -10,6 +10,7 @@
 mod calling;
 mod connecting;
 mod documents;
+mod explaining;
 mod failing;
 mod home;
 mod independent_clients;
