@@ -111,6 +111,7 @@ impl Supposed {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
+    #[value(alias = "terminal")]
     Text,
     Json,
 }

@@ -61,6 +61,7 @@ enum Fail {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
+    #[value(alias = "text")]
     Terminal,
     Json,
     Sarif,

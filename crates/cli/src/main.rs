@@ -21,6 +21,7 @@ mod doctor;
 mod edit;
 mod exit;
 mod explain;
+mod form;
 mod gateway;
 mod greeting;
 mod init;
@@ -88,9 +89,9 @@ enum Verb {
     Completions(completions::Args),
     /// Print the manual page.
     Man(completions::ManArgs),
-    /// Print the command line as Markdown.
+    /// Print the command line as Markdown, or another reference.
     #[command(hide = true)]
-    Reference,
+    Reference(reference::Args),
     /// Judge or describe configuration files, without starting anything.
     Config(config::Args),
     /// Say what is wrong or unwise in tool definitions.
@@ -155,7 +156,7 @@ fn main() -> ExitCode {
         Some(Verb::Doctor(args)) => doctor::run(&args),
         Some(Verb::Completions(args)) => completions::run(&args),
         Some(Verb::Man(args)) => completions::man(&args),
-        Some(Verb::Reference) => reference::run(),
+        Some(Verb::Reference(args)) => reference::run(&args),
         Some(Verb::Config(args)) => config::run(&args),
         Some(Verb::Approve(args)) => approve::run(&args),
         Some(Verb::Stop(args)) => stop::stop(&args),

@@ -15,6 +15,7 @@ use crate::Outcome;
 use crate::catalogue::{Place, find, import_failure, unreachable};
 use crate::convert::{FormatName, failure, read, stem, tell};
 use crate::exit::{Exit, Failure, print};
+use crate::form::Form;
 use crate::list::Format;
 use crate::written;
 
@@ -132,6 +133,8 @@ pub(crate) struct RemoveArgs {
     /// The server.
     server: String,
     #[command(flatten)]
+    form: Form,
+    #[command(flatten)]
     place: Place,
 }
 
@@ -146,6 +149,8 @@ pub(crate) fn remove(args: &RemoveArgs) -> Outcome {
         .write::<_, StoreError, _>(move |db| catalogue::remove(db, &name, &exact, version::replaces))
         .wait_blocking()
         .map_err(unreachable)?;
-    print(&format!("removed {} {}\n", found.server.name, found.server.version))?;
+    let (name, version) = (&found.server.name, &found.server.version);
+    let json = json!({"outcome": "removed", "server": name, "version": version});
+    args.form.say(&format!("removed {name} {version}\n"), &json)?;
     Ok(Exit::Nothing)
 }
