@@ -20,6 +20,7 @@ use crate::catalogue::{Place, find, import_failure};
 use crate::convert::read;
 use crate::exit::{Exit, Failure};
 use crate::form::Form;
+use crate::progress::Progress;
 use crate::written;
 
 #[derive(Debug, clap::Args)]
@@ -74,7 +75,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
         .with_context(|| args.what.clone())
         .map_err(|error| Failure::new(Exit::Usage, error))?;
     let spec = spec(args, server, &before.name)?;
+    let progress = Progress::new(&format!("asking {}", before.name), 0);
     let offered = ask(&spec, Duration::from_secs(args.patience))?;
+    drop(progress);
     let filled = captured(server, &offered)
         .with_context(|| before.name.clone())
         .map_err(|error| Failure::new(Exit::Findings, error))?;

@@ -79,7 +79,7 @@ fn pinned_by_lock(args: &Args) -> Result<Vec<Pair>, Failure> {
         [] => pinned.iter().map(|name| (*name).to_owned()).collect(),
         words => words.to_vec(),
     };
-    let mut live = words.iter().map(|word| args.origins.read(word)).collect::<Result<Vec<_>, _>>()?;
+    let mut live = args.origins.read_all(&words)?;
     twice(&live)?;
     if let (1, Some(only), [one]) = (pinned.len(), pinned.first(), live.as_mut_slice())
         && !args.servers.iter().any(|word| word.contains('='))

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let error = anyhow!("nothing to lock: no server is named, and there is no toolcrib.toml here");
         return Err(Failure::new(Exit::Usage, error).hint("toolcrib lock FILE|URL|NAME…"));
     }
-    let origins = words.iter().map(|word| args.origins.read(word)).collect::<Result<Vec<_>, _>>()?;
+    let origins = args.origins.read_all(&words)?;
     twice(&origins)?;
     let lock = if args.approve.is_empty() {
         let mut lock = Lock::default();

@@ -30,6 +30,7 @@ mod lint;
 mod list;
 mod lock;
 mod origin;
+mod progress;
 mod reference;
 mod registry;
 mod safe;
@@ -63,6 +64,9 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("TOOLCRIB_CO
 #[command(after_help = "Without a verb, toolcrib serves. Exit codes: 0 nothing found, 1 findings, 2 usage, \
                         3 a side could not be loaded or reached, 4 internal failure.")]
 struct Cli {
+    /// Show no progress.
+    #[arg(long, short, global = true)]
+    quiet: bool,
     #[command(subcommand)]
     verb: Option<Verb>,
 }
@@ -144,6 +148,9 @@ fn main() -> ExitCode {
             return code.into();
         }
     };
+    if cli.quiet {
+        progress::be_quiet();
+    }
     let outcome = std::panic::catch_unwind(|| match cli.verb {
         None => serve::run(&serve::Args::default()),
         Some(Verb::Serve(args)) => serve::run(&args),

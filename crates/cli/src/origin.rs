@@ -15,6 +15,7 @@ use toolcrib_registry::convert::{Options, convert};
 use toolcrib_upstream::{Spec, snapshot};
 
 use crate::exit::{Exit, Failure};
+use crate::progress::Progress;
 use crate::source;
 
 pub(crate) const HELP: &str = "A side is a file ({\"tools\":[…]}, an array, one definition, a lock, a server.json, a registry file as \
@@ -76,6 +77,18 @@ impl Origins {
             Some((path, server)) if Path::new(path).exists() => file(Path::new(path), Some(server)),
             _ => self.configured(word),
         }
+    }
+
+    /// Reads several, and shows how far it is.
+    pub(crate) fn read_all(&self, words: &[String]) -> Result<Vec<Origin>, Failure> {
+        let progress = Progress::new("reading servers", words.len());
+        let read = |word: &String| {
+            progress.at(word);
+            let origin = self.read(word);
+            progress.one_done();
+            origin
+        };
+        words.iter().map(read).collect()
     }
 
     pub(crate) fn patience(&self) -> Duration {

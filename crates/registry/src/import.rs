@@ -1,6 +1,8 @@
 //! Files of any format into the catalogue: one transaction, piece by piece, with a report.
 
 use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use toolcrib_contract::json::{Node, Pointer};
 use toolcrib_store::catalogue::{self, Put};
@@ -31,6 +33,8 @@ pub struct Options {
     pub name: Option<String>,
     /// A version that is there already is replaced; else it is a fault.
     pub replace: bool,
+    /// Counted while it goes on: servers that were read, and how many are known of.
+    pub counted: Option<(Arc<AtomicUsize>, Arc<AtomicUsize>)>,
 }
 
 /// What came of an import.
@@ -183,7 +187,13 @@ impl Importer<'_> {
     ) -> Result<(), ImportError> {
         let mut keys = HashSet::new();
         let Some(pieces) = split::pieces(text, start, place)? else { return Ok(()) };
+        if let Some((_, known)) = &self.options.counted {
+            known.fetch_add(pieces.list.len(), Ordering::Relaxed);
+        }
         for (key, range) in pieces.list {
+            if let Some((read, _)) = &self.options.counted {
+                read.fetch_add(1, Ordering::Relaxed);
+            }
             let place = place.join(&key);
             if pieces.is_object && !keys.insert(key.clone()) {
                 let kind = toolcrib_contract::json::ReadErrorKind::DuplicateKey { key };

@@ -17,6 +17,7 @@ use crate::convert::{FormatName, failure, read, stem, tell};
 use crate::exit::{Exit, Failure, print};
 use crate::form::Form;
 use crate::list::Format;
+use crate::progress::Progress;
 use crate::written;
 
 #[derive(Debug, clap::Args)]
@@ -53,7 +54,11 @@ pub(crate) fn import_files(args: &ImportArgs) -> Outcome {
         options.lenient = args.lenient;
         options.replace = args.replace;
         options.name = args.name.clone().or_else(|| stem(file));
-        let done = import(&store, read(file)?, &options).map_err(|error| import_failure(file, error))?;
+        let done = {
+            let progress = Progress::new(&format!("importing {}", file.display()), 0);
+            options.counted = Some(progress.counters());
+            import(&store, read(file)?, &options).map_err(|error| import_failure(file, error))?
+        };
         tell(&file.display().to_string(), &done.report);
         found |= done.report.count(Level::Error) > 0;
         lines.push(match args.format {
