@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::ValueEnum;
-use toolcrib_containment::score::{score, table};
+use toolcrib_containment::score::{Score, score, table};
 use toolcrib_containment::{Options, Prover, batch};
 
 use crate::Outcome;
@@ -111,5 +111,6 @@ fn compare(folder: &Path, prover: &Prover) -> Outcome {
     }
     drop(progress);
     print(&table(&scores))?;
-    Ok(Exit::Nothing)
+    let is_wrong = |score: &Score| score.false_compatible + score.false_breaking + score.bad_witness > 0;
+    Ok(if scores.iter().any(is_wrong) { Exit::Findings } else { Exit::Nothing })
 }
