@@ -21,9 +21,19 @@ pub(crate) struct Data {
 const TOKENS: &str = "oauth";
 
 impl Data {
+<<<<<<< HEAD
     fn path(&self) -> Result<PathBuf, Failure> {
         let path = self.data.clone().or_else(|| DataFolder::default_path(|name| std::env::var(name).ok()));
         path.ok_or_else(|| {
+=======
+    /// Where the folder is, whether it is there or not.
+    pub(crate) fn path(&self) -> Option<PathBuf> {
+        self.data.clone().or_else(|| DataFolder::default_path(|name| std::env::var(name).ok()))
+    }
+
+    pub(crate) fn open(&self) -> Result<DataFolder, Failure> {
+        let path = self.path().ok_or_else(|| {
+>>>>>>> crib
             let error = anyhow!("there is no data folder: neither --data nor TOOLCRIB_DATA nor HOME is set");
             Failure::new(Exit::Usage, error)
         })

@@ -7,8 +7,12 @@ mod reload;
 use std::sync::Arc;
 use std::time::Duration;
 
+<<<<<<< HEAD
 use toolcrib::Server;
 use toolcrib::engine::trace::SpanSink;
+=======
+use toolcrib::{Server, ServerBuilder};
+>>>>>>> crib
 use toolcrib_gateway::config::{Pins, ProcessEnvironment};
 use toolcrib_gateway::telemetry::{Exporter, Settings};
 use toolcrib_gateway::{Config, Drift, Gateway, Prefixing, Source};
@@ -20,6 +24,7 @@ use crate::exit::{Exit, Failure, print};
 use crate::gateway::pages::Pages;
 use crate::safe::Safe;
 use crate::serve::{ADDRESS, Args, bind, signatures, stop};
+use crate::toolsets::Toolsets;
 
 /// How long the first answers of the servers are waited for before anybody is served over stdio.
 const STDIO_PATIENCE: Duration = Duration::from_secs(10);
@@ -43,6 +48,7 @@ pub(crate) async fn run(args: &Args, safe: &Safe) -> Outcome {
     log_to_stderr(args.log_json);
     let internal = |error: std::io::Error| Failure::new(Exit::Internal, error);
     let usage = |error: anyhow::Error| Failure::new(Exit::Usage, error);
+<<<<<<< HEAD
     let config = config(args)?;
     let spans = Settings::read(config.otlp_endpoint.as_deref(), &ProcessEnvironment).map(Exporter::start);
     let builder = Server::builder("toolcrib", env!("CARGO_PKG_VERSION"))
@@ -54,6 +60,12 @@ pub(crate) async fn run(args: &Args, safe: &Safe) -> Outcome {
         (args.toolsets.apply(builder)?).build().map_err(|error| Failure::new(Exit::Internal, error))?;
     crate::toolsets::check(&server)?;
     let pages = Arc::new(Pages::new(server.engine().clone(), &config.auth, spans.clone()));
+=======
+    let config = config(args).map_err(usage)?;
+    let server =
+        front(&config, &args.toolsets, |builder| if args.bridge { builder } else { safe.apply(builder) })?;
+    let pages = Arc::new(Pages::new(server.engine().clone(), &config.auth));
+>>>>>>> crib
     let pins = config.pins.clone();
     let drift = pins.as_ref().map(pinned).transpose()?;
     // Listening comes first: nothing is started for an address that cannot be had.
@@ -123,8 +135,23 @@ async fn greet(gateway: Arc<Gateway>, server: Server, origin: String, kept: Stri
     let _ = print(&text);
 }
 
+/// The server that will stand in front of what a configuration names; nothing is started yet.
+pub(crate) fn front(
+    config: &Config,
+    toolsets: &Toolsets,
+    safe: impl FnOnce(ServerBuilder) -> ServerBuilder,
+) -> Result<Server, Failure> {
+    let builder = Server::builder("toolcrib", env!("CARGO_PKG_VERSION"))
+        .options(|options| (options.offers_prompts, options.offers_resources) = (true, true))
+        .options(|options| config.select(&mut options.toolsets));
+    let server =
+        toolsets.apply(safe(builder))?.build().map_err(|error| Failure::new(Exit::Internal, error))?;
+    crate::toolsets::check(&server)?;
+    Ok(server)
+}
+
 /// The lock that the servers are held to.
-fn pinned(pins: &Pins) -> Result<Drift, Failure> {
+pub(crate) fn pinned(pins: &Pins) -> Result<Drift, Failure> {
     Ok(Drift::new(crate::lock::load(&pins.lock)?, pins.classes))
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
+use toolcrib_change::Place;
 use toolcrib_contract::Definition;
 use toolcrib_contract::json::{Document, Limits, Node};
 use toolcrib_gateway::config::ProcessEnvironment;
@@ -15,6 +16,7 @@ use toolcrib_upstream::{Spec, snapshot};
 
 use crate::data::Data;
 use crate::exit::{Exit, Failure};
+use crate::progress::Progress;
 use crate::source;
 
 pub(crate) const HELP: &str = "A side is a file ({\"tools\":[…]}, an array, one definition, a lock, a server.json, a registry file as \
@@ -41,14 +43,29 @@ pub(crate) struct Origin {
     pub(crate) definitions: Vec<Definition>,
 }
 
+/// What is before and after the sign in `NAME=WORD`.
+fn named(word: &str) -> Option<(&str, &str)> {
+    let pair = word.split_once('=').filter(|_| !Path::new(word).exists());
+    pair.filter(|(name, _)| !name.is_empty() && !name.contains(['/', ':', '.', '#', '?']))
+}
+
+/// Where findings about what a word stands for can be shown: lines, if it is a file.
+pub(crate) fn place(word: &str) -> Place {
+    let word = named(word).map_or(word, |(_, word)| word);
+    let path = match word.rsplit_once('#') {
+        Some((path, _)) if !Path::new(word).exists() => path,
+        _ => word,
+    };
+    match std::fs::read_to_string(path) {
+        Ok(text) => Place::read(path, text),
+        Err(_) => Place::new(word),
+    }
+}
+
 impl Origins {
     /// Reads what `word` stands for. `NAME=WORD` calls the server NAME.
     pub(crate) fn read(&self, word: &str) -> Result<Origin, Failure> {
-        if !Path::new(word).exists()
-            && let Some((name, word)) = word.split_once('=')
-            && !name.is_empty()
-            && !name.contains(['/', ':', '.', '#', '?'])
-        {
+        if let Some((name, word)) = named(word) {
             return Ok(Origin { server: name.to_owned(), ..self.read(word)? });
         }
         if word.starts_with("http://") || word.starts_with("https://") {
@@ -61,6 +78,18 @@ impl Origins {
             Some((path, server)) if Path::new(path).exists() => file(Path::new(path), Some(server)),
             _ => self.configured(word),
         }
+    }
+
+    /// Reads several, and shows how far it is.
+    pub(crate) fn read_all(&self, words: &[String]) -> Result<Vec<Origin>, Failure> {
+        let progress = Progress::new("reading servers", words.len());
+        let read = |word: &String| {
+            progress.at(word);
+            let origin = self.read(word);
+            progress.one_done();
+            origin
+        };
+        words.iter().map(read).collect()
     }
 
     pub(crate) fn patience(&self) -> Duration {

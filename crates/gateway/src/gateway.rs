@@ -4,6 +4,8 @@
 //! a server that fails keeps the list it gave last; one tool that cannot be served is named with its reason and takes
 //! no other with it; a name that two servers claim belongs to the one that stands first.
 
+pub(crate) mod account;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -222,6 +224,7 @@ impl Gateway {
                     resources: listed.map_or(0, |listed| listed.resources.len()),
                     prompts: listed.map_or(0, |listed| listed.prompts.len()),
                     quarantined: member.quarantined.clone(),
+                    drifted: member.reported(),
                     ..ServerStatus::of(member.source.name(), &state, listed.is_some())
                 }
             })

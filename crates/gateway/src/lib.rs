@@ -15,6 +15,7 @@ pub mod telemetry;
 
 pub use config::{Config, ConfigError, Prefixing};
 pub use drift::Drift;
+pub use gateway::account::Account;
 pub use gateway::{Gateway, GatewayError};
 pub use pattern::Pattern;
 pub use source::{Rule, Source};

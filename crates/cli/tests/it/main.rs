@@ -9,9 +9,16 @@
 
 mod calling;
 mod connecting;
+mod copied;
 mod documents;
+mod explaining;
 mod failing;
+mod forms;
 mod home;
 mod independent_clients;
+mod inspector;
+mod places;
+mod progress;
 mod servers;
 mod serving;
+mod terminal;
