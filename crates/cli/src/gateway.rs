@@ -7,12 +7,8 @@ mod reload;
 use std::sync::Arc;
 use std::time::Duration;
 
-<<<<<<< HEAD
-use toolcrib::Server;
 use toolcrib::engine::trace::SpanSink;
-=======
 use toolcrib::{Server, ServerBuilder};
->>>>>>> crib
 use toolcrib_gateway::config::{Pins, ProcessEnvironment};
 use toolcrib_gateway::telemetry::{Exporter, Settings};
 use toolcrib_gateway::{Config, Drift, Gateway, Prefixing, Source};
@@ -48,24 +44,14 @@ pub(crate) async fn run(args: &Args, safe: &Safe) -> Outcome {
     log_to_stderr(args.log_json);
     let internal = |error: std::io::Error| Failure::new(Exit::Internal, error);
     let usage = |error: anyhow::Error| Failure::new(Exit::Usage, error);
-<<<<<<< HEAD
     let config = config(args)?;
     let spans = Settings::read(config.otlp_endpoint.as_deref(), &ProcessEnvironment).map(Exporter::start);
-    let builder = Server::builder("toolcrib", env!("CARGO_PKG_VERSION"))
-        .options(|options| (options.offers_prompts, options.offers_resources) = (true, true))
-        .options(|options| config.select(&mut options.toolsets))
-        .options(|options| options.spans = spans.clone().map(|spans| spans as Arc<dyn SpanSink>));
-    let builder = if args.bridge { builder } else { safe.apply(builder) };
-    let server =
-        (args.toolsets.apply(builder)?).build().map_err(|error| Failure::new(Exit::Internal, error))?;
-    crate::toolsets::check(&server)?;
+    let server = front(&config, &args.toolsets, |builder| {
+        let builder =
+            builder.options(|options| options.spans = spans.clone().map(|spans| spans as Arc<dyn SpanSink>));
+        if args.bridge { builder } else { safe.apply(builder) }
+    })?;
     let pages = Arc::new(Pages::new(server.engine().clone(), &config.auth, spans.clone()));
-=======
-    let config = config(args).map_err(usage)?;
-    let server =
-        front(&config, &args.toolsets, |builder| if args.bridge { builder } else { safe.apply(builder) })?;
-    let pages = Arc::new(Pages::new(server.engine().clone(), &config.auth));
->>>>>>> crib
     let pins = config.pins.clone();
     let drift = pins.as_ref().map(pinned).transpose()?;
     // Listening comes first: nothing is started for an address that cannot be had.

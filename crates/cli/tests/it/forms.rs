@@ -19,13 +19,19 @@ fn told(home: &Home, words: &[&str]) -> Value {
 #[test]
 fn init_add_remove_and_validate_speak_json() {
     let home = Home::new("forms-servers");
-    home.write(".cursor/mcp.json", r#"{"mcpServers":{"fetch":{"command":"uvx","args":["f"]},"odd":{"x":1}}}"#);
+    home.write(
+        ".cursor/mcp.json",
+        r#"{"mcpServers":{"fetch":{"command":"uvx","args":["f"]},"odd":{"x":1}}}"#,
+    );
     let looked = told(&home, &["init", "--dry-run"]);
     assert_eq!(keys(&looked), ["outcome", "file", "added", "not_taken"]);
     assert_eq!((&looked["outcome"], home.path("toolcrib.toml").exists()), (&json!("not written"), false));
     let written = told(&home, &["init", "--yes"]);
     assert_eq!(written["outcome"], "written");
-    assert_eq!(written["added"], json!([{"server": "fetch", "from": "Cursor", "entry": {"command": "uvx", "args": ["f"]}}]));
+    assert_eq!(
+        written["added"],
+        json!([{"server": "fetch", "from": "Cursor", "entry": {"command": "uvx", "args": ["f"]}}])
+    );
     assert_eq!(written["not_taken"], json!(["odd of Cursor: it has neither a command nor a URL"]));
     assert_eq!(told(&home, &["init", "--yes"])["outcome"], "unchanged");
 
