@@ -122,7 +122,7 @@ fn a_killed_import_leaves_all_or_nothing() {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        std::thread::sleep(wait);
+        std::thread::park_timeout(wait);
         let done = import.try_wait().unwrap();
         let _ = import.kill();
         let _ = import.wait();
