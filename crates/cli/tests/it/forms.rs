@@ -19,13 +19,19 @@ fn told(home: &Home, words: &[&str]) -> Value {
 #[test]
 fn init_add_remove_and_validate_speak_json() {
     let home = Home::new("forms-servers");
-    home.write(".cursor/mcp.json", r#"{"mcpServers":{"fetch":{"command":"uvx","args":["f"]},"odd":{"x":1}}}"#);
+    home.write(
+        ".cursor/mcp.json",
+        r#"{"mcpServers":{"fetch":{"command":"uvx","args":["f"]},"odd":{"x":1}}}"#,
+    );
     let looked = told(&home, &["init", "--dry-run"]);
     assert_eq!(keys(&looked), ["outcome", "file", "added", "not_taken"]);
     assert_eq!((&looked["outcome"], home.path("toolcrib.toml").exists()), (&json!("not written"), false));
     let written = told(&home, &["init", "--yes"]);
     assert_eq!(written["outcome"], "written");
-    assert_eq!(written["added"], json!([{"server": "fetch", "from": "Cursor", "entry": {"command": "uvx", "args": ["f"]}}]));
+    assert_eq!(
+        written["added"],
+        json!([{"server": "fetch", "from": "Cursor", "entry": {"command": "uvx", "args": ["f"]}}])
+    );
     assert_eq!(written["not_taken"], json!(["odd of Cursor: it has neither a command nor a URL"]));
     assert_eq!(told(&home, &["init", "--yes"])["outcome"], "unchanged");
 
@@ -92,9 +98,9 @@ fn capture_and_remove_from_the_catalogue_speak_json() {
     let json = ran.json();
     assert_eq!(keys(&json), ["outcome", "server", "tools", "extension_bytes", "report"], "{}", ran.err);
     assert_eq!((&json["outcome"], &json["tools"]), (&json!("written"), &json!(1)));
-    assert_eq!(home.run(&["registry", "import", "server.json", "--db", "c.db"]).code, 0);
+    assert_eq!(home.run(&["registry", "import", "server.json", "--store", "c.db"]).code, 0);
     assert_eq!(
-        told(&home, &["registry", "remove", "io.example/notes", "--db", "c.db"]),
+        told(&home, &["registry", "remove", "io.example/notes", "--store", "c.db"]),
         json!({"outcome": "removed", "server": "io.example/notes", "version": "1.0.0"})
     );
 }

@@ -14,7 +14,10 @@ fn places(sarif: &Value) -> Vec<(String, String, u64)> {
     let results = run["results"].as_array().unwrap();
     let place = |result: &Value| {
         assert!(["error", "warning", "note"].contains(&result["level"].as_str().unwrap()), "{result}");
-        assert!(result["message"]["text"].is_string() && result["partialFingerprints"].is_object(), "{result}");
+        assert!(
+            result["message"]["text"].is_string() && result["partialFingerprints"].is_object(),
+            "{result}"
+        );
         let at = &result["locations"][0]["physicalLocation"];
         let line = at["region"]["startLine"].as_u64().unwrap();
         assert!(line >= 1);
@@ -34,7 +37,8 @@ fn findings_point_at_the_lines_of_files() {
     let ran = home.run(&["diff", "old.json", "new.json", "--format", "sarif"]);
     assert_eq!(ran.code, 1, "{}", ran.err);
     let found = places(&ran.json());
-    let of = |rule: &str| found.iter().find(|(id, ..)| id == rule).unwrap_or_else(|| panic!("{rule}: {found:?}"));
+    let of =
+        |rule: &str| found.iter().find(|(id, ..)| id == rule).unwrap_or_else(|| panic!("{rule}: {found:?}"));
     let broken = found.iter().find(|(_, uri, line)| uri == "new.json" && (5..=8).contains(line));
     assert!(broken.is_some(), "the new list is shown where the schema changed: {found:?}");
     // What is gone stands in the old list alone.

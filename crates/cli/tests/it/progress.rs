@@ -23,8 +23,16 @@ fn several_servers_are_counted_at_a_terminal() {
     let home = slow("progress-lock");
     let said = terminal::run(&mut home.command(&["lock"]), None);
     assert_eq!(said.code, 0, "{}{}", said.out, said.shown);
-    assert!(said.shown.contains("reading servers [                        ]   0 % first"), "{:?}", said.shown);
-    assert!(said.shown.contains("reading servers [============            ]  50 % second"), "{:?}", said.shown);
+    assert!(
+        said.shown.contains("reading servers [                        ]   0 % first"),
+        "{:?}",
+        said.shown
+    );
+    assert!(
+        said.shown.contains("reading servers [============            ]  50 % second"),
+        "{:?}",
+        said.shown
+    );
     assert!(said.shown.ends_with("\r\u{1b}[K"), "the line is gone at the end: {:?}", said.shown);
     assert_eq!(said.out, "toolcrib.lock: 2 tools pinned\n", "what is said goes where it always goes");
     let checked = terminal::run(&mut home.command(&["check"]), None);
@@ -51,7 +59,9 @@ fn long_files_show_how_far_they_are() {
     let home = Home::new("progress-files");
     let (mut pairs, mut servers) = (String::new(), Vec::new());
     for at in 0..4000 {
-        let old = format!(r#"{{"type":"object","properties":{{"p{at}":{{"type":"string","maxLength":{at}}}}},"required":["p{at}"]}}"#);
+        let old = format!(
+            r#"{{"type":"object","properties":{{"p{at}":{{"type":"string","maxLength":{at}}}}},"required":["p{at}"]}}"#
+        );
         let new = old.replace("\"string\"", "[\"string\",\"null\"]");
         let _ = writeln!(pairs, r#"{{"id":{at},"old":{old},"new":{new},"direction":"input"}}"#);
         servers.push(format!(
@@ -62,9 +72,12 @@ fn long_files_show_how_far_they_are() {
     let judged = terminal::run(&mut home.command(&["compat", "--batch", "pairs.jsonl"]), None);
     assert_eq!((judged.code, judged.out.lines().count()), (0, 4000), "{}", judged.shown);
     assert!(judged.shown.contains("judging pairs [="), "{:?}", judged.shown);
-    let file = format!(r#"{{"version":"1.0.0","meta":{{"last_updated":"2026-01-01T00:00:00Z"}},"data":{{"servers":[{}]}}}}"#, servers.join(","));
+    let file = format!(
+        r#"{{"version":"1.0.0","meta":{{"last_updated":"2026-01-01T00:00:00Z"}},"data":{{"servers":[{}]}}}}"#,
+        servers.join(",")
+    );
     home.write("catalogue.json", &file);
-    let words = ["registry", "import", "catalogue.json", "--db", "catalogue.db"];
+    let words = ["registry", "import", "catalogue.json", "--store", "catalogue.db"];
     let imported = terminal::run(&mut home.command(&words), None);
     assert_eq!(imported.code, 0, "{}{}", imported.out, imported.shown);
     assert!(imported.shown.contains("importing catalogue.json ["), "{:?}", imported.shown);
@@ -77,7 +90,11 @@ fn a_question_is_asked_at_a_terminal() {
     let home = Home::new("question");
     let words = ["call", "desk/transfer_cash", "from=main", "to=pro", "amount=1"];
     let refused = terminal::run(&mut home.command(&words), Some("n\n"));
-    assert!(refused.shown.contains("transfer_cash is destructive.") && refused.shown.contains("[y/N]"), "{:?}", refused.shown);
+    assert!(
+        refused.shown.contains("transfer_cash is destructive.") && refused.shown.contains("[y/N]"),
+        "{:?}",
+        refused.shown
+    );
     assert_eq!((refused.code, refused.out.as_str()), (0, "nothing was called\n"));
     let agreed = terminal::run(&mut home.command(&words), Some("y\n"));
     assert!(agreed.code == 0 && agreed.out.contains("\"amount\""), "{}{}", agreed.out, agreed.shown);

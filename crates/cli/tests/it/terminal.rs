@@ -47,8 +47,11 @@ fn run_as_it_is(command: &mut Command, typed: Option<&str>, person: OwnedFd, pro
         command.stdin(program.try_clone().unwrap());
         rustix::io::write(&person, text.as_bytes()).unwrap();
     }
-    let mut child =
-        command.stdout(Stdio::piped()).stderr(program.try_clone().unwrap()).spawn().expect("the binary starts");
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(program.try_clone().unwrap())
+        .spawn()
+        .expect("the binary starts");
     // The command keeps our copies of the program's end open, and the terminal would never end.
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     drop(program);
