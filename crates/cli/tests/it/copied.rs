@@ -2,13 +2,17 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use toolcrib_testkit::deps::Deps;
+use toolcrib_testkit::process::Process;
 
 use crate::home::{Home, Ran};
 
 const WORKFLOW: &str = include_str!("../../../../packaging/github/check.yml");
 const HOOKS: &str = include_str!("../../../../packaging/pre-commit-config.yaml");
+const UNIT: &str = include_str!("../../../../packaging/toolcrib.service");
+const CONTAINER: &str = include_str!("../../../../packaging/Containerfile");
 const FIND: &str = r#"{"tools":[{"name":"find","inputSchema":{"type":"object","properties":{"q":{"type":"string"}},"required":["q"]}}]}"#;
 
 /// A repository as the files' heads ask for: a configuration, a lock, and a server that can be changed.
@@ -128,4 +132,67 @@ fn the_pre_commit_hooks_run_as_written() {
         "{}",
         refused.out
     );
+}
+
+/// R8.1: systemd takes the unit, and what it starts serves with the variables that the unit sets and no home but those.
+#[test]
+fn the_systemd_unit_is_in_order_and_starts() {
+    let home = repository("systemd");
+    let own = home.folder.display().to_string();
+    let unit = UNIT
+        .replace("/usr/local/bin/toolcrib", env!("CARGO_BIN_EXE_toolcrib"))
+        .replace("/var/lib/toolcrib", &own)
+        .replace("/etc/toolcrib", &own);
+    match Command::new("systemd-analyze").arg("--version").output() {
+        Ok(_) => {
+            // Its state folder is relative to systemd's own.
+            let path = home.write(
+                "toolcrib.service",
+                &UNIT.replace("/usr/local/bin/toolcrib", env!("CARGO_BIN_EXE_toolcrib")),
+            );
+            let ran =
+                Command::new("systemd-analyze").args(["verify", "--man=no"]).arg(path).output().unwrap();
+            let said = String::from_utf8_lossy(&ran.stderr);
+            assert!(ran.status.success() && !said.contains("toolcrib.service"), "{said}");
+        }
+        Err(_) => {
+            eprintln!("SKIPPED: there is no systemd-analyze here; the unit is started, but not verified")
+        }
+    }
+    let value = |name: &str| unit.lines().find_map(|line| line.strip_prefix(name)).unwrap().to_owned();
+    let start = value("ExecStart=");
+    let words: Vec<&str> = start.split(' ').collect();
+    let mut command = Command::new(words[0]);
+    command.args(&words[1..]).args(["--listen", "127.0.0.1:0"]).current_dir(value("WorkingDirectory="));
+    command.env_clear().env("PATH", "/usr/bin:/bin");
+    for variable in value("Environment=").split(' ') {
+        let (name, value) = variable.split_once('=').unwrap();
+        command.env(name, value);
+    }
+    let mut process = Process::start(&mut command).unwrap();
+    let greeted = process
+        .wait_for_line("greeting", Duration::from_secs(20), |line| line.contains("Ctrl-C").then_some(()));
+    greeted.unwrap_or_else(|error| panic!("{error}: {}", process.said()));
+    assert!(home.path("data/toolcrib.db").exists(), "what is kept is where the unit says");
+    assert!(process.terminate(Duration::from_secs(10)).unwrap().success());
+}
+
+/// R8.1: the container file builds with a Rust that the workspace takes, and starts what is there. (It is not built here.)
+#[test]
+fn the_container_file_names_what_there_is() {
+    let workspace = include_str!("../../../../Cargo.toml");
+    let least = workspace
+        .lines()
+        .find_map(|line| line.strip_prefix("rust-version = \""))
+        .unwrap()
+        .trim_end_matches('"');
+    let number = |text: &str| -> Vec<u32> { text.split('.').map(|part| part.parse().unwrap()).collect() };
+    let image = CONTAINER.lines().find_map(|line| line.strip_prefix("FROM docker.io/library/rust:")).unwrap();
+    assert!(number(image.split('-').next().unwrap()) >= number(least), "{image} is older than {least}");
+    assert!(CONTAINER.contains("cargo build --release --locked -p toolcrib-cli"));
+    let words = CONTAINER.lines().find_map(|line| line.strip_prefix("CMD ")).unwrap();
+    let words: Vec<String> = serde_json::from_str(words).unwrap();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    // Standard input ends at once, and so does the server.
+    assert_eq!(Home::new("container").run(&words).code, 0);
 }
