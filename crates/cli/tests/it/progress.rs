@@ -77,7 +77,7 @@ fn long_files_show_how_far_they_are() {
         servers.join(",")
     );
     home.write("catalogue.json", &file);
-    let words = ["registry", "import", "catalogue.json", "--db", "catalogue.db"];
+    let words = ["registry", "import", "catalogue.json", "--store", "catalogue.db"];
     let imported = terminal::run(&mut home.command(&words), None);
     assert_eq!(imported.code, 0, "{}{}", imported.out, imported.shown);
     assert!(imported.shown.contains("importing catalogue.json ["), "{:?}", imported.shown);
