@@ -125,7 +125,7 @@ fn render(limits: &[Limit], tests: &[TestFunction]) -> (String, usize) {
         String::from("| limit | value | counts | crate | test |\n| --- | ---: | --- | --- | --- |\n");
     let mut open = 0;
     for Limit { name, value, meaning, package } in limits {
-        let meets = tests.iter().find(|test| mentions(&test.body, name));
+        let meets = tests.iter().find(|test| mentions(&test.body, name) || mentions(&test.comment, name));
         let test = meets.map_or_else(|| "open".to_owned(), |test| format!("`{}`", test.id));
         open += usize::from(meets.is_none());
         // Writing to a String cannot fail.
@@ -173,6 +173,7 @@ pub const TOKEN_LIFE: Duration =
             file: "f".into(),
             id: "p: too_long".into(),
             requirements: Default::default(),
+            comment: String::new(),
             body: "assert!(read(MESSAGE_BYTES_MAX + 1).is_err())".into(),
         };
         let (table, open) = render(&limits_in(SOURCE, "p").unwrap(), &[test]);

@@ -112,6 +112,7 @@ mod tests {
             file: "src/lib.rs".into(),
             id: id.into(),
             requirements: numbers.iter().map(|&number| number.to_owned()).collect(),
+            comment: String::new(),
             body: String::new(),
         }
     }

@@ -19,6 +19,8 @@ pub(crate) struct TestFunction {
     pub(crate) id: String,
     /// Requirement numbers in the comment directly above it or at the start of its name.
     pub(crate) requirements: BTreeSet<String>,
+    /// The comment directly above it.
+    pub(crate) comment: String,
     pub(crate) body: String,
 }
 
@@ -123,6 +125,7 @@ fn tests_in(text: &str, file: &str, place: &Place) -> Vec<TestFunction> {
                 file: file.to_owned(),
                 id: format!("{}: {}", place.binary, path.join("::")),
                 requirements,
+                comment: above.clone(),
                 body: body(lines.get(number..).unwrap_or_default(), indentation),
             });
         }

@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, bail};
 use toolcrib_testkit::deps::Deps;
 
 use crate::shell::{self, answers, cargo, run as run_command};
-use crate::{conformance, deny, fuzz, limits, provision, requirements};
+use crate::{conformance, deny, fuzz, limits, pairs, provision, requirements};
 
 /// Time for all fuzz targets together.
 const FUZZ_SECONDS: u64 = 30;
@@ -36,12 +36,13 @@ enum Step {
     Doc,
     Tests,
     DocTests,
+    Score,
     Fuzz,
     Conformance,
 }
 
 /// Cheap checks first: a run that is going to fail should not make anybody wait for it.
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 12] = [
     Step::Provision,
     Step::Format,
     Step::Requirements,
@@ -51,6 +52,7 @@ const STEPS: [Step; 11] = [
     Step::Doc,
     Step::Tests,
     Step::DocTests,
+    Step::Score,
     Step::Fuzz,
     Step::Conformance,
 ];
@@ -110,8 +112,9 @@ fn take(step: Step, summary: &mut Option<String>) -> Result<()> {
             Ok(())
         }
         Step::DocTests => run_command(&mut cargo(["test", "--workspace", "--doc", "--locked", "--quiet"])),
+        Step::Score => pairs::judge(),
         Step::Fuzz => fuzz::plain(None, FUZZ_SECONDS),
-        Step::Conformance => conformance::own_server(),
+        Step::Conformance => conformance::everything(),
     }
 }
 

@@ -124,35 +124,42 @@ impl Report {
 
     /// The shape others script against.
     pub fn to_json(&self) -> Value {
-        let changes: Vec<Value> = self
-            .changes
-            .iter()
-            .map(|change| {
-                let mut map = Map::new();
-                map.insert("id".to_owned(), json!(change.id));
-                map.insert("tool".to_owned(), json!(change.tool));
-                map.insert("path".to_owned(), json!(change.path));
-                map.insert("direction".to_owned(), json!(change.direction.name()));
-                map.insert("verdict".to_owned(), json!(change.verdict.name()));
-                map.insert("message".to_owned(), json!(change.message));
-                if let Some(witness) = &change.witness {
-                    map.insert("witness".to_owned(), witness.clone());
-                }
-                if !change.notes.is_empty() {
-                    let notes: Vec<String> = change.notes.iter().map(ToString::to_string).collect();
-                    map.insert("notes".to_owned(), json!(notes));
-                }
-                map.insert("fingerprint".to_owned(), json!(change.fingerprint.as_str()));
-                Value::Object(map)
-            })
-            .collect();
+        let changes: Vec<Value> = self.changes.iter().map(written).collect();
         let summary = self.summary();
-        json!({
+        let mut report = json!({
             "verdict": self.verdict().name(),
             "suggested_bump": self.suggested_bump().name(),
             "summary": {"breaking": summary.breaking, "dangerous": summary.dangerous,
                 "compatible": summary.compatible, "unknown": summary.unknown},
             "changes": changes,
-        })
+        });
+        if !self.waived.is_empty() || !self.stale.is_empty() {
+            let waived = self.waived.iter();
+            let waived: Vec<Value> =
+                waived.map(|one| json!({"change": written(&one.change), "reason": one.reason})).collect();
+            report["waived"] = waived.into();
+            report["stale_waivers"] = json!(self.stale);
+        }
+        report
     }
+}
+
+/// One finding, in the shape others script against.
+fn written(change: &Change) -> Value {
+    let mut map = Map::new();
+    map.insert("id".to_owned(), json!(change.id));
+    map.insert("tool".to_owned(), json!(change.tool));
+    map.insert("path".to_owned(), json!(change.path));
+    map.insert("direction".to_owned(), json!(change.direction.name()));
+    map.insert("verdict".to_owned(), json!(change.verdict.name()));
+    map.insert("message".to_owned(), json!(change.message));
+    if let Some(witness) = &change.witness {
+        map.insert("witness".to_owned(), witness.clone());
+    }
+    if !change.notes.is_empty() {
+        let notes: Vec<String> = change.notes.iter().map(ToString::to_string).collect();
+        map.insert("notes".to_owned(), json!(notes));
+    }
+    map.insert("fingerprint".to_owned(), json!(change.fingerprint.as_str()));
+    Value::Object(map)
 }

@@ -9,7 +9,8 @@ use toolcrib_gateway::{Config, Prefixing};
 
 use crate::Outcome;
 use crate::edit;
-use crate::exit::{Exit, Failure, print};
+use crate::exit::{Exit, Failure};
+use crate::form::Form;
 
 /// The file that is written where none is named.
 pub(crate) const CONFIG: &str = "toolcrib.toml";
@@ -41,6 +42,8 @@ pub(crate) struct Args {
     /// The file.
     #[arg(long, value_name = "FILE", default_value = CONFIG)]
     config: PathBuf,
+    #[command(flatten)]
+    form: Form,
 }
 
 #[derive(Debug, clap::Args)]
@@ -50,6 +53,8 @@ pub(crate) struct RemoveArgs {
     /// The file.
     #[arg(long, value_name = "FILE", default_value = CONFIG)]
     config: PathBuf,
+    #[command(flatten)]
+    form: Form,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -69,12 +74,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let after = edit::toml::set(&args.config, &before, SECTION, &args.name, &entry)?;
     judged(&args.config, &after)?;
     edit::write(&args.config, &after)?;
-    print(&format!(
-        "added {} to {}\nserve it: toolcrib serve --config {}\n",
-        args.name,
-        args.config.display(),
-        args.config.display()
-    ))?;
+    let (name, file) = (&args.name, args.config.display());
+    let (outcome, word) = if known.contains(name) { ("replaced", "in") } else { ("added", "to") };
+    let text = format!("{outcome} {name} {word} {file}\nserve it: toolcrib serve --config {file}\n");
+    let json = json!({"outcome": outcome, "server": name, "file": args.config, "entry": entry});
+    args.form.say(&text, &json)?;
     Ok(Exit::Nothing)
 }
 
@@ -88,7 +92,8 @@ pub(crate) fn remove(args: &RemoveArgs) -> Outcome {
         return Err(Failure::new(Exit::Usage, error));
     }
     edit::write(&args.config, &edit::toml::remove(&args.config, &before, SECTION, &args.name)?)?;
-    print(&format!("removed {} from {}\n", args.name, args.config.display()))?;
+    let text = format!("removed {} from {}\n", args.name, args.config.display());
+    args.form.say(&text, &json!({"outcome": "removed", "server": args.name, "file": args.config}))?;
     Ok(Exit::Nothing)
 }
 

@@ -12,6 +12,7 @@ use toolcrib_contract::text::one_line;
 use crate::Outcome;
 use crate::data::{Data, operate, operator, unkept};
 use crate::exit::{Exit, Failure, print};
+use crate::form::Form;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -33,17 +34,22 @@ enum What {
         id: String,
         #[command(flatten)]
         data: Data,
+        #[command(flatten)]
+        form: Form,
     },
     /// Refuse a waiting call.
     Deny {
         id: String,
         #[command(flatten)]
         data: Data,
+        #[command(flatten)]
+        form: Form,
     },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
+    #[value(alias = "terminal")]
     Text,
     Json,
 }
@@ -51,8 +57,8 @@ pub(crate) enum Format {
 pub(crate) fn run(args: &Args) -> Outcome {
     match &args.what {
         What::List { data, format } => list(data, *format),
-        What::Allow { id, data } => decide(data, id, true),
-        What::Deny { id, data } => decide(data, id, false),
+        What::Allow { id, data, form } => decide(data, id, true, *form),
+        What::Deny { id, data, form } => decide(data, id, false, *form),
     }
 }
 
@@ -91,12 +97,14 @@ fn json_of(approval: &Approval) -> Value {
         "created_ms": approval.created_ms, "expires_ms": approval.expires_ms})
 }
 
-fn decide(data: &Data, id: &str, allow: bool) -> Outcome {
+fn decide(data: &Data, id: &str, allow: bool, form: Form) -> Outcome {
     let decided = operate(data, async |safety| safety.decide(id, allow, &operator()).await.map_err(unkept))?;
     match decided {
         Decided::Done(approval) => {
             let word = if allow { "allowed" } else { "denied" };
-            print(&format!("{word}: {} {}", approval.id, one_line(&approval.binding.tool)))?;
+            let tool = one_line(&approval.binding.tool);
+            let json = json!({"outcome": word, "id": approval.id, "tool": approval.binding.tool});
+            form.say(&format!("{word}: {} {tool}", approval.id), &json)?;
             Ok(Exit::Nothing)
         }
         Decided::Unknown => {

@@ -49,6 +49,7 @@ pub(crate) struct Args {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
     /// What the tool says.
+    #[value(alias = "text")]
     Terminal,
     /// The whole result, as MCP has it.
     Json,

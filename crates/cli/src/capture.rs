@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
+use serde_json::json;
 use toolcrib_change::{Options as ChangeOptions, diff, render};
 use toolcrib_contract::Definition;
 use toolcrib_contract::json::{Document, Limits, Node};
@@ -20,7 +21,9 @@ use toolcrib_upstream::{Spec, snapshot};
 use crate::Outcome;
 use crate::catalogue::{Place, find, import_failure};
 use crate::convert::read;
-use crate::exit::{Exit, Failure, print};
+use crate::exit::{Exit, Failure};
+use crate::form::Form;
+use crate::progress::Progress;
 use crate::written;
 
 #[derive(Debug, clap::Args)]
@@ -42,6 +45,8 @@ pub(crate) struct Args {
     /// Leave no copy of a file with the ending .bak beside it.
     #[arg(long)]
     no_backup: bool,
+    #[command(flatten)]
+    form: Form,
     #[command(flatten)]
     place: Place,
     /// Start this command instead of what the entry names.
@@ -76,23 +81,29 @@ pub(crate) fn run(args: &Args) -> Outcome {
         .with_context(|| args.what.clone())
         .map_err(|error| Failure::new(Exit::Usage, error))?;
     let spec = spec(args, server, &before.name)?;
+    let progress = Progress::new(&format!("asking {}", before.name), 0);
     let offered = ask(&spec, Duration::from_secs(args.patience))?;
+    drop(progress);
     let filled = captured(server, &offered)
         .with_context(|| before.name.clone())
         .map_err(|error| Failure::new(Exit::Findings, error))?;
     let report = diff(&before.tools, &offered, &ChangeOptions::default());
     let after = Document::parse(filled.as_bytes(), &Limits::file())
         .map_err(|error| Failure::new(Exit::Internal, error))?;
-    print(&format!(
-        "{}{} tools, {} bytes of extension{}\n",
-        render::terminal(&report, false),
-        offered.len(),
-        extension_bytes(after.root()),
-        if args.dry_run { "; nothing was written" } else { "" }
-    ))?;
-    if !args.dry_run && filled != server.to_compact() {
+    let (tools, bytes) = (offered.len(), extension_bytes(after.root()));
+    let outcome = match filled != server.to_compact() {
+        false => "unchanged",
+        true if args.dry_run => "not written",
+        true => "written",
+    };
+    if outcome == "written" {
         keep(entry, args, &filled, after.root())?;
     }
+    let shown = render::terminal(&report, false);
+    let not = if args.dry_run { "; nothing was written" } else { "" };
+    let json = json!({"outcome": outcome, "server": before.name, "tools": tools, "extension_bytes": bytes,
+        "report": report.to_json()});
+    args.form.say(&format!("{shown}{tools} tools, {bytes} bytes of extension{not}\n"), &json)?;
     Ok(Exit::Nothing)
 }
 

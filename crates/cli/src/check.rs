@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::anyhow;
-use toolcrib_change::{Report, pinned_digest};
+use toolcrib_change::{Places, Report, pinned_digest};
 use toolcrib_contract::Definition;
 
 use crate::Outcome;
 use crate::exit::{Exit, Failure, print};
 use crate::judge::Judge;
 use crate::lock::{LOCK, load, twice};
-use crate::origin::{Origin, Origins};
+use crate::origin::{Origin, Origins, place};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = crate::origin::HELP)]
@@ -50,7 +50,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
         }
         whole.join(report, many.then_some(server));
     }
-    let exit = args.judge.conclude(whole, &shown.display().to_string())?;
+    let mut places = vec![place(&shown.display().to_string())];
+    // A tool that is new stands in what was read, where that is a file.
+    places.extend(args.servers.iter().map(|word| place(word)));
+    let exit = args.judge.conclude(whole, &Places::new(places))?;
     if args.judge.is_for_people() && !approvals.is_empty() && args.registry.is_none() {
         print(&format!("\nto pin what is offered now, once reviewed, of the same servers:\n{approvals}"))?;
     }
@@ -76,7 +79,7 @@ fn pinned_by_lock(args: &Args) -> Result<Vec<Pair>, Failure> {
         [] => pinned.iter().map(|name| (*name).to_owned()).collect(),
         words => words.to_vec(),
     };
-    let mut live = words.iter().map(|word| args.origins.read(word)).collect::<Result<Vec<_>, _>>()?;
+    let mut live = args.origins.read_all(&words)?;
     twice(&live)?;
     if let (1, Some(only), [one]) = (pinned.len(), pinned.first(), live.as_mut_slice())
         && !args.servers.iter().any(|word| word.contains('='))

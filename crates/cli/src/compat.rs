@@ -1,18 +1,19 @@
 //! `toolcrib compat --batch PAIRS.jsonl`: judges pairs of schemas; `--score FOLDER` compares with known verdicts.
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter};
+use std::io::{BufReader, BufWriter, IsTerminal as _, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::ValueEnum;
-use toolcrib_containment::score::{score, table};
+use toolcrib_containment::score::{Score, score, table};
 use toolcrib_containment::{Options, Prover, batch};
 
 use crate::Outcome;
 use crate::exit::{Exit, Failure, print};
 use crate::judge::WorldName;
+use crate::progress::Progress;
 
 #[derive(Debug, clap::Args)]
 #[command(group(clap::ArgGroup::new("work").required(true).args(["batch", "score"])))]
@@ -59,15 +60,33 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
 }
 
-fn opened(path: &Path) -> Result<BufReader<File>, Failure> {
+fn opened(path: &Path) -> Result<File, Failure> {
     let file = File::open(path).with_context(|| path.display().to_string());
-    file.map(BufReader::new).map_err(|error| Failure::new(Exit::Unreachable, error))
+    file.map_err(|error| Failure::new(Exit::Unreachable, error))
+}
+
+/// How far the reading of files is; answers that scroll by at a terminal are progress enough.
+fn progress(files: &[PathBuf], answers: bool) -> Option<Progress> {
+    let sizes = files.iter().filter_map(|path| std::fs::metadata(path).ok());
+    let bytes: u64 = sizes.map(|about| about.len()).sum();
+    let seen = answers && std::io::stdout().is_terminal();
+    (!seen).then(|| Progress::new("judging pairs", usize::try_from(bytes).unwrap_or_default()))
+}
+
+fn reading(file: File, progress: Option<&Progress>) -> BufReader<Box<dyn Read + Send>> {
+    BufReader::new(match progress {
+        Some(progress) => Box::new(progress.reading(file)),
+        None => Box::new(file),
+    })
 }
 
 fn judge(path: &Path, prover: &Prover) -> Outcome {
-    let input = opened(path)?;
-    let faults = batch::run(input, BufWriter::new(std::io::stdout()), prover)
-        .map_err(|error| Failure::new(Exit::Unreachable, error))?;
+    let file = opened(path)?;
+    let progress = progress(&[path.to_owned()], true);
+    let input = reading(file, progress.as_ref());
+    let faults = batch::run(input, BufWriter::new(std::io::stdout()), prover);
+    drop(progress);
+    let faults = faults.map_err(|error| Failure::new(Exit::Unreachable, error))?;
     for fault in &faults {
         eprintln!("toolcrib: {}: {fault}", path.display());
     }
@@ -85,10 +104,13 @@ fn compare(folder: &Path, prover: &Prover) -> Outcome {
         .collect();
     files.sort();
     let mut scores = Vec::new();
+    let progress = progress(&files, false);
     for path in &files {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        scores.push(score(&name, opened(path)?, prover).map_err(unreachable)?);
+        scores.push(score(&name, reading(opened(path)?, progress.as_ref()), prover).map_err(unreachable)?);
     }
+    drop(progress);
     print(&table(&scores))?;
-    Ok(Exit::Nothing)
+    let is_wrong = |score: &Score| score.false_compatible + score.false_breaking + score.bad_witness > 0;
+    Ok(if scores.iter().any(is_wrong) { Exit::Findings } else { Exit::Nothing })
 }

@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 
+use serde_json::{Value, json};
 use toolcrib_gateway::config::{ProcessEnvironment, schema};
 use toolcrib_gateway::{Config, Prefixing};
 use toolcrib_upstream::Transport;
 
 use crate::Outcome;
 use crate::exit::{Exit, Failure, print};
+use crate::form::Form;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -21,6 +23,8 @@ enum Verb {
     Validate {
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
+        #[command(flatten)]
+        form: Form,
     },
     /// Print the JSON Schema of toolcrib.toml.
     Schema,
@@ -33,15 +37,29 @@ pub(crate) fn run(args: &Args) -> Outcome {
                 .map_err(|error| Failure::new(Exit::Internal, error))?;
             print(&format!("{text}\n"))?;
         }
-        Verb::Validate { files } => {
+        Verb::Validate { files, form } => {
+            let (mut text, mut told) = (String::new(), Vec::new());
             for file in files {
                 let config = Config::load(file, Prefixing::Default, &ProcessEnvironment)
                     .map_err(|error| Failure::new(Exit::Usage, error))?;
-                print(&summary(file, &config))?;
+                text.push_str(&summary(file, &config));
+                told.push(described(file, &config));
             }
+            form.say(&text, &json!({"files": told}))?;
         }
     }
     Ok(Exit::Nothing)
+}
+
+fn described(file: &std::path::Path, config: &Config) -> Value {
+    let server = |source: &toolcrib_gateway::Source| {
+        let (transport, reached) = match &source.spec.transport {
+            Transport::Stdio(command) => ("stdio", &command.program),
+            Transport::Http(endpoint) => ("http", &endpoint.url),
+        };
+        json!({"name": source.name(), "transport": transport, "reached": reached, "prefix": source.prefix})
+    };
+    json!({"file": file, "servers": config.sources.iter().map(server).collect::<Vec<_>>()})
 }
 
 fn summary(file: &std::path::Path, config: &Config) -> String {

@@ -46,6 +46,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
+    #[value(alias = "text")]
     Terminal,
     Json,
 }

@@ -9,6 +9,7 @@ use toolcrib_registry::convert::{ConvertError, Options, convert};
 use toolcrib_registry::{Format, Report, pretty, strict};
 
 use crate::exit::{Exit, Failure, print};
+use crate::progress::Progress;
 use crate::{Outcome, written};
 
 #[derive(Debug, clap::Args)]
@@ -67,6 +68,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     options.lenient = args.lenient;
     options.name = args.name.clone().or_else(|| stem(&args.input));
     let to = Format::from(args.to);
+    let progress = Progress::new(&format!("converting {}", args.input.display()), 0);
     let converted = convert(&bytes, to, &options)
         .or_else(|error| match error {
             // The file's own name is a guess that a file with other servers need not bear out.
@@ -85,6 +87,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     for issue in output.issues() {
         report.push(issue.clone());
     }
+    drop(progress);
     tell(&args.input.display().to_string(), &report);
     if output.first_error().is_some() && !args.lenient {
         let error = anyhow!(

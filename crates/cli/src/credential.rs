@@ -1,10 +1,13 @@
 //! `toolcrib credential add|list|revoke`: who may come with a bearer token, and how far it is trusted.
 
 use anyhow::anyhow;
+use serde_json::json;
+use toolcrib::engine::safety::credential::Credential;
 
 use crate::Outcome;
 use crate::data::{Data, operate, unkept};
-use crate::exit::{Exit, Failure, print};
+use crate::exit::{Exit, Failure};
+use crate::form::Form;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -25,30 +28,37 @@ enum What {
         honours: bool,
         #[command(flatten)]
         data: Data,
+        #[command(flatten)]
+        form: Form,
     },
     /// Show the credentials, without their secrets.
     List {
         #[command(flatten)]
         data: Data,
+        #[command(flatten)]
+        form: Form,
     },
     /// Take a credential back.
     Revoke {
         name: String,
         #[command(flatten)]
         data: Data,
+        #[command(flatten)]
+        form: Form,
     },
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
     match &args.what {
-        What::Add { name, operator, honours, data } => {
+        What::Add { name, operator, honours, data, form } => {
             let secret = operate(data, async |safety| {
                 let made = safety.add_credential(name, *operator, *honours).await;
                 made.map_err(|error| Failure::new(Exit::Usage, anyhow::Error::new(error)))
             })?;
-            print(&secret)?;
+            let json = json!({"name": name, "operator": operator, "honours": honours, "secret": secret});
+            form.say(&secret, &json)?;
         }
-        What::List { data } => {
+        What::List { data, form } => {
             let all = operate(data, async |safety| safety.store().credentials().await.map_err(unkept))?;
             let lines: Vec<String> = all
                 .iter()
@@ -59,14 +69,17 @@ pub(crate) fn run(args: &Args) -> Outcome {
                     format!("{}{}", credential.name, marks.concat())
                 })
                 .collect();
-            print(&if lines.is_empty() { "no credentials".to_owned() } else { lines.join("\n") })?;
+            let text = if lines.is_empty() { "no credentials".to_owned() } else { lines.join("\n") };
+            let one = |(own, _): &(Credential, _)| json!({"name": own.name, "operator": own.operator, "honours": own.honours});
+            let told: Vec<serde_json::Value> = all.iter().map(one).collect();
+            form.say(&text, &json!({"credentials": told}))?;
         }
-        What::Revoke { name, data } => {
+        What::Revoke { name, data, form } => {
             let revoked = operate(data, async |safety| safety.revoke_credential(name).await.map_err(unkept))?;
             if !revoked {
                 return Err(Failure::new(Exit::Usage, anyhow!("there is no credential {name:?}")));
             }
-            print(&format!("revoked: {name}"))?;
+            form.say(&format!("revoked: {name}"), &json!({"outcome": "revoked", "name": name}))?;
         }
     }
     Ok(Exit::Nothing)

@@ -1,8 +1,10 @@
 //! `toolcrib diff OLD NEW`: what broke, with the call that used to work.
 
+use toolcrib_change::Places;
+
 use crate::Outcome;
 use crate::judge::Judge;
-use crate::origin::Origins;
+use crate::origin::{Origins, place};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = crate::origin::HELP)]
@@ -19,5 +21,6 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let (old, new) = (args.origins.read(&args.old)?, args.origins.read(&args.new)?);
-    args.judge.conclude(args.judge.compare(&old.definitions, &new.definitions), &args.new)
+    let places = Places::new(vec![place(&args.new), place(&args.old)]);
+    args.judge.conclude(args.judge.compare(&old.definitions, &new.definitions), &places)
 }

@@ -1,5 +1,6 @@
 //! Exit codes, the same for every verb, and failures that carry one.
 
+use std::borrow::Cow;
 use std::process::ExitCode;
 
 /// What the program tells the shell.
@@ -28,7 +29,7 @@ impl From<Exit> for ExitCode {
 pub(crate) struct Failure {
     exit: Exit,
     error: anyhow::Error,
-    hint: Option<&'static str>,
+    hint: Option<Cow<'static, str>>,
 }
 
 impl Failure {
@@ -36,8 +37,8 @@ impl Failure {
         Self { exit, error: error.into(), hint: None }
     }
 
-    pub(crate) fn hint(mut self, hint: &'static str) -> Self {
-        self.hint = Some(hint);
+    pub(crate) fn hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
+        self.hint = Some(hint.into());
         self
     }
 

@@ -7,16 +7,20 @@ mod reload;
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolcrib::Server;
+use toolcrib::engine::trace::SpanSink;
+use toolcrib::{Server, ServerBuilder};
 use toolcrib_gateway::config::{Pins, ProcessEnvironment};
+use toolcrib_gateway::telemetry::{Exporter, Settings};
 use toolcrib_gateway::{Config, Drift, Gateway, Prefixing, Source};
-use toolcrib_upstream::Spec;
+use toolcrib_upstream::oauth::OAuth;
+use toolcrib_upstream::{Spec, Transport};
 
 use crate::Outcome;
 use crate::exit::{Exit, Failure, print};
 use crate::gateway::pages::Pages;
 use crate::safe::Safe;
 use crate::serve::{ADDRESS, Args, bind, signatures, stop};
+use crate::toolsets::Toolsets;
 
 /// How long the first answers of the servers are waited for before anybody is served over stdio.
 const STDIO_PATIENCE: Duration = Duration::from_secs(10);
@@ -40,15 +44,14 @@ pub(crate) async fn run(args: &Args, safe: &Safe) -> Outcome {
     log_to_stderr(args.log_json);
     let internal = |error: std::io::Error| Failure::new(Exit::Internal, error);
     let usage = |error: anyhow::Error| Failure::new(Exit::Usage, error);
-    let config = config(args).map_err(usage)?;
-    let builder = Server::builder("toolcrib", env!("CARGO_PKG_VERSION"))
-        .options(|options| (options.offers_prompts, options.offers_resources) = (true, true))
-        .options(|options| config.select(&mut options.toolsets));
-    let builder = if args.bridge { builder } else { safe.apply(builder) };
-    let server =
-        (args.toolsets.apply(builder)?).build().map_err(|error| Failure::new(Exit::Internal, error))?;
-    crate::toolsets::check(&server)?;
-    let pages = Arc::new(Pages::new(server.engine().clone(), &config.auth));
+    let config = config(args)?;
+    let spans = Settings::read(config.otlp_endpoint.as_deref(), &ProcessEnvironment).map(Exporter::start);
+    let server = front(&config, &args.toolsets, |builder| {
+        let builder =
+            builder.options(|options| options.spans = spans.clone().map(|spans| spans as Arc<dyn SpanSink>));
+        if args.bridge { builder } else { safe.apply(builder) }
+    })?;
+    let pages = Arc::new(Pages::new(server.engine().clone(), &config.auth, spans.clone()));
     let pins = config.pins.clone();
     let drift = pins.as_ref().map(pinned).transpose()?;
     // Listening comes first: nothing is started for an address that cannot be had.
@@ -86,6 +89,9 @@ pub(crate) async fn run(args: &Args, safe: &Safe) -> Outcome {
         reloading.abort();
     }
     gateway.stop().await;
+    if let Some(spans) = spans {
+        spans.flush().await;
+    }
     Ok(Exit::Nothing)
 }
 
@@ -115,13 +121,34 @@ async fn greet(gateway: Arc<Gateway>, server: Server, origin: String, kept: Stri
     let _ = print(&text);
 }
 
+/// The server that will stand in front of what a configuration names; nothing is started yet.
+pub(crate) fn front(
+    config: &Config,
+    toolsets: &Toolsets,
+    safe: impl FnOnce(ServerBuilder) -> ServerBuilder,
+) -> Result<Server, Failure> {
+    let builder = Server::builder("toolcrib", env!("CARGO_PKG_VERSION"))
+        .options(|options| (options.offers_prompts, options.offers_resources) = (true, true))
+        .options(|options| config.select(&mut options.toolsets));
+    let server =
+        toolsets.apply(safe(builder))?.build().map_err(|error| Failure::new(Exit::Internal, error))?;
+    crate::toolsets::check(&server)?;
+    Ok(server)
+}
+
 /// The lock that the servers are held to.
-fn pinned(pins: &Pins) -> Result<Drift, Failure> {
+pub(crate) fn pinned(pins: &Pins) -> Result<Drift, Failure> {
     Ok(Drift::new(crate::lock::load(&pins.lock)?, pins.classes))
 }
 
 /// What the command line or its file says; nothing is started yet.
-pub(crate) fn config(args: &Args) -> anyhow::Result<Config> {
+pub(crate) fn config(args: &Args) -> Result<Config, Failure> {
+    let mut config = named(args).map_err(|error| Failure::new(Exit::Usage, error))?;
+    config.keep_tokens_in(&args.data.tokens()?);
+    Ok(config)
+}
+
+fn named(args: &Args) -> anyhow::Result<Config> {
     if let Some(path) = &args.config {
         let prefixing = match args.prefix {
             None => Prefixing::Default,
@@ -131,7 +158,15 @@ pub(crate) fn config(args: &Args) -> anyhow::Result<Config> {
         return Ok(Config::load(path, prefixing, &ProcessEnvironment)?);
     }
     let spec = match &args.url {
-        Some(url) => Spec::url("server", url),
+        Some(url) => {
+            let mut spec = Spec::url("server", url);
+            // Whoever logs in names the URL.
+            if let Transport::Http(endpoint) = &mut spec.transport {
+                let known_as = Some(url.clone());
+                endpoint.oauth = Some(OAuth { known_as, is_implicit: true, ..OAuth::default() });
+            }
+            spec
+        }
         None => {
             Spec::command("server", &args.command).ok_or_else(|| anyhow::anyhow!("no command to start"))?
         }

@@ -3,7 +3,7 @@
 //! The clients' files are only read. A server that two clients have in the same words is taken once; one that they have
 //! in different words is taken under a second name. What cannot be carried over is said, never left out silently.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
@@ -12,7 +12,8 @@ use crate::add::{CONFIG, HEAD, SECTION, judged};
 use crate::connect::client::{Client, Scope};
 use crate::connect::servers;
 use crate::edit;
-use crate::exit::{Exit, print};
+use crate::exit::Exit;
+use crate::form::Form;
 use crate::terminal::confirmed;
 
 #[derive(Debug, clap::Args)]
@@ -29,6 +30,8 @@ pub(crate) struct Args {
     /// Do not ask.
     #[arg(long, short)]
     yes: bool,
+    #[command(flatten)]
+    form: Form,
 }
 
 #[derive(Debug, Default)]
@@ -42,46 +45,56 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let clients = if args.from.is_empty() { Client::ALL.to_vec() } else { args.from.clone() };
     let mut import = Import::default();
     for client in clients {
-        for scope in [Scope::User, Scope::Project] {
-            if let Some(path) = client.file_here(scope) {
-                import.read(client, &path);
-            }
+        let user = client.file_here(Scope::User);
+        // In the home folder the two are one file.
+        let project = client.file_here(Scope::Project).filter(|path| !same(user.as_deref(), path));
+        for path in user.iter().chain(&project) {
+            import.read(client, path);
         }
     }
     let existing = edit::read(&args.config)?;
     let before = existing.clone().unwrap_or_default();
     let known = edit::toml::names(&args.config, &before, SECTION)?;
     let mut after = existing.clone().unwrap_or_else(|| HEAD.to_owned());
-    let mut new = 0;
+    let mut added = Vec::new();
     for (name, entry, client) in &import.found {
         if known.contains(name) {
             import.remarks.push(format!("{name} of {client}: {} has one already", args.config.display()));
             continue;
         }
         after = edit::toml::set(&args.config, &after, SECTION, name, entry)?;
-        new += 1;
+        added.push(json!({"server": name, "from": client, "entry": entry}));
     }
-    if new > 0 {
+    if !added.is_empty() {
         judged(&args.config, &after)?;
     } else if existing.is_none() {
         after.push_str("# toolcrib add NAME -- COMMAND …    or    toolcrib add NAME https://…\n");
     }
     let remarks: String = import.remarks.iter().map(|remark| format!("not taken: {remark}\n")).collect();
+    let new = added.len();
+    let told = |outcome: &str| json!({"outcome": outcome, "file": args.config, "added": added, "not_taken": import.remarks});
     if after == before {
-        print(&format!("{remarks}nothing to add to {}\n", args.config.display()))?;
+        let text = format!("{remarks}nothing to add to {}\n", args.config.display());
+        args.form.say(&text, &told("unchanged"))?;
         return Ok(Exit::Nothing);
     }
-    print(&format!("{}\n{}{remarks}", args.config.display(), edit::shown(&before, &after)))?;
+    args.form.remark(&format!("{}\n{}{remarks}", args.config.display(), edit::shown(&before, &after)))?;
     if args.dry_run
         || !(args.yes || confirmed("write this?", "agree beforehand with --yes, or look with --dry-run")?)
     {
-        print("nothing was written\n")?;
+        args.form.say("nothing was written\n", &told("not written"))?;
         return Ok(Exit::Nothing);
     }
     edit::write(&args.config, &after)?;
     let file = args.config.display();
-    print(&format!("{file} has {new} servers more\nserve them: toolcrib serve --config {file}\n"))?;
+    let text = format!("{file} has {new} servers more\nserve them: toolcrib serve --config {file}\n");
+    args.form.say(&text, &told("written"))?;
     Ok(Exit::Nothing)
+}
+
+fn same(one: Option<&Path>, other: &Path) -> bool {
+    let whole = |path: &Path| path.canonicalize().ok();
+    one.and_then(whole).is_some_and(|one| Some(one) == whole(other))
 }
 
 impl Import {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::ValueEnum;
-use toolcrib_change::{FailOn, Options, Report, Waivers, diff, render};
+use toolcrib_change::{FailOn, Options, Places, Report, Waivers, diff, render};
 use toolcrib_containment::World;
 use toolcrib_contract::Definition;
 
@@ -61,6 +61,7 @@ enum Fail {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
+    #[value(alias = "text")]
     Terminal,
     Json,
     Sarif,
@@ -86,8 +87,8 @@ impl Judge {
         self.format == Format::Terminal
     }
 
-    /// Shows what is left of a report after the waivers. `file` is where findings are to be shown.
-    pub(crate) fn conclude(&self, mut report: Report, file: &str) -> Outcome {
+    /// Shows what is left of a report after the waivers, in `places` where a format shows places.
+    pub(crate) fn conclude(&self, mut report: Report, places: &Places) -> Outcome {
         if let Some(path) = &self.waivers {
             let text = std::fs::read_to_string(path)
                 .with_context(|| path.display().to_string())
@@ -101,8 +102,8 @@ impl Judge {
         print(&match self.format {
             Format::Terminal => render::terminal(&report, colour),
             Format::Json => render::json(&report),
-            Format::Sarif => render::sarif(&report, file).to_string(),
-            Format::Github => render::github(&report, file),
+            Format::Sarif => render::sarif(&report, places).to_string(),
+            Format::Github => render::github(&report, places),
             Format::Junit => render::junit(&report),
             Format::Markdown => render::markdown(&report),
             Format::Html => render::html(&report),

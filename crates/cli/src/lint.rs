@@ -43,6 +43,7 @@ enum FailOn {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
+    #[value(alias = "terminal")]
     Text,
     Json,
 }

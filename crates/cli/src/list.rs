@@ -30,6 +30,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
+    #[value(alias = "terminal")]
     Text,
     Json,
 }

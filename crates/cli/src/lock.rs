@@ -1,14 +1,17 @@
 //! `toolcrib lock`: pins what servers offer, and approves single tools by the digest that was reviewed.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
 
 use anyhow::{Context as _, anyhow};
+use serde_json::json;
 use toolcrib_change::Lock;
 use toolcrib_contract::Digest;
 
 use crate::Outcome;
-use crate::exit::{Exit, Failure, print};
+use crate::exit::{Exit, Failure};
+use crate::form::Form;
 use crate::origin::{Origin, Origins};
 
 /// The file's usual name.
@@ -29,6 +32,8 @@ pub(crate) struct Args {
     approve: Vec<String>,
     #[command(flatten)]
     origins: Origins,
+    #[command(flatten)]
+    form: Form,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -37,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let error = anyhow!("nothing to lock: no server is named, and there is no toolcrib.toml here");
         return Err(Failure::new(Exit::Usage, error).hint("toolcrib lock FILE|URL|NAME…"));
     }
-    let origins = words.iter().map(|word| args.origins.read(word)).collect::<Result<Vec<_>, _>>()?;
+    let origins = args.origins.read_all(&words)?;
     twice(&origins)?;
     let lock = if args.approve.is_empty() {
         let mut lock = Lock::default();
@@ -53,7 +58,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
         lock
     };
     save(&args.output, &lock)?;
-    print(&format!("{}: {} tools pinned", args.output.display(), lock.tools().len()))?;
+    let tools = lock.tools().len();
+    let servers: BTreeSet<&str> = lock.tools().iter().map(|tool| tool.server.as_str()).collect();
+    let outcome = if args.approve.is_empty() { "pinned" } else { "approved" };
+    let json = json!({"outcome": outcome, "file": args.output, "servers": servers, "tools": tools,
+        "approved": args.approve});
+    args.form.say(&format!("{}: {tools} tools pinned", args.output.display()), &json)?;
     Ok(Exit::Nothing)
 }
 

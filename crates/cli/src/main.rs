@@ -4,6 +4,7 @@
 mod add;
 mod approve;
 mod audit;
+mod auth;
 mod call;
 mod capture;
 mod catalogue;
@@ -21,6 +22,7 @@ mod doctor;
 mod edit;
 mod exit;
 mod explain;
+mod form;
 mod gateway;
 mod greeting;
 mod init;
@@ -29,6 +31,7 @@ mod lint;
 mod list;
 mod lock;
 mod origin;
+mod progress;
 mod reference;
 mod registry;
 mod safe;
@@ -62,6 +65,9 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("TOOLCRIB_CO
 #[command(after_help = "Without a verb, toolcrib serves. Exit codes: 0 nothing found, 1 findings, 2 usage, \
                         3 a side could not be loaded or reached, 4 internal failure.")]
 struct Cli {
+    /// Show no progress.
+    #[arg(long, short, global = true)]
+    quiet: bool,
     #[command(subcommand)]
     verb: Option<Verb>,
 }
@@ -88,9 +94,9 @@ enum Verb {
     Completions(completions::Args),
     /// Print the manual page.
     Man(completions::ManArgs),
-    /// Print the command line as Markdown.
+    /// Print the command line as Markdown, or another reference.
     #[command(hide = true)]
-    Reference,
+    Reference(reference::Args),
     /// Judge or describe configuration files, without starting anything.
     Config(config::Args),
     /// Say what is wrong or unwise in tool definitions.
@@ -125,6 +131,8 @@ enum Verb {
     Unlock(stop::UnlockArgs),
     /// Show what was decided, and check that nobody changed it since.
     Audit(audit::Args),
+    /// Log in to a server that asks for OAuth, with the browser.
+    Auth(auth::Args),
     /// Make and take back bearer credentials.
     Credential(credential::Args),
     /// Say why a client sees a tool and can call it, or why not.
@@ -143,6 +151,9 @@ fn main() -> ExitCode {
             return code.into();
         }
     };
+    if cli.quiet {
+        progress::be_quiet();
+    }
     let outcome = std::panic::catch_unwind(|| match cli.verb {
         None => serve::run(&serve::Args::default()),
         Some(Verb::Serve(args)) => serve::run(&args),
@@ -155,12 +166,13 @@ fn main() -> ExitCode {
         Some(Verb::Doctor(args)) => doctor::run(&args),
         Some(Verb::Completions(args)) => completions::run(&args),
         Some(Verb::Man(args)) => completions::man(&args),
-        Some(Verb::Reference) => reference::run(),
+        Some(Verb::Reference(args)) => reference::run(&args),
         Some(Verb::Config(args)) => config::run(&args),
         Some(Verb::Approve(args)) => approve::run(&args),
         Some(Verb::Stop(args)) => stop::stop(&args),
         Some(Verb::Unlock(args)) => stop::unlock(&args),
         Some(Verb::Audit(args)) => audit::run(&args),
+        Some(Verb::Auth(args)) => auth::run(&args),
         Some(Verb::Credential(args)) => credential::run(&args),
         Some(Verb::Lint(args)) => lint::run(&args),
         Some(Verb::List(args)) => list::run(&args),

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
+use toolcrib_change::Place;
 use toolcrib_contract::Definition;
 use toolcrib_contract::json::{Document, Limits, Node};
 use toolcrib_gateway::config::ProcessEnvironment;
@@ -13,7 +14,9 @@ use toolcrib_registry::Format;
 use toolcrib_registry::convert::{Options, convert};
 use toolcrib_upstream::{Spec, snapshot};
 
+use crate::data::Data;
 use crate::exit::{Exit, Failure};
+use crate::progress::Progress;
 use crate::source;
 
 pub(crate) const HELP: &str = "A side is a file ({\"tools\":[…]}, an array, one definition, a lock, a server.json, a registry file as \
@@ -40,18 +43,33 @@ pub(crate) struct Origin {
     pub(crate) definitions: Vec<Definition>,
 }
 
+/// What is before and after the sign in `NAME=WORD`.
+fn named(word: &str) -> Option<(&str, &str)> {
+    let pair = word.split_once('=').filter(|_| !Path::new(word).exists());
+    pair.filter(|(name, _)| !name.is_empty() && !name.contains(['/', ':', '.', '#', '?']))
+}
+
+/// Where findings about what a word stands for can be shown: lines, if it is a file.
+pub(crate) fn place(word: &str) -> Place {
+    let word = named(word).map_or(word, |(_, word)| word);
+    let path = match word.rsplit_once('#') {
+        Some((path, _)) if !Path::new(word).exists() => path,
+        _ => word,
+    };
+    match std::fs::read_to_string(path) {
+        Ok(text) => Place::read(path, text),
+        Err(_) => Place::new(word),
+    }
+}
+
 impl Origins {
     /// Reads what `word` stands for. `NAME=WORD` calls the server NAME.
     pub(crate) fn read(&self, word: &str) -> Result<Origin, Failure> {
-        if !Path::new(word).exists()
-            && let Some((name, word)) = word.split_once('=')
-            && !name.is_empty()
-            && !name.contains(['/', ':', '.', '#', '?'])
-        {
+        if let Some((name, word)) = named(word) {
             return Ok(Origin { server: name.to_owned(), ..self.read(word)? });
         }
         if word.starts_with("http://") || word.starts_with("https://") {
-            return self.live(&Spec::url(word, word), None);
+            return self.live(&with_tokens(Spec::url(word, word)), None);
         }
         if Path::new(word).exists() {
             return file(Path::new(word), None);
@@ -62,6 +80,18 @@ impl Origins {
         }
     }
 
+    /// Reads several, and shows how far it is.
+    pub(crate) fn read_all(&self, words: &[String]) -> Result<Vec<Origin>, Failure> {
+        let progress = Progress::new("reading servers", words.len());
+        let read = |word: &String| {
+            progress.at(word);
+            let origin = self.read(word);
+            progress.one_done();
+            origin
+        };
+        words.iter().map(read).collect()
+    }
+
     pub(crate) fn patience(&self) -> Duration {
         Duration::from_secs(self.patience)
     }
@@ -69,7 +99,7 @@ impl Origins {
     /// How a server is reached, by its URL or its name in the configuration.
     pub(crate) fn spec(&self, word: &str) -> Result<Spec, Failure> {
         if word.starts_with("http://") || word.starts_with("https://") {
-            return Ok(Spec::url(word, word));
+            return Ok(with_tokens(Spec::url(word, word)));
         }
         let unknown = |known: &str| {
             let error = anyhow!("there is no server {word:?} (known: {known})");
@@ -96,8 +126,12 @@ impl Origins {
 
     fn load(&self) -> Result<Config, Failure> {
         let path = self.config.as_deref().unwrap_or(Path::new(CONFIG));
-        Config::load(path, Prefixing::Default, &ProcessEnvironment)
-            .map_err(|error| Failure::new(Exit::Usage, error))
+        let mut config = Config::load(path, Prefixing::Default, &ProcessEnvironment)
+            .map_err(|error| Failure::new(Exit::Usage, error))?;
+        if let Ok(tokens) = Data::default().tokens() {
+            config.keep_tokens_in(&tokens);
+        }
+        Ok(config)
     }
 
     fn configured(&self, name: &str) -> Result<Origin, Failure> {
@@ -136,6 +170,14 @@ impl Origins {
             name.map_or_else(|| own_name(seen.introduction.server_info(), &spec.name), str::to_owned);
         Ok(Origin { server, definitions })
     }
+}
+
+/// With what `toolcrib auth` left for it, if somebody logged in.
+fn with_tokens(mut spec: Spec) -> Spec {
+    if let Ok(tokens) = Data::default().tokens() {
+        spec.keep_tokens_in(&tokens);
+    }
+    spec
 }
 
 /// What a server calls itself.

@@ -7,7 +7,24 @@ use clap::{Command, CommandFactory as _};
 use crate::exit::{Exit, print};
 use crate::{Cli, Outcome};
 
-pub(crate) fn run() -> Outcome {
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[arg(value_enum, default_value_t = What::Cli)]
+    what: What,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum What {
+    Cli,
+    /// The JSON Schema of what `diff` and `check` print as JSON.
+    Report,
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    if args.what == What::Report {
+        print(&format!("{:#}\n", toolcrib_change::render::schema()))?;
+        return Ok(Exit::Nothing);
+    }
     let mut text = String::from(
         "# The command line\n\nGenerated from the program by `toolcrib reference`; a test compares.\n",
     );

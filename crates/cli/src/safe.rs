@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use tokio::runtime::Runtime;
+use toolcrib::engine::clock::SystemClock;
 use toolcrib::engine::safety::Safety;
 use toolcrib::engine::safety::policy::Policy;
 use toolcrib::{Credentialled, HttpOptions, ServerBuilder};
 use toolcrib_contract::text::one_line;
-use toolcrib_store::{DataFolder, SqliteProfiles};
+use toolcrib_store::{DataFolder, Keys, SqliteProfiles, SqliteSafety, Store};
 
 use crate::data::{Data, unkept};
 use crate::exit::{Exit, Failure};
@@ -21,6 +22,11 @@ const OPERATOR_FILE: &str = "operator.token";
 /// What switches safety on.
 pub(crate) struct Safe {
     safety: Arc<Safety>,
+    /// None where nothing is kept, which is only so while nothing is served.
+    kept: Option<Kept>,
+}
+
+struct Kept {
     profiles: Arc<SqliteProfiles>,
     folder: DataFolder,
 }
@@ -28,18 +34,38 @@ pub(crate) struct Safe {
 impl Safe {
     /// Opens the data folder and reads the policy; says what an earlier process left unfinished.
     pub(crate) fn open(data: &Data, policy: Option<&Path>, runtime: &Runtime) -> Result<Self, Failure> {
+        let safe = Self::opened(data, policy, runtime)?;
+        warn_of_unknown(&safe.safety);
+        Ok(safe)
+    }
+
+    fn opened(data: &Data, policy: Option<&Path>, runtime: &Runtime) -> Result<Self, Failure> {
         let policy = policy.map_or_else(|| Ok(Policy::default()), read_policy)?;
         let folder = data.open()?;
         let profiles = Arc::new(SqliteProfiles::open(folder.store.clone()).map_err(unkept)?);
         let safety = runtime.block_on(folder.safety(policy)).map_err(unkept)?;
-        warn_of_unknown(&safety);
-        Ok(Self { safety, profiles, folder })
+        Ok(Self { safety, kept: Some(Kept { profiles, folder }) })
+    }
+
+    /// The same for looking only: a data folder that is not there is not made.
+    pub(crate) fn look(data: &Data, policy: Option<&Path>, runtime: &Runtime) -> Result<Self, Failure> {
+        if data.path().is_some_and(|path| path.is_dir()) {
+            return Self::opened(data, policy, runtime);
+        }
+        let policy = policy.map_or_else(|| Ok(Policy::default()), read_policy)?;
+        let keys = Keys::random().map_err(unkept)?;
+        let store = Store::in_memory().and_then(|store| SqliteSafety::new(store, keys.signer, None));
+        let store = Arc::new(store.map_err(unkept)?);
+        let opened = Safety::open(store, policy, keys.secrets, Arc::new(SystemClock));
+        Ok(Self { safety: runtime.block_on(opened).map_err(unkept)?, kept: None })
     }
 
     pub(crate) fn apply(&self, builder: ServerBuilder) -> ServerBuilder {
         builder.safety(self.safety.clone()).options(|options| {
-            options.sealer = Some(self.folder.keys.sealer.clone());
-            options.toolsets.profiles = self.profiles.clone();
+            if let Some(kept) = &self.kept {
+                options.sealer = Some(kept.folder.keys.sealer.clone());
+                options.toolsets.profiles = kept.profiles.clone();
+            }
         })
     }
 
@@ -52,16 +78,17 @@ impl Safe {
     /// Where things are kept, for a greeting. The first start makes an operator's credential and leaves its secret in
     /// the data folder.
     pub(crate) async fn greeting(&self, origin: &str) -> Result<String, Failure> {
-        let mut text = format!("data:     {}\n", self.folder.path().display());
-        if let Some(operator) = self.operator().await? {
+        let Some(kept) = &self.kept else { return Ok(String::new()) };
+        let mut text = format!("data:     {}\n", kept.folder.path().display());
+        if let Some(operator) = self.operator(kept).await? {
             let line = format!("operator: bearer secret in {}, for {origin}/api/v1/\n", operator.display());
             text.push_str(&line);
         }
         Ok(text)
     }
 
-    async fn operator(&self) -> Result<Option<PathBuf>, Failure> {
-        let path = self.folder.path().join(OPERATOR_FILE);
+    async fn operator(&self, kept: &Kept) -> Result<Option<PathBuf>, Failure> {
+        let path = kept.folder.path().join(OPERATOR_FILE);
         if !self.safety.credentials().is_empty() {
             return Ok(path.exists().then_some(path));
         }

@@ -1,4 +1,5 @@
-//! `toolcrib status`: what runs at an address, as a client sees it.
+//! `toolcrib status`: what runs at an address, as a client sees it, and the servers behind it where it is a gateway: how
+//! they are, which of their tools are kept aside, and why.
 
 use serde_json::{Value, json};
 use toolcrib::Filter;
@@ -23,6 +24,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
+    #[value(alias = "text")]
     Terminal,
     Json,
 }
@@ -47,15 +49,57 @@ pub(crate) fn run(args: &Args) -> Outcome {
             None => Value::Null,
         };
         gateway.stop().await;
+        let servers = tokio::time::timeout(patience, behind_it(&args.url)).await.unwrap_or_default();
         let toolsets = toolsets.pointer("/structuredContent/toolsets").cloned().unwrap_or(json!([]));
         let status = status.and_then(|status| serde_json::to_value(status).ok()).unwrap_or_default();
-        let report = json!({"url": args.url, "answered_ms": answered_ms as u64, "server": status, "toolsets": toolsets, "tools": tools});
+        let report = json!({"url": args.url, "answered_ms": answered_ms as u64, "server": status,
+            "servers": servers, "toolsets": toolsets, "tools": tools});
         print(&match args.format {
             Format::Json => report.to_string(),
             Format::Terminal => spoken(&report),
         })?;
         Ok(Exit::Nothing)
     })
+}
+
+/// What a gateway says of the servers behind it; nothing where it is none.
+async fn behind_it(url: &str) -> Vec<Value> {
+    let Some((scheme, rest)) = url.split_once("://") else { return Vec::new() };
+    let host = rest.split(['/', '?']).next().unwrap_or_default();
+    let Ok(text) = toolcrib_upstream::fetch(&format!("{scheme}://{host}/readyz"), None).await else {
+        return Vec::new();
+    };
+    let report: Value = serde_json::from_str(&text).unwrap_or_default();
+    report.get("servers").and_then(Value::as_array).cloned().unwrap_or_default()
+}
+
+/// Servers in a table, and below it each tool that is not what its server meant, with the reason.
+fn servers(all: &[Value]) -> String {
+    let word = |value: &Value, name: &str| match value.get(name) {
+        Some(Value::String(text)) => toolcrib_contract::text::one_line(text),
+        Some(Value::Null) | None => String::new(),
+        Some(other) => other.to_string(),
+    };
+    let mut table = Table::new(&["SERVER", "STATE", "TOOLS", "ASIDE", "REMARK"]);
+    let mut tools = String::new();
+    for server in all {
+        let listed = |name: &str| server.get(name).and_then(Value::as_array).into_iter().flatten();
+        for (list, what) in [("quarantined", "quarantined"), ("drifted", "drifted, and served")] {
+            for one in listed(list) {
+                let (name, tool) = (word(server, "name"), word(one, "tool"));
+                tools.push_str(&format!("  {what}: {name}/{tool}: {}\n", word(one, "reason")));
+            }
+        }
+        let stale = if server.get("stale") == Some(&Value::Bool(true)) { "stale; " } else { "" };
+        table.row([
+            word(server, "name"),
+            word(server, "state"),
+            word(server, "tools"),
+            listed("quarantined").count().to_string(),
+            format!("{stale}{}", word(server, "reason")),
+        ]);
+    }
+    format!("\n{}{tools}", table.render(Style::of_stdout()))
 }
 
 fn spoken(report: &Value) -> String {
@@ -79,6 +123,9 @@ fn spoken(report: &Value) -> String {
         counted("writes"),
         counted("destructive"),
     );
+    if let Some(all) = report.get("servers").and_then(Value::as_array).filter(|all| !all.is_empty()) {
+        text.push_str(&servers(all));
+    }
     let sets: Vec<&Value> = report.get("toolsets").and_then(Value::as_array).into_iter().flatten().collect();
     if !sets.is_empty() {
         let mut table = Table::new(&["TOOLSET", "TOOLS", "LOADED", "WHAT FOR"]);

@@ -1,11 +1,13 @@
 //! `toolcrib stop` and `toolcrib unlock`: the emergency stop, for every process that uses the data folder.
 
 use anyhow::anyhow;
+use serde_json::json;
 use toolcrib::engine::safety::keep::Scope;
 
 use crate::Outcome;
 use crate::data::{Data, operate, operator, unkept};
-use crate::exit::{Exit, Failure, print};
+use crate::exit::{Exit, Failure};
+use crate::form::Form;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct StopArgs {
@@ -17,6 +19,8 @@ pub(crate) struct StopArgs {
     caller: Option<String>,
     #[command(flatten)]
     data: Data,
+    #[command(flatten)]
+    form: Form,
 }
 
 #[derive(Debug, clap::Args)]
@@ -26,6 +30,8 @@ pub(crate) struct UnlockArgs {
     caller: Option<String>,
     #[command(flatten)]
     data: Data,
+    #[command(flatten)]
+    form: Form,
 }
 
 fn scope(caller: Option<&String>) -> Scope {
@@ -41,7 +47,8 @@ pub(crate) fn stop(args: &StopArgs) -> Outcome {
     operate(&args.data, async |safety| {
         safety.stop(scope(caller), &operator(), &args.reason).await.map_err(unkept)
     })?;
-    print(&format!("stopped: {}; `toolcrib unlock` lifts it", whom(caller)))?;
+    let json = json!({"outcome": "stopped", "caller": caller, "reason": args.reason});
+    args.form.say(&format!("stopped: {}; `toolcrib unlock` lifts it", whom(caller)), &json)?;
     Ok(Exit::Nothing)
 }
 
@@ -64,6 +71,7 @@ pub(crate) fn unlock(args: &UnlockArgs) -> Outcome {
         let error = anyhow!("{} is not stopped{still}", whom(caller));
         return Err(Failure::new(Exit::Usage, error));
     }
-    print(&format!("unlocked: {}{still}", whom(caller)))?;
+    let json = json!({"outcome": "unlocked", "caller": caller, "still_stopped": names});
+    args.form.say(&format!("unlocked: {}{still}", whom(caller)), &json)?;
     Ok(Exit::Nothing)
 }

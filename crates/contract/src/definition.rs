@@ -9,7 +9,8 @@
 use std::borrow::Cow;
 
 use crate::annotations::{self, Annotations};
-use crate::json::{Limits, Node, ObjectWriter, OwnedDocument, ReadError};
+use crate::json::{Limits, Node, ObjectWriter, OwnedDocument, Pointer, ReadError, ReadErrorKind};
+use crate::limits::DEFINITION_BYTES_MAX;
 
 /// One tool as JSON. Clones share the text.
 #[derive(Debug, Clone)]
@@ -51,6 +52,11 @@ impl Definition {
     /// # Errors
     /// A [`DefinitionError`] that names the place and the rule or limit.
     pub fn from_node(node: Node<'_>) -> Result<Self, DefinitionError> {
+        let bytes = node.raw().len();
+        if bytes > DEFINITION_BYTES_MAX {
+            let kind = ReadErrorKind::Bytes { limit: DEFINITION_BYTES_MAX, found: bytes };
+            return Err(ReadError { kind, offset: DEFINITION_BYTES_MAX, pointer: Pointer::root() }.into());
+        }
         if !node.is_object() {
             return Err(DefinitionError::NotAnObject { found: node.kind().name() });
         }
@@ -173,6 +179,23 @@ mod tests {
     fn name_only_comes_back_as_it_was() {
         assert_eq!(Definition::parse(r#"{"name":"x"}"#).unwrap().text(), r#"{"name":"x"}"#);
         assert_eq!(Definition::parse(" { \"name\" : \"x\" } ").unwrap().text(), r#"{"name":"x"}"#);
+    }
+
+    /// Over its limit a definition is refused, alone or as a part of something larger.
+    #[test]
+    fn a_definition_over_definition_bytes_max_is_refused() {
+        let of = |bytes: usize| {
+            let empty = r#"{"name":"x","description":""}"#.len();
+            format!(r#"{{"name":"x","description":"{}"}}"#, "d".repeat(bytes - empty))
+        };
+        assert!(Definition::parse(of(DEFINITION_BYTES_MAX)).is_ok());
+        let large = of(DEFINITION_BYTES_MAX + 1);
+        let list = crate::json::Document::parse(large.as_bytes(), &Limits::message()).unwrap();
+        for refused in [Definition::parse(&large), Definition::from_node(list.root())] {
+            let Err(DefinitionError::Read(error)) = refused else { panic!("not refused") };
+            let found = DEFINITION_BYTES_MAX + 1;
+            assert_eq!(error.kind, ReadErrorKind::Bytes { limit: DEFINITION_BYTES_MAX, found });
+        }
     }
 
     /// R1.1: unknown fields, vendor annotations, key order and exact numbers survive.

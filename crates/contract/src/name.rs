@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn names_of_the_allowed_alphabet_are_kept() {
-        for name in ["a", "get_weather", "fs.read-file", &"x".repeat(64)] {
+        for name in ["a", "get_weather", "fs.read-file", &"x".repeat(TOOL_NAME_CHARS_MAX)] {
             assert_eq!(ToolName::new(name).unwrap().as_str(), name);
         }
     }
@@ -91,7 +91,10 @@ mod tests {
     #[test]
     fn each_rule_has_its_own_error() {
         assert_eq!(ToolName::new(""), Err(NameError::Empty));
-        assert_eq!(ToolName::new(&"x".repeat(65)), Err(NameError::Long { limit: 64, found: 65 }));
+        assert_eq!(
+            ToolName::new(&"x".repeat(TOOL_NAME_CHARS_MAX + 1)),
+            Err(NameError::Long { limit: 64, found: 65 })
+        );
         assert_eq!(ToolName::new("a/b"), Err(NameError::Character { found: '/', at: 1 }));
         assert_eq!(ToolName::new("Summarize Detection"), Err(NameError::Character { found: ' ', at: 9 }));
         assert_eq!(ToolName::new("é"), Err(NameError::Character { found: 'é', at: 0 }));

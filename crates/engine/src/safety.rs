@@ -21,6 +21,7 @@ pub mod stops;
 pub mod ticket;
 pub mod tools;
 pub(crate) mod trail;
+pub mod way;
 
 use std::sync::Arc;
 

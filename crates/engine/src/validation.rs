@@ -12,6 +12,25 @@ pub enum Strictness {
     Off,
 }
 
+impl Strictness {
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Enforce => "enforce",
+            Self::Warn => "warn",
+            Self::Off => "off",
+        }
+    }
+
+    pub(crate) const fn words(self) -> &'static str {
+        match self {
+            Self::Enforce => "checked",
+            Self::Warn => "checked, and passed on where they break it",
+            Self::Off => "not checked",
+        }
+    }
+}
+
 /// For both directions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Validation {

@@ -50,6 +50,18 @@ impl Default for Classes {
     }
 }
 
+impl Action {
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::Warn => "warn",
+            Self::Approve => "approve",
+            Self::Quarantine => "quarantine",
+        }
+    }
+}
+
 impl Classes {
     fn of(&self, level: Level) -> Action {
         match level {
@@ -73,12 +85,19 @@ pub struct Drift {
 pub(crate) struct Finding {
     pub(crate) action: Action,
     pub(crate) reason: String,
+    /// The worst change; none of a tool that only one side has.
+    pub(crate) level: Option<Level>,
 }
 
 impl Drift {
     #[must_use]
     pub fn new(lock: Lock, classes: Classes) -> Self {
         Self { lock, classes }
+    }
+
+    /// The servers that have tools in the lock, with these.
+    pub(crate) fn pinned(&self) -> impl Iterator<Item = (&str, &Definition)> {
+        self.lock.tools().iter().map(|own| (own.server.as_str(), &own.definition))
     }
 
     /// The hints that were pinned for a tool: policy reads the stricter of these and the live ones (R1.4).
@@ -107,14 +126,15 @@ impl Drift {
                     new.push(definition.clone());
                 }
                 None => {
-                    let finding =
-                        Finding { action: self.classes.unpinned, reason: "the lock does not have it".into() };
+                    let (action, reason) = (self.classes.unpinned, "the lock does not have it".to_owned());
+                    let finding = Finding { action, reason, level: None };
                     found.insert(definition.name().to_owned(), finding);
                 }
             }
         }
         for gone in pinned.into_keys() {
-            let finding = Finding { action: Action::Warn, reason: "pinned, and no longer offered".into() };
+            let (action, reason) = (Action::Warn, "pinned, and no longer offered".to_owned());
+            let finding = Finding { action, reason, level: None };
             found.insert(gone.to_owned(), finding);
         }
         let report = diff(&old, &new, &Options::default());
@@ -124,19 +144,23 @@ impl Drift {
             let worse = found.get(&change.tool).is_none_or(|known: &Finding| known.action <= action);
             if worse {
                 let reason = format!("{level} since it was pinned: {}", change.message);
-                found.insert(change.tool.clone(), Finding { action, reason });
+                found.insert(change.tool.clone(), Finding { action, reason, level: Some(change.verdict) });
             }
         }
         for definition in &new {
             if let Some(finding) = found.get_mut(definition.name())
                 && finding.action == Action::Approve
             {
-                let (tool, digest) = (definition.name(), pinned_digest(definition));
-                finding.reason.push_str(&format!("; once reviewed: toolcrib lock --approve {tool}@{digest}"));
+                finding.reason.push_str(&format!("; once reviewed: {}", approval(server, definition)));
             }
         }
         found
     }
+}
+
+/// The command that pins what a tool is now.
+pub(crate) fn approval(server: &str, definition: &Definition) -> String {
+    format!("toolcrib lock --approve '{server}/{}@{}'", definition.name(), pinned_digest(definition))
 }
 
 #[cfg(test)]
@@ -173,7 +197,7 @@ mod tests {
         let found = judged(&[tool(&tamer)]);
         assert_eq!(found["send"].action, Action::Approve, "{found:?}");
         let digest = pinned_digest(&tool(&tamer)).to_string();
-        assert!(found["send"].reason.contains(&format!("--approve send@{digest}")), "{found:?}");
+        assert!(found["send"].reason.contains(&format!("--approve 'mail/send@{digest}'")), "{found:?}");
 
         let other = r#"{"name":"delete","inputSchema":{"type":"object"}}"#;
         let found = judged(&[tool(OLD), tool(other)]);

@@ -4,6 +4,8 @@
 //! a server that fails keeps the list it gave last; one tool that cannot be served is named with its reason and takes
 //! no other with it; a name that two servers claim belongs to the one that stands first.
 
+pub(crate) mod account;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -51,6 +53,26 @@ struct Member {
     /// Tools that were served and reported, with the reason.
     drifted: HashMap<String, String>,
     tools: usize,
+}
+
+/// Who serves a tool of some name.
+enum Owner {
+    Gateway,
+    Server(String),
+}
+
+impl Owner {
+    /// Why nobody else can serve one of that name.
+    fn claims(&self, name: &str) -> String {
+        match self {
+            Self::Gateway => {
+                format!(
+                    "the gateway has a tool of its own that is called {name:?}; give this server a prefix"
+                )
+            }
+            Self::Server(server) => format!("server {server:?} has a tool that is called {name:?} too"),
+        }
+    }
 }
 
 /// Why a set of servers cannot stand behind one gateway.
@@ -202,6 +224,7 @@ impl Gateway {
                     resources: listed.map_or(0, |listed| listed.resources.len()),
                     prompts: listed.map_or(0, |listed| listed.prompts.len()),
                     quarantined: member.quarantined.clone(),
+                    drifted: member.reported(),
                     ..ServerStatus::of(member.source.name(), &state, listed.is_some())
                 }
             })
@@ -237,7 +260,7 @@ impl Gateway {
     /// Makes what is served from what every server said.
     fn assemble(&self, members: &mut Members) {
         let mut entries: Vec<Arc<Entry>> = Vec::new();
-        let mut owners: HashMap<String, String> = HashMap::new();
+        let mut owners = self.own_names(&members.served);
         let mut collection = Collection::default();
         let drift = members.drift.take();
         for member in &mut members.all {
@@ -252,7 +275,7 @@ impl Gateway {
         members.drift = drift;
         let served = entries.iter().map(|entry| Arc::from(entry.name())).collect();
         if let Err(error) = self.engine.registry().replace_tools(&members.served, entries) {
-            // A tool of the gateway's own has that name; nothing changes until it is gone.
+            // A tool of the gateway's own took one of these names at this very moment.
             tracing::error!(target: "toolcrib", "the list of tools stays as it was: {error}");
             return;
         }
@@ -261,11 +284,19 @@ impl Gateway {
         self.engine.instruct(instructions(&members.all));
     }
 
+    /// Names of tools that come from no server: those of discovery and safety.
+    fn own_names(&self, served: &[Arc<str>]) -> HashMap<String, Owner> {
+        let served: HashSet<&str> = served.iter().map(|name| &**name).collect();
+        let registered = self.engine.registry().load_full();
+        let names = registered.tools.entries().iter().map(|entry| entry.name());
+        names.filter(|name| !served.contains(name)).map(|name| (name.to_owned(), Owner::Gateway)).collect()
+    }
+
     fn entries_of(
         &self,
         member: &mut Member,
         drift: Option<&Drift>,
-        owners: &mut HashMap<String, String>,
+        owners: &mut HashMap<String, Owner>,
     ) -> (Vec<Arc<Entry>>, Vec<Quarantined>) {
         let (Some(catalogue), Some(upstream)) = (&member.catalogue, &member.upstream) else {
             return (Vec::new(), Vec::new());
@@ -293,7 +324,7 @@ impl Gateway {
             }
             let name = naming::served(member.source.prefix.as_deref(), &listed.name);
             if let Some(owner) = owners.get(&name) {
-                quarantine(format!("server {owner:?} has a tool that is called {name:?} too"));
+                quarantine(owner.claims(&name));
                 continue;
             }
             match drifted.get(&*listed.name) {
@@ -312,7 +343,7 @@ impl Gateway {
             };
             match entry {
                 Ok(entry) => {
-                    owners.insert(name, member.source.name().to_owned());
+                    owners.insert(name, Owner::Server(member.source.name().to_owned()));
                     kept.insert(listed.name.clone(), (definition.text().into(), entry.clone()));
                     found.push(entry);
                 }

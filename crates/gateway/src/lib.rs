@@ -11,9 +11,11 @@ mod offers;
 mod pattern;
 mod source;
 mod status;
+pub mod telemetry;
 
 pub use config::{Config, ConfigError, Prefixing};
 pub use drift::Drift;
+pub use gateway::account::Account;
 pub use gateway::{Gateway, GatewayError};
 pub use pattern::Pattern;
 pub use source::{Rule, Source};

@@ -12,6 +12,11 @@ impl Pattern {
         Self(text.to_owned())
     }
 
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
     /// Linear in the name for each `*`: the earliest place for every part is the right one.
     #[must_use]
     pub fn matches(&self, name: &str) -> bool {

@@ -28,6 +28,26 @@ pub struct Source {
     pub rules: Vec<Rule>,
 }
 
+/// What decided whether a tool is let through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Filtered<'a> {
+    Unfiltered,
+    Included(&'a Pattern),
+    NotIncluded,
+    Excluded(&'a Pattern),
+}
+
+impl std::fmt::Display for Filtered<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unfiltered => f.write_str("its server has no include and no exclude that fits it"),
+            Self::Included(pattern) => write!(f, "let through by include {:?}", pattern.as_str()),
+            Self::NotIncluded => f.write_str("left out: no include fits it"),
+            Self::Excluded(pattern) => write!(f, "left out by exclude {:?}", pattern.as_str()),
+        }
+    }
+}
+
 impl Source {
     #[must_use]
     pub fn new(spec: Spec, prefixed: bool) -> Self {
@@ -41,8 +61,19 @@ impl Source {
     }
 
     pub(crate) fn admits(&self, tool: &str) -> bool {
-        let any = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.matches(tool));
-        (self.include.is_empty() || any(&self.include)) && !any(&self.exclude)
+        self.filter(tool).0
+    }
+
+    /// Whether a tool is let through, and which words of the configuration say so.
+    pub(crate) fn filter(&self, tool: &str) -> (bool, Filtered<'_>) {
+        let fits = |pattern: &&Pattern| pattern.matches(tool);
+        let excluded = self.exclude.iter().find(fits);
+        match (excluded, self.include.iter().find(fits)) {
+            (Some(pattern), _) => (false, Filtered::Excluded(pattern)),
+            (None, Some(pattern)) => (true, Filtered::Included(pattern)),
+            (None, None) if self.include.is_empty() => (true, Filtered::Unfiltered),
+            (None, None) => (false, Filtered::NotIncluded),
+        }
     }
 
     pub(crate) fn validation(&self, tool: &str) -> Validation {

@@ -26,6 +26,8 @@ pub struct ServerStatus {
     pub resources: usize,
     pub prompts: usize,
     pub quarantined: Vec<Quarantined>,
+    /// Tools that are not what the lock says, are served all the same, and why.
+    pub drifted: Vec<Quarantined>,
 }
 
 impl ServerStatus {
@@ -46,6 +48,7 @@ impl ServerStatus {
             resources: 0,
             prompts: 0,
             quarantined: Vec::new(),
+            drifted: Vec::new(),
         }
     }
 }

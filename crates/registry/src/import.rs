@@ -6,6 +6,8 @@
 mod ahead;
 
 use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use toolcrib_contract::json::{Document, Limits, Node, Pointer};
 use toolcrib_store::StoreError;
@@ -38,6 +40,8 @@ pub struct Options {
     pub name: Option<String>,
     /// A version that is there already is replaced; else it is a fault.
     pub replace: bool,
+    /// Counted while it goes on: servers that were read, and how many are known of.
+    pub counted: Option<(Arc<AtomicUsize>, Arc<AtomicUsize>)>,
 }
 
 /// What came of an import.
@@ -199,7 +203,16 @@ impl Importer<'_> {
         listed: impl Fn(&str, Node<'_>, &mut Report) -> Result<Listed, Issue> + Sync,
     ) -> Result<(), ImportError> {
         let Some(pieces) = split::pieces(text, start, place)? else { return Ok(()) };
-        ahead(text, &pieces, place, &listed, |prepared| self.take(prepared))
+        let counted = self.options.counted.clone();
+        if let Some((_, known)) = &counted {
+            known.fetch_add(pieces.list.len(), Ordering::Relaxed);
+        }
+        ahead(text, &pieces, place, &listed, |prepared| {
+            if let Some((read, _)) = &counted {
+                read.fetch_add(1, Ordering::Relaxed);
+            }
+            self.take(prepared)
+        })
     }
 
     fn take(&mut self, prepared: Prepared) -> Result<(), ImportError> {

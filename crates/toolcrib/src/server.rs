@@ -23,7 +23,7 @@ use toolcrib_engine::{
     Principal, RegisterError, ResourceContents, Safety, Selection, ServerInfo, StartError, Tool, ToolError,
     Toolset, ToolsetOptions,
 };
-use toolcrib_protocol::{Era, Frame, Revision, meta};
+use toolcrib_protocol::{ClientCapabilities, Era, Frame, Revision, meta};
 use toolcrib_server::{Endpoint, HttpOptions, Listener, stdio};
 
 use crate::answer::{IntoAnswer, Json};
@@ -343,7 +343,8 @@ impl Server {
     /// Why a client of this name sees a tool and can call it, or why not; `None` if there is no such tool.
     #[must_use]
     pub fn explain(&self, tool: &str, client: &str) -> Option<Explanation> {
-        let caller = caller::supposed(client, Era::Legacy, Principal::Local, Arc::default());
+        let (nothing, approach) = (ClientCapabilities::default(), Arc::default());
+        let caller = caller::supposed(client, Era::Legacy, nothing, Principal::Local, approach);
         self.engine.explain(&caller, tool)
     }
 

@@ -209,6 +209,7 @@ async fn an_oversized_body_is_413_whether_it_is_announced_or_not() {
     still_serves(to).await;
 }
 
+/// `BODY_MS_MAX`, shortened.
 #[tokio::test]
 async fn a_body_that_never_comes_is_408() {
     let options = HttpOptions { body_ms_max: 50, ..HttpOptions::default() };
@@ -219,6 +220,7 @@ async fn a_body_that_never_comes_is_408() {
     still_serves(to).await;
 }
 
+/// `HEAD_MS_MAX`, shortened.
 #[tokio::test]
 async fn a_head_that_never_ends_closes_the_connection() {
     let engine = server();

@@ -7,6 +7,8 @@ use std::io;
 
 use toolcrib_protocol::RpcError;
 
+use crate::oauth::OAuthError;
+
 /// What went wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -21,6 +23,8 @@ pub enum Cause {
     Url(&'static str),
     #[error("the server asks for authentication (HTTP {status})")]
     Unauthorized { status: u16 },
+    #[error("the server asks for a token, and there is none: {0}")]
+    Token(OAuthError),
     #[error("the server answered with HTTP {status}")]
     Status { status: u16 },
     #[error("the server's process ended{}", shown_code(*code))]
@@ -85,6 +89,7 @@ impl UpstreamError {
             self.cause,
             Cause::Refused(_)
                 | Cause::SessionGone
+                | Cause::Token(_)
                 | Cause::Busy
                 | Cause::Broken { .. }
                 | Cause::Unavailable(_)

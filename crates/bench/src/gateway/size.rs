@@ -14,10 +14,15 @@ pub(super) fn run(effort: Effort) -> Result<bool> {
     let canned = Server::start(Which::Canned)?;
     let gateway = Server::start_with(Which::Gateway, &[&format!("http://{}/mcp", canned.address)])?;
     let idle = gateway.resident_kib()?;
+    // What the first connections of all touch stays, however many sessions come.
+    for _ in 0..SESSIONS / 10 {
+        initialize(gateway.address)?;
+    }
+    let warm = gateway.resident_kib()?;
     for _ in 0..SESSIONS {
         initialize(gateway.address)?;
     }
-    let sessions = gateway.resident_kib()? - idle;
+    let sessions = gateway.resident_kib()? - warm;
     let many = Server::start(Which::Many)?;
     let gateway = Server::start_with(Which::Gateway, &[&format!("http://{}/mcp", many.address)])?;
     let tools = gateway.resident_kib()? - idle;

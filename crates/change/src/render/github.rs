@@ -3,10 +3,11 @@
 use std::fmt::Write as _;
 
 use crate::level::Level;
+use crate::place::Places;
 use crate::report::Report;
 
-/// The report as annotations on `file`.
-pub fn github(report: &Report, file: &str) -> String {
+/// The report as annotations in `places`.
+pub fn github(report: &Report, places: &Places) -> String {
     let mut text = String::new();
     for change in report.changes.iter().filter(|change| change.verdict != Level::Compatible) {
         let command = if change.verdict == Level::Breaking { "error" } else { "warning" };
@@ -14,9 +15,10 @@ pub fn github(report: &Report, file: &str) -> String {
         if let Some(witness) = &change.witness {
             let _ = write!(message, "\nwitness: {witness}");
         }
+        let (file, line) = places.of(&change.tool, &change.path);
         let _ = writeln!(
             text,
-            "::{command} title={},file={},line=1::{}",
+            "::{command} title={},file={},line={line}::{}",
             property(change.id),
             property(file),
             data(&message)

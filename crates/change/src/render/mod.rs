@@ -5,6 +5,7 @@ mod html;
 mod junit;
 mod markdown;
 mod sarif;
+mod schema;
 mod terminal;
 
 pub use github::github;
@@ -12,6 +13,7 @@ pub use html::html;
 pub use junit::junit;
 pub use markdown::markdown;
 pub use sarif::sarif;
+pub use schema::schema;
 pub use terminal::terminal;
 
 use crate::report::Report;

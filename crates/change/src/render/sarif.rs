@@ -3,11 +3,12 @@
 use serde_json::{Value, json};
 
 use crate::level::Level;
+use crate::place::Places;
 use crate::report::Report;
 use crate::rule::rules;
 
-/// The report as SARIF; `file` is the lock or list the findings are about.
-pub fn sarif(report: &Report, file: &str) -> Value {
+/// The report as SARIF; `places` are the lock or the lists that the findings are about.
+pub fn sarif(report: &Report, places: &Places) -> Value {
     let level = |level: Level| match level {
         Level::Breaking => "error",
         Level::Dangerous | Level::Unknown => "warning",
@@ -24,12 +25,13 @@ pub fn sarif(report: &Report, file: &str) -> Value {
         .changes
         .iter()
         .map(|change| {
+            let (file, line) = places.of(&change.tool, &change.path);
             json!({
                 "ruleId": change.id,
                 "level": level(change.verdict),
                 "message": {"text": format!("{}: {}", change.tool, change.message)},
                 "locations": [{
-                    "physicalLocation": {"artifactLocation": {"uri": file}, "region": {"startLine": 1}},
+                    "physicalLocation": {"artifactLocation": {"uri": file}, "region": {"startLine": line}},
                     "logicalLocations": [{"fullyQualifiedName": format!("{}{}", change.tool, change.path)}],
                 }],
                 "partialFingerprints": {"toolcrib/v1": change.fingerprint.as_str()},

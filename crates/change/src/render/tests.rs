@@ -25,7 +25,7 @@ fn every_format_is_as_recorded() {
     let report = report();
     insta::assert_snapshot!("terminal", terminal(&report, false));
     insta::assert_snapshot!("json", json(&report));
-    insta::assert_snapshot!("github", github(&report, "toolcrib.lock"));
+    insta::assert_snapshot!("github", github(&report, &"toolcrib.lock".into()));
     insta::assert_snapshot!("junit", junit(&report));
     insta::assert_snapshot!("markdown", markdown(&report));
     insta::assert_snapshot!("html", html(&report));
@@ -35,7 +35,7 @@ fn every_format_is_as_recorded() {
 #[test]
 fn sarif_has_what_code_scanning_needs() {
     let report = report();
-    let sarif = sarif(&report, "toolcrib.lock");
+    let sarif = sarif(&report, &"toolcrib.lock".into());
     assert_eq!(sarif["version"], "2.1.0");
     let results = sarif["runs"][0]["results"].as_array().unwrap();
     assert_eq!(results.len(), report.changes.len());
@@ -58,7 +58,45 @@ fn sarif_has_what_code_scanning_needs() {
 fn foreign_text_stays_text() {
     let page = html(&report());
     assert!(!page.contains("<b>") && !page.contains('\u{200b}'));
-    let commands = github(&report(), "a,b:c");
+    let commands = github(&report(), &"a,b:c".into());
     assert!(commands.lines().all(|line| line.starts_with("::")));
     assert!(commands.contains("file=a%2Cb%3Ac"));
+}
+
+/// R7.6: what is printed as JSON is what the published schema says, for every rule's pair, both ways, with and without
+/// waivers; and the schema says something.
+#[test]
+fn the_json_report_keeps_its_schema() {
+    let schema = schema();
+    let validator = jsonschema::draft202012::new(&schema).unwrap();
+    let mut reports = vec![report(), Report::default()];
+    for rule in crate::rules() {
+        let tools = |values: &[Value]| -> Vec<Definition> {
+            values.iter().map(|value| Definition::from_value(value).unwrap()).collect()
+        };
+        let (old, new) = (tools(&rule.old), tools(&rule.new));
+        reports.extend([diff(&old, &new, &Options::default()), diff(&new, &old, &Options::default())]);
+    }
+    let waivers = json!({"waivers": [{"rule": "tool.removed", "tool": "gone", "reason": "agreed"},
+        {"rule": "tool.removed", "tool": "never", "reason": "unused"}]});
+    let waivers = crate::Waivers::parse(&waivers.to_string()).unwrap();
+    let mut waived = report();
+    waivers.apply(&mut waived, "2026-01-01");
+    assert_eq!((waived.waived.len(), waived.stale.len()), (1, 1));
+    reports.push(waived);
+    for report in &reports {
+        let value: Value = serde_json::from_str(&json(report)).unwrap();
+        let wrong: Vec<String> = validator
+            .iter_errors(&value)
+            .map(|error| format!("{error} at {}", error.instance_path()))
+            .collect();
+        assert!(wrong.is_empty(), "{wrong:?}: {value:#}");
+    }
+    for (at, bad) in
+        [("/verdict", json!("fine")), ("/changes/0/fingerprint", json!(7)), ("/summary", json!({}))]
+    {
+        let mut value = reports[0].to_json();
+        *value.pointer_mut(at).unwrap() = bad;
+        assert!(!validator.is_valid(&value), "{at}");
+    }
 }

@@ -26,7 +26,8 @@ pub(super) fn options(config: &Config, own: HttpOptions, pages: &Arc<Pages>) -> 
     for origin in &config.origins {
         expected = expected.and_origin(origin);
     }
-    let mut options = HttpOptions { expected, side: Some(pages.clone()), ..own };
+    let streams_when_listed_first = config.streams_when_listed_first;
+    let mut options = HttpOptions { expected, side: Some(pages.clone()), streams_when_listed_first, ..own };
     let mut bearer = Bearer::new(pages.metadata_url());
     for token in &config.auth.tokens {
         bearer = bearer.with(&token.subject, &token.token);

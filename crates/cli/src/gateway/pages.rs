@@ -7,6 +7,7 @@ use toolcrib::engine::Engine;
 use toolcrib::{Page, Side};
 use toolcrib_gateway::Gateway;
 use toolcrib_gateway::config::Auth;
+use toolcrib_gateway::telemetry::Exporter;
 
 const METADATA: &str = "/.well-known/oauth-protected-resource";
 
@@ -15,12 +16,13 @@ pub(super) struct Pages {
     gateway: OnceLock<Weak<Gateway>>,
     /// What the metadata says, if there is an issuer to name.
     issuer: Option<(String, String)>,
+    spans: Option<Arc<Exporter>>,
 }
 
 impl Pages {
-    pub(super) fn new(engine: Arc<Engine>, auth: &Auth) -> Self {
+    pub(super) fn new(engine: Arc<Engine>, auth: &Auth, spans: Option<Arc<Exporter>>) -> Self {
         let issuer = auth.jwt.as_ref().map(|jwt| (jwt.issuer.clone(), jwt.audience.clone()));
-        Self { engine, gateway: OnceLock::new(), issuer }
+        Self { engine, gateway: OnceLock::new(), issuer, spans }
     }
 
     pub(super) fn set_gateway(&self, gateway: &Arc<Gateway>) {
@@ -54,6 +56,9 @@ impl Pages {
     fn metrics(&self) -> Page {
         let mut body = String::new();
         self.engine.meter().render(&mut body);
+        if let Some(spans) = &self.spans {
+            spans.render(&mut body);
+        }
         body.push_str("# HELP toolcrib_server_up Whether a server behind the gateway answers.\n# TYPE toolcrib_server_up gauge\n");
         let servers = self.gateway.get().and_then(Weak::upgrade).map(|gateway| gateway.status());
         for server in servers.iter().flatten() {

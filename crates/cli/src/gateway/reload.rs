@@ -47,8 +47,8 @@ pub(super) async fn follow(args: Args, gateway: Arc<Gateway>, mut pins: Option<P
         }
         seen = now;
         let read = config(&args).and_then(|config| {
-            let drift = config.pins.as_ref().map(pinned).transpose();
-            Ok((drift.map_err(|failure| anyhow::anyhow!("{failure}"))?, config))
+            let drift = config.pins.as_ref().map(pinned).transpose()?;
+            Ok((drift, config))
         });
         match read {
             Ok((drift, config)) => match gateway.change_pinned(config.sources, drift).await {

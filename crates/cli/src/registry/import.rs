@@ -15,7 +15,9 @@ use crate::Outcome;
 use crate::catalogue::{Place, find, import_failure, unreachable};
 use crate::convert::{FormatName, failure, read, stem, tell};
 use crate::exit::{Exit, Failure, print};
+use crate::form::Form;
 use crate::list::Format;
+use crate::progress::Progress;
 use crate::written;
 
 #[derive(Debug, clap::Args)]
@@ -52,7 +54,11 @@ pub(crate) fn import_files(args: &ImportArgs) -> Outcome {
         options.lenient = args.lenient;
         options.replace = args.replace;
         options.name = args.name.clone().or_else(|| stem(file));
-        let done = import(&store, read(file)?, &options).map_err(|error| import_failure(file, error))?;
+        let done = {
+            let progress = Progress::new(&format!("importing {}", file.display()), 0);
+            options.counted = Some(progress.counters());
+            import(&store, read(file)?, &options).map_err(|error| import_failure(file, error))?
+        };
         tell(&file.display().to_string(), &done.report);
         found |= done.report.count(Level::Error) > 0;
         lines.push(match args.format {
@@ -130,6 +136,8 @@ pub(crate) struct RemoveArgs {
     /// The server.
     server: String,
     #[command(flatten)]
+    form: Form,
+    #[command(flatten)]
     place: Place,
 }
 
@@ -144,6 +152,8 @@ pub(crate) fn remove(args: &RemoveArgs) -> Outcome {
         .write::<_, StoreError, _>(move |db| db.remove(&name, &exact, version::replaces))
         .wait_blocking()
         .map_err(unreachable)?;
-    print(&format!("removed {} {}\n", found.server.name, found.server.version))?;
+    let (name, version) = (&found.server.name, &found.server.version);
+    let json = json!({"outcome": "removed", "server": name, "version": version});
+    args.form.say(&format!("removed {name} {version}\n"), &json)?;
     Ok(Exit::Nothing)
 }

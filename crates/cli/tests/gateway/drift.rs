@@ -87,6 +87,14 @@ fn a_tool_that_drifts_is_kept_aside_until_it_is_approved() {
     upstream.change(broken.clone(), true);
     wait_until("the quarantine", || !is_served());
     assert_eq!(call()["error"]["code"], -32602, "a tool that is kept aside is refused like an unknown one");
+    let reason = "find: breaking since it was pinned: ";
+    let said = gateway.process.said();
+    assert!(said.contains("quarantined: breaking since it was pinned: "), "the log: {said}");
+    let status = toolcrib(&folder, &["status", &gateway.url()]);
+    assert!(status.contains(&format!("quarantined: notes/{reason}")), "the status: {status}");
+    let told = toolcrib(&folder, &["explain", "notes/find", "--as", "claude-code"]);
+    assert!(told.contains("callable  no: quarantined: breaking since it was pinned: "), "{told}");
+    assert!(told.contains("toolcrib lock --approve 'notes/find@sha256:"), "{told}");
 
     // The server takes it back: so does the gateway.
     upstream.change(pinned, true);

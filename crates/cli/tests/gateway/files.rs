@@ -169,3 +169,22 @@ fn servers_from_pypi_stand_beside_each_other() {
     let refused = gateway.ask("tools/call", &json!({"name": "fetch__fetch", "arguments": {"url": 7}}));
     assert!(refused["result"]["content"][0]["text"].as_str().unwrap().contains("/url"), "{refused}");
 }
+
+/// R5.3, R5.5: without prefixes, a tool that is called like one of the gateway's own is quarantined alone and named.
+#[test]
+fn a_tool_with_the_name_of_our_own_is_quarantined_alone() {
+    let hostile = toolcrib_testkit::deps::built_example("hostile").unwrap_or_else(|error| panic!("{error}"));
+    let gateway =
+        Gateway::start(&["--prefix", "never", "--", &hostile.display().to_string(), "stdio", "own-names"]);
+    let tools = gateway.tools();
+    assert!(
+        ["echo", "poke", "search_tools"].iter().all(|name| tools.contains(&(*name).to_owned())),
+        "{tools:?}"
+    );
+    let (_, ready) = gateway.get("/readyz");
+    let ready: Value = serde_json::from_str(&ready).unwrap();
+    let quarantined = ready["servers"][0]["quarantined"].as_array().unwrap_or_else(|| panic!("{ready}"));
+    assert_eq!(quarantined.len(), 1, "{ready}");
+    assert_eq!(quarantined[0]["tool"], "emergency_status");
+    assert!(quarantined[0]["reason"].as_str().unwrap().contains("a tool of its own"), "{ready}");
+}

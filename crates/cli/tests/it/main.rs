@@ -9,9 +9,17 @@
 
 mod calling;
 mod connecting;
+mod copied;
 mod documents;
+mod explaining;
 mod failing;
+mod forms;
 mod home;
 mod independent_clients;
+mod inspector;
+mod places;
+mod progress;
+mod published;
 mod servers;
 mod serving;
+mod terminal;

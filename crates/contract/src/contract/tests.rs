@@ -1,5 +1,6 @@
 use super::*;
 use crate::json::{Document, Limits};
+use crate::limits::SCHEMA_EXPANSION_MAX;
 use crate::schema::SchemaLimit;
 
 fn contract(text: &str) -> Result<Contract, ContractError> {
@@ -28,7 +29,7 @@ fn reference_bombs_are_refused_by_name() {
             panic!("{keyword}: not refused by a limit")
         };
         assert_eq!(limit, SchemaLimit::Expansion);
-        assert_eq!(limit.name(), "schema.expansion_max");
+        assert_eq!((limit.name(), limit.max()), ("SCHEMA_EXPANSION_MAX", SCHEMA_EXPANSION_MAX));
     }
 }
 

@@ -74,13 +74,13 @@ impl SchemaLimit {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Bytes => "schema.bytes_max",
-            Self::Depth => "schema.depth_max",
-            Self::Subschemas => "schema.subschemas_max",
-            Self::Expansion => "schema.expansion_max",
-            Self::Patterns => "schema.patterns_max",
-            Self::PatternBytes => "schema.pattern_bytes_max",
-            Self::PatternCompiledBytes => "schema.pattern_compiled_bytes_max",
+            Self::Bytes => "SCHEMA_BYTES_MAX",
+            Self::Depth => "SCHEMA_DEPTH_MAX",
+            Self::Subschemas => "SCHEMA_SUBSCHEMAS_MAX",
+            Self::Expansion => "SCHEMA_EXPANSION_MAX",
+            Self::Patterns => "SCHEMA_PATTERNS_MAX",
+            Self::PatternBytes => "SCHEMA_PATTERN_BYTES_MAX",
+            Self::PatternCompiledBytes => "SCHEMA_PATTERN_COMPILED_BYTES_MAX",
         }
     }
 

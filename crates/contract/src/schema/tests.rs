@@ -101,24 +101,31 @@ fn format_is_asserted_only_on_request() {
 /// R1.6: each limit refuses by its own name and place.
 #[test]
 fn limits_refuse_by_name_and_place() {
-    let nested = (0..70).fold(json!({}), |inner, _| json!({"not": inner}));
-    let wide = json!({"anyOf": vec![json!({}); 5_001]});
-    let long = json!({"properties": {"a": {"pattern": "a".repeat(5_000)}}});
+    use crate::limits::*;
+    let nested = (0..=SCHEMA_DEPTH_MAX).fold(json!({}), |inner, _| json!({"not": inner}));
+    let wide = json!({"anyOf": vec![json!({}); SCHEMA_SUBSCHEMAS_MAX + 1]});
+    let long = json!({"properties": {"a": {"pattern": "a".repeat(SCHEMA_PATTERN_BYTES_MAX + 1)}}});
     let many: serde_json::Map<_, _> =
-        (0..300).map(|i| (format!("p{i}"), json!({"pattern": "^a$"}))).collect();
-    let fat = json!({"description": "x".repeat(300_000)});
+        (0..=SCHEMA_PATTERNS_MAX).map(|i| (format!("p{i}"), json!({"pattern": "^a$"}))).collect();
+    let fat = json!({"description": "x".repeat(SCHEMA_BYTES_MAX)});
     let greedy = json!({"properties": {"a": {"pattern": "(?:[a-z]{999}){999}"}}});
-    for (schema, name, place) in [
-        (nested, "schema.depth_max", "/not".repeat(65)),
-        (wide, "schema.subschemas_max", "/anyOf/4999".to_owned()),
-        (long, "schema.pattern_bytes_max", "/properties/a/pattern".to_owned()),
-        (json!({"properties": many}), "schema.patterns_max", "/properties/p256/pattern".to_owned()),
-        (fat, "schema.bytes_max", String::new()),
-        (greedy, "schema.pattern_compiled_bytes_max", "/properties/a/pattern".to_owned()),
+    let pattern = "/properties/a/pattern".to_owned();
+    for (schema, name, max, place) in [
+        (nested, "SCHEMA_DEPTH_MAX", SCHEMA_DEPTH_MAX, "/not".repeat(65)),
+        (wide, "SCHEMA_SUBSCHEMAS_MAX", SCHEMA_SUBSCHEMAS_MAX, "/anyOf/4999".to_owned()),
+        (long, "SCHEMA_PATTERN_BYTES_MAX", SCHEMA_PATTERN_BYTES_MAX, pattern.clone()),
+        (
+            json!({"properties": many}),
+            "SCHEMA_PATTERNS_MAX",
+            SCHEMA_PATTERNS_MAX,
+            "/properties/p256/pattern".to_owned(),
+        ),
+        (fat, "SCHEMA_BYTES_MAX", SCHEMA_BYTES_MAX, String::new()),
+        (greedy, "SCHEMA_PATTERN_COMPILED_BYTES_MAX", SCHEMA_PATTERN_COMPILED_BYTES_MAX, pattern),
     ] {
         match compile(&schema).unwrap_err() {
             SchemaError::Limit { limit, pointer, .. } => {
-                assert_eq!(limit.name(), name);
+                assert_eq!((limit.name(), limit.max()), (name, max));
                 assert_eq!(pointer.as_str(), place);
             }
             other => panic!("{name}: {other}"),

@@ -3,7 +3,9 @@
 //! Allocations are counted per thread, so that other tests do not disturb the count.
 
 use toolcrib_contract::json::{Document, Limits, OwnedDocument, ReadErrorKind};
-use toolcrib_contract::limits::{JSON_DEPTH_MAX, JSON_MESSAGE_BYTES_MAX, JSON_NODES_MAX};
+use toolcrib_contract::limits::{
+    JSON_DEPTH_MAX, JSON_FILE_BYTES_MAX, JSON_FILE_NODES_MAX, JSON_MESSAGE_BYTES_MAX, JSON_NODES_MAX,
+};
 
 const SLOT_BYTES: usize = 24;
 /// What the duplicate check notes for each key of one object.
@@ -120,4 +122,19 @@ fn texts_over_a_limit_are_refused_by_its_name() {
     );
     let used = allocation_counter::measure(|| drop(Document::parse(over.as_bytes(), &Limits::message())));
     assert_eq!(used.bytes_total, 0, "nothing is spent on a text that is too long");
+}
+
+/// A file may hold more than a message, and no more than its own limits.
+#[test]
+fn a_file_over_a_limit_is_refused_by_its_name() {
+    let file = Limits::file();
+    assert_eq!((file.bytes_max, file.nodes_max), (JSON_FILE_BYTES_MAX, JSON_FILE_NODES_MAX));
+    let long = " ".repeat(JSON_FILE_BYTES_MAX + 1);
+    let error = Document::parse(long.as_bytes(), &file).unwrap_err();
+    assert_eq!(
+        error.kind,
+        ReadErrorKind::Bytes { limit: JSON_FILE_BYTES_MAX, found: JSON_FILE_BYTES_MAX + 1 }
+    );
+    let many = format!("[{}0]", "0,".repeat(JSON_NODES_MAX));
+    assert!(Document::parse(many.as_bytes(), &file).is_ok(), "more values than a message may have");
 }

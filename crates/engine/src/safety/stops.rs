@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
+use serde_json::{Value, json};
 
 use super::keep::{Scope, Stop};
 
@@ -54,6 +55,23 @@ impl Stops {
 
     fn lock(&self) -> MutexGuard<'_, All> {
         self.fresh.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is in force, as tools and the REST interface say it.
+    #[must_use]
+    pub fn shown(&self) -> Value {
+        let all = self.all();
+        let stops: Vec<Value> = all
+            .iter()
+            .map(|stop| {
+                let caller = match &stop.scope {
+                    Scope::Everybody => Value::Null,
+                    Scope::Caller(caller) => caller.as_str().into(),
+                };
+                json!({"caller": caller, "by": stop.by, "reason": stop.reason, "since_ms": stop.since_ms})
+            })
+            .collect();
+        json!({"stopped": !stops.is_empty(), "stops": stops})
     }
 
     #[must_use]

@@ -218,18 +218,5 @@ async fn token(
 }
 
 fn status(safety: &Safety, line: &str) -> Result<ToolResult, ToolError> {
-    let stops: Vec<Value> = safety
-        .stops()
-        .all()
-        .iter()
-        .map(|stop| {
-            let caller = match &stop.scope {
-                Scope::Everybody => Value::Null,
-                Scope::Caller(caller) => caller.as_str().into(),
-            };
-            json!({"caller": caller, "by": stop.by, "reason": stop.reason, "since_ms": stop.since_ms})
-        })
-        .collect();
-    let stopped = !stops.is_empty();
-    Ok(ToolResult::text(line).with_structured(&json!({"stopped": stopped, "stops": stops}))?)
+    Ok(ToolResult::text(line).with_structured(&safety.stops().shown())?)
 }

@@ -61,9 +61,14 @@ pub fn legacy<'a>(session: &Arc<Session>, exchange: Arc<Exchange>) -> Caller<'a>
 
 /// A caller that nobody sent, for explaining what a client of this name would meet.
 #[must_use]
-pub fn supposed<'a>(client: &str, era: Era, principal: Principal, approach: Arc<Approach>) -> Caller<'a> {
+pub fn supposed<'a>(
+    client: &str,
+    era: Era,
+    capabilities: ClientCapabilities,
+    principal: Principal,
+    approach: Arc<Approach>,
+) -> Caller<'a> {
     let client_info = Some(ClientInfo { name: client.into(), version: "".into() });
-    let capabilities = ClientCapabilities::default();
     let peer = match era {
         Era::Modern => Peer::Modern(Arc::new(ModernPeer {
             revision: Revision::FIRST_MODERN,

@@ -13,6 +13,8 @@ use crate::caller::Caller;
 use crate::discovery::enable::obstacle;
 use crate::engine::Engine;
 use crate::mode::Judged;
+use crate::safety::way::Gate;
+use crate::validation::Validation;
 
 /// One toolset that the tool is in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +55,11 @@ pub struct Explanation {
     pub callers: Vec<&'static str>,
     /// What the tool carries as `allowed_callers` in this caller's list.
     pub allowed_callers: Option<Box<str>>,
+    /// What is done where its schemas are not kept.
+    pub validation: Validation,
+    pub answers_have_schema: bool,
+    /// Whether a call has to be confirmed, and how.
+    pub gate: Gate,
 }
 
 impl Engine {
@@ -105,6 +112,9 @@ impl Engine {
             reason: reason.into(),
             callers: from_code.then_some(CODE_EXECUTION).into_iter().collect(),
             allowed_callers,
+            validation: entry.validation(),
+            answers_have_schema: entry.contract().definition().output_schema().is_some(),
+            gate: self.gate(caller, entry),
         })
     }
 }
@@ -167,7 +177,9 @@ impl Explanation {
             "enable_toolset": self.obstacle.as_deref().unwrap_or("works"),
             "toolsets": toolsets, "chosen_by": &*self.chosen_by, "read_only_filter": self.read_only,
             "listed": self.is_listed(), "callable": self.callable.name(), "reason": &*self.reason,
-            "callers": self.callers, "allowed_callers": callers})
+            "callers": self.callers, "allowed_callers": callers,
+            "schema": {"state": "admitted", "input": self.validation.input.name(), "output": self.validation.output.name()},
+            "gate": self.gate.as_json()})
     }
 }
 
@@ -191,6 +203,10 @@ impl fmt::Display for Explanation {
         if self.read_only {
             writeln!(f, "filter    read-only tools alone")?;
         }
+        let Validation { input, output } = self.validation;
+        let output = if self.answers_have_schema { output.words() } else { "without a schema" };
+        writeln!(f, "schema    admitted; arguments {}, answers {output}", input.words())?;
+        writeln!(f, "gate      {}", self.gate)?;
         writeln!(f, "listed    {}", if self.is_listed() { "yes" } else { "no" })?;
         writeln!(f, "callable  {}: {}", self.callable.name(), self.reason)?;
         if let Some(callers) = &self.allowed_callers {

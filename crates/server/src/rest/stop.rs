@@ -1,26 +1,13 @@
 //! The emergency stop over REST: any credential may stop everything or itself, only an operator unlocks.
 
 use http::StatusCode;
-use serde_json::{Value, json};
+use serde_json::Value;
 use toolcrib_engine::safety::keep::Scope;
 
 use super::{Asked, Refused, Told, bad, text, unkept};
 
 pub(super) fn status(asked: &Asked<'_>) -> (StatusCode, Value) {
-    let stops: Vec<Value> = asked
-        .safety
-        .stops()
-        .all()
-        .iter()
-        .map(|stop| {
-            let caller = match &stop.scope {
-                Scope::Everybody => Value::Null,
-                Scope::Caller(caller) => caller.as_str().into(),
-            };
-            json!({"caller": caller, "by": stop.by, "reason": stop.reason, "since_ms": stop.since_ms})
-        })
-        .collect();
-    (StatusCode::OK, json!({"stopped": !stops.is_empty(), "stops": stops}))
+    (StatusCode::OK, asked.safety.stops().shown())
 }
 
 fn scope(caller: Option<String>) -> Scope {

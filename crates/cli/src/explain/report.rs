@@ -1,0 +1,151 @@
+//! What is said: where the tool is from and what was decided on it before any client came, then the client's part.
+
+use std::fmt;
+
+use serde_json::{Value, json};
+use toolcrib::engine::Explanation;
+use toolcrib::engine::mode::Judged;
+use toolcrib_contract::text::one_line;
+use toolcrib_gateway::Account;
+
+pub(super) enum Report<'a> {
+    /// The client's part comes from the engine; without an account the tool is this program's own.
+    Served { explanation: Box<Explanation>, account: Option<Account>, place: &'a str },
+    /// No client meets it.
+    KeptOut { account: Account, mode: Judged },
+}
+
+impl<'a> Report<'a> {
+    pub(super) fn served(explanation: Explanation, account: Option<Account>, place: &'a str) -> Self {
+        Self::Served { explanation: Box::new(explanation), account, place }
+    }
+
+    pub(super) fn kept_out(account: Account, mode: Judged) -> Self {
+        Self::KeptOut { account, mode }
+    }
+
+    /// Every member is there in either case; what nobody can say is null.
+    pub(super) fn as_json(&self) -> Value {
+        match self {
+            Self::Served { explanation, account, place } => {
+                let mut report = explanation.as_json();
+                match account {
+                    Some(account) => put(&mut report, account),
+                    None => put_own(&mut report, place, &explanation.tool),
+                }
+                report
+            }
+            Self::KeptOut { account, mode } => {
+                let mut report = json!({
+                    "tool": account.source.served_as, "server": account.source.server, "effect": null,
+                    "mode": mode.mode.name(), "mode_reason": mode.evidence.to_string(), "enable_toolset": null,
+                    "toolsets": [{"name": account.source.toolset, "always_loaded": null, "reachable": null, "loaded": null}],
+                    "chosen_by": null, "read_only_filter": null, "listed": false, "callable": "no",
+                    "reason": account.keeps_out(), "callers": [], "allowed_callers": null,
+                    "schema": {"state": null, "input": null, "output": null}, "gate": null});
+                put(&mut report, account);
+                report
+            }
+        }
+    }
+}
+
+fn put(report: &mut Value, account: &Account) {
+    let told = serde_json::to_value(account).unwrap_or_default();
+    for name in ["source", "filter", "drift", "quarantined"] {
+        report[name] = told.get(name).cloned().unwrap_or_default();
+    }
+    report["schema"]["state"] = account.schema.state.into();
+    report["schema"]["reason"] = account.schema.reason.as_deref().into();
+}
+
+fn put_own(report: &mut Value, place: &str, tool: &str) {
+    report["source"] = json!({"server": null, "reached": place, "state": "ready", "reason": null, "own_name": tool,
+        "served_as": tool, "offered": true, "toolset": null});
+    report["filter"] = json!({"admitted": true, "reason": NO_FILTER});
+    report["drift"] =
+        json!({"state": "no lock", "verdict": null, "action": null, "reason": null, "approve": null});
+    report["schema"]["reason"] = Value::Null;
+    report["quarantined"] = Value::Null;
+}
+
+const NO_FILTER: &str = "no server's include or exclude applies to it";
+const NO_LOCK: &str = "no lock: the configuration has no [drift], so nothing is pinned";
+
+/// Why an account's tool reaches no client, whoever asks.
+pub(super) trait KeepsOut {
+    fn keeps_out(&self) -> Option<String>;
+}
+
+impl KeepsOut for Account {
+    fn keeps_out(&self) -> Option<String> {
+        let source = &self.source;
+        if !source.offered {
+            let why = source.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
+            return Some(match source.state {
+                "ready" => format!("{} does not offer it any more", source.server),
+                state => format!("its server {} is {state}{why}", source.server),
+            });
+        }
+        if !self.filter.admitted {
+            return Some(self.filter.reason.clone());
+        }
+        self.quarantined.as_ref().map(|reason| format!("quarantined: {reason}"))
+    }
+}
+
+impl fmt::Display for Report<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Served { explanation, account, place } => {
+                let all = explanation.to_string();
+                let (first, rest) = all.split_once('\n').unwrap_or((&all, ""));
+                writeln!(f, "{first}")?;
+                match account {
+                    Some(account) => decided(f, account)?,
+                    None => {
+                        writeln!(f, "source    {place}\nfilter    {NO_FILTER}\ndrift     {NO_LOCK}")?;
+                    }
+                }
+                f.write_str(rest)
+            }
+            Self::KeptOut { account, mode } => {
+                writeln!(f, "tool      {}", account.source.served_as)?;
+                decided(f, account)?;
+                match &account.schema.reason {
+                    Some(reason) => writeln!(f, "schema    {}: {}", account.schema.state, one_line(reason))?,
+                    None => writeln!(f, "schema    {}", account.schema.state)?,
+                }
+                writeln!(f, "mode      {mode}")?;
+                writeln!(f, "toolset   {}", account.source.toolset)?;
+                writeln!(f, "gate      not reached: the tool is not served")?;
+                writeln!(f, "listed    no")?;
+                let reason = account.keeps_out().unwrap_or_else(|| "it is not served".to_owned());
+                writeln!(f, "callable  no: {}", one_line(&reason))
+            }
+        }
+    }
+}
+
+/// Source, filter and drift.
+fn decided(f: &mut fmt::Formatter<'_>, account: &Account) -> fmt::Result {
+    let source = &account.source;
+    let why = source.reason.as_deref().map(|reason| format!(" ({})", one_line(reason))).unwrap_or_default();
+    let own = if source.own_name == source.served_as {
+        String::new()
+    } else {
+        format!("; it calls the tool {}", one_line(&source.own_name))
+    };
+    writeln!(f, "source    {} at {}, {}{why}{own}", source.server, one_line(&source.reached), source.state)?;
+    writeln!(f, "filter    {}", account.filter.reason)?;
+    let drift = &account.drift;
+    match (&drift.reason, drift.action) {
+        (Some(reason), Some(action)) => writeln!(f, "drift     {}; policy: {action}", one_line(reason))?,
+        _ if drift.state == "no lock" => writeln!(f, "drift     {NO_LOCK}")?,
+        _ => writeln!(f, "drift     {}", drift.state)?,
+    }
+    match &drift.approve {
+        Some(approve) => writeln!(f, "approve   once reviewed: {}", one_line(approve)),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,140 @@
+//! Whose tools are explained: a configuration's, a file's, or the demonstration's.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::anyhow;
+use tokio::runtime::Runtime;
+use toolcrib::engine::tool::{BoxFuture, Invocation};
+use toolcrib::engine::{Answer, Tool};
+use toolcrib::{Server, ServerBuilder, ToolError};
+use toolcrib_gateway::{Account, Gateway};
+
+use super::Args;
+use crate::add::CONFIG;
+use crate::exit::{Exit, Failure};
+use crate::safe::Safe;
+use crate::toolsets::check;
+use crate::{demonstration, gateway, serve, source};
+
+/// Before the name of a tool of the demonstration, as `call` has it.
+pub(super) const DESK: &str = "desk/";
+
+pub(super) struct Subject {
+    pub(super) server: Server,
+    /// Where the tools are from, where no gateway stands before them.
+    pub(super) place: String,
+    gateway: Option<Arc<Gateway>>,
+    /// Tools of a file that cannot be served, with the reasons.
+    refused: Vec<(String, String)>,
+}
+
+impl Subject {
+    pub(super) fn open(args: &Args, runtime: &Runtime) -> Result<Self, Failure> {
+        let safe = Safe::look(&args.data, args.policy.as_deref(), runtime)?;
+        let usual = Path::new(CONFIG);
+        let is_desk = args.tool.starts_with(DESK);
+        match (&args.file, &args.config) {
+            (Some(file), _) => stocked(args, &safe, file),
+            (None, Some(config)) => runtime.block_on(configured(args, &safe, config)),
+            (None, None) if usual.exists() && !is_desk => runtime.block_on(configured(args, &safe, usual)),
+            (None, None) => {
+                let server =
+                    demonstration::server(demonstration::Subject::Desk, &args.toolsets, Some(&safe))?;
+                Ok(Self { server, place: "built in: desk".to_owned(), gateway: None, refused: Vec::new() })
+            }
+        }
+    }
+
+    /// What the gateway knows of a tool; none where there is no gateway, or the tool is the gateway's own.
+    pub(super) fn account(&self, tool: &str) -> Result<Option<Account>, Failure> {
+        if let Some((_, reason)) = self.refused.iter().find(|(name, _)| name == tool) {
+            let error = anyhow!("{tool} of {} cannot be served: {reason}", self.place);
+            return Err(Failure::new(Exit::Usage, error));
+        }
+        let mut found = self.gateway.as_ref().map(|gateway| gateway.accounts(tool)).unwrap_or_default();
+        match (found.pop(), found.is_empty()) {
+            (Some(one), true) => Ok(Some(one)),
+            (None, _) => Ok(None),
+            (Some(last), false) => {
+                let all = found.iter().chain([&last]);
+                let names: Vec<String> =
+                    all.map(|one| format!("{}/{}", one.source.server, one.source.own_name)).collect();
+                let error = anyhow!("several servers have a tool {tool:?}: {}", names.join(", "));
+                Err(Failure::new(Exit::Usage, error).hint("say which, as SERVER/TOOL"))
+            }
+        }
+    }
+
+    /// What may be behind a tool that nobody knows.
+    pub(super) fn hint(&self) -> String {
+        let servers = self.gateway.iter().flat_map(|gateway| gateway.status());
+        let silent: Vec<String> = servers
+            .filter(|server| server.state != "ready")
+            .map(|server| format!("{} ({})", server.name, server.reason.as_deref().unwrap_or(server.state)))
+            .collect();
+        if !silent.is_empty() {
+            return format!("these servers did not answer: {}", silent.join(", "));
+        }
+        let names: Vec<String> = self
+            .server
+            .list(&toolcrib::Filter::default())
+            .iter()
+            .filter(|entry| entry.meta().is_none() && entry.safety().is_none())
+            .map(|entry| entry.name().to_owned())
+            .collect();
+        format!("known: {}", names.join(", "))
+    }
+
+    pub(super) async fn close(self) {
+        if let Some(gateway) = self.gateway {
+            gateway.stop().await;
+        }
+    }
+}
+
+async fn configured(args: &Args, safe: &Safe, file: &Path) -> Result<Subject, Failure> {
+    let words = serve::Args { config: Some(file.to_owned()), prefix: args.prefix, ..serve::Args::default() };
+    let usage = |error: anyhow::Error| Failure::new(Exit::Usage, error);
+    let config = gateway::config(&words)?;
+    let server = gateway::front(&config, &args.toolsets, |builder| safe.apply(builder))?;
+    let drift = config.pins.as_ref().map(gateway::pinned).transpose()?;
+    let gateway = Gateway::start_pinned(server.engine().clone(), config.sources, drift)
+        .map_err(|error| usage(error.into()))?;
+    gateway.settled(Duration::from_secs(args.patience)).await;
+    Ok(Subject {
+        server,
+        place: format!("toolcrib itself, in front of {}", file.display()),
+        gateway: Some(gateway),
+        refused: Vec::new(),
+    })
+}
+
+/// A server with the tools of a file, which are never called. One that cannot be served takes no other with it.
+fn stocked(args: &Args, safe: &Safe, file: &Path) -> Result<Subject, Failure> {
+    let usage = |error| Failure::new(Exit::Usage, error);
+    let builder: ServerBuilder = safe.apply(Server::builder("explained", env!("CARGO_PKG_VERSION")));
+    let server = args.toolsets.apply(builder)?.build().map_err(|error| usage(anyhow!(error)))?;
+    let (mut entries, mut refused) = (Vec::new(), Vec::new());
+    for definition in source::definitions(file)? {
+        let name = definition.name().to_owned();
+        match server.engine().registry().prepare(definition, None, None, Arc::new(Absent)) {
+            Ok(entry) => entries.push(Arc::new(entry)),
+            Err(error) => refused.push((name, error.to_string())),
+        }
+    }
+    server.engine().registry().replace_tools(&[], entries).map_err(|error| usage(anyhow!(error)))?;
+    check(&server)?;
+    Ok(Subject { server, place: file.display().to_string(), gateway: None, refused })
+}
+
+/// What stands behind a tool that is only looked at.
+#[derive(Debug)]
+struct Absent;
+
+impl Tool for Absent {
+    fn call<'a>(&'a self, _: Invocation<'a>) -> BoxFuture<'a, Result<Answer, ToolError>> {
+        Box::pin(async { Err(ToolError::new("Nothing is called here.")) })
+    }
+}

@@ -1,0 +1,210 @@
+//! What became of a tool that a server lists, served or not: for operators (R8.4).
+
+use serde::Serialize;
+use toolcrib_contract::Definition;
+use toolcrib_upstream::Transport;
+
+use super::{Gateway, Member, Members};
+use crate::drift::{Drift, approval};
+use crate::naming;
+use crate::status::{Quarantined, ServerStatus};
+
+/// What is known of one tool of one server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Account {
+    pub source: Source,
+    pub filter: Filter,
+    pub drift: Drifted,
+    pub schema: Schema,
+    /// What keeps it out of every list and call.
+    pub quarantined: Option<String>,
+}
+
+/// Where it comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Source {
+    pub server: String,
+    /// The program or the URL.
+    pub reached: String,
+    pub state: &'static str,
+    pub reason: Option<String>,
+    pub own_name: String,
+    pub served_as: String,
+    /// Whether the server lists it now.
+    pub offered: bool,
+    pub toolset: String,
+}
+
+/// What the configuration says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Filter {
+    pub admitted: bool,
+    pub reason: String,
+}
+
+/// What the lock says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Drifted {
+    /// `no lock`, `as pinned`, `changed`, `unpinned` or `gone`.
+    pub state: &'static str,
+    /// The worst change: `breaking`, `dangerous`, `unknown` or `compatible`.
+    pub verdict: Option<&'static str>,
+    /// What is done about it: `pass`, `warn`, `approve` or `quarantine`.
+    pub action: Option<&'static str>,
+    pub reason: Option<String>,
+    /// The command that pins what it is now.
+    pub approve: Option<String>,
+}
+
+/// What admission says of its definition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Schema {
+    /// `admitted`, `refused`, or `unseen` where the server does not list it.
+    pub state: &'static str,
+    pub reason: Option<String>,
+}
+
+impl Gateway {
+    /// The tools that are meant by a name: as it is served, as `SERVER/TOOL`, or as its server calls it.
+    #[must_use]
+    pub fn accounts(&self, tool: &str) -> Vec<Account> {
+        let members = self.lock();
+        let all: Vec<Known<'_>> = members.all.iter().flat_map(|member| member.known(&members)).collect();
+        let by = |fits: &dyn Fn(&Known<'_>) -> bool| -> Vec<Account> {
+            all.iter().filter(|known| fits(known)).map(|known| self.account(known, &members)).collect()
+        };
+        let mut found = by(&|known| known.served_as == tool);
+        if found.is_empty() {
+            found = by(&|known| tool.split_once('/') == Some((known.member.source.name(), known.own)));
+        }
+        if found.is_empty() { by(&|known| known.own == tool) } else { found }
+    }
+
+    fn account(&self, known: &Known<'_>, members: &Members) -> Account {
+        let (member, own) = (known.member, known.own);
+        let source = &member.source;
+        let status = member.status();
+        let (admitted, filtered) = source.filter(own);
+        let quarantined = member.quarantined.iter().find(|one| one.tool == own);
+        Account {
+            source: Source {
+                server: source.name().to_owned(),
+                // Its arguments may hold what nobody else should see.
+                reached: match &source.spec.transport {
+                    Transport::Stdio(command) => command.program.clone(),
+                    Transport::Http(endpoint) => endpoint.url.clone(),
+                },
+                state: status.state,
+                reason: status.reason,
+                own_name: own.to_owned(),
+                served_as: known.served_as.clone(),
+                offered: known.listed,
+                toolset: source.toolset.as_deref().unwrap_or(source.name()).to_owned(),
+            },
+            filter: Filter { admitted, reason: filtered.to_string() },
+            drift: drifted(member, own, members.drift.as_ref()),
+            schema: self.schema(known, members.drift.as_ref()),
+            quarantined: quarantined.map(|one| one.reason.clone()),
+        }
+    }
+
+    /// Made anew for a tool that is not served, because what keeps it aside may be something else.
+    fn schema(&self, known: &Known<'_>, drift: Option<&Drift>) -> Schema {
+        let Known { member, own, served_as, .. } = known;
+        let refused = |reason: String| Schema { state: "refused", reason: Some(reason) };
+        if member.entries.contains_key(*own) {
+            return Schema { state: "admitted", reason: None };
+        }
+        let tools = member.catalogue.iter().flat_map(|all| &all.tools);
+        let listed = tools.filter(|listed| *listed.name == **own).last();
+        let (Some(listed), Some(upstream)) = (listed, &member.upstream) else {
+            return Schema { state: "unseen", reason: None };
+        };
+        let definition = match &listed.definition {
+            Ok(definition) => definition,
+            Err(error) => return refused(error.to_string()),
+        };
+        let pinned = drift.and_then(|drift| drift.pinned_hints(member.source.name(), own));
+        match self.entry(&member.source, upstream, listed, definition, served_as, pinned.as_ref()) {
+            Ok(_) => Schema { state: "admitted", reason: None },
+            Err(error) => refused(error.to_string()),
+        }
+    }
+}
+
+/// A tool that a server lists, or that is pinned for it.
+struct Known<'a> {
+    member: &'a Member,
+    own: &'a str,
+    served_as: String,
+    listed: bool,
+}
+
+impl Member {
+    fn known<'a>(&'a self, members: &'a Members) -> Vec<Known<'a>> {
+        let known = |own: &'a str, listed: bool| Known {
+            member: self,
+            own,
+            served_as: naming::served(self.source.prefix.as_deref(), own),
+            listed,
+        };
+        let mut all: Vec<Known<'_>> = Vec::new();
+        for listed in self.catalogue.iter().flat_map(|all| &all.tools) {
+            if !all.iter().any(|known| known.own == &*listed.name) {
+                all.push(known(&listed.name, true));
+            }
+        }
+        let pinned = members.drift.iter().flat_map(Drift::pinned);
+        for (_, definition) in pinned.filter(|(server, _)| *server == self.source.name()) {
+            if !all.iter().any(|known| known.own == definition.name()) {
+                all.push(known(definition.name(), false));
+            }
+        }
+        all
+    }
+
+    fn live(&self) -> impl Iterator<Item = &Definition> {
+        let tools = self.catalogue.iter().flat_map(|all| &all.tools);
+        tools.filter_map(|listed| listed.definition.as_ref().ok())
+    }
+
+    /// What is served although it is not what the lock says.
+    pub(super) fn reported(&self) -> Vec<Quarantined> {
+        let one =
+            |(tool, reason): (&String, &String)| Quarantined { tool: tool.clone(), reason: reason.clone() };
+        let mut all: Vec<Quarantined> = self.drifted.iter().map(one).collect();
+        all.sort_unstable_by(|one, other| one.tool.cmp(&other.tool));
+        all
+    }
+
+    fn status(&self) -> ServerStatus {
+        let state = self.upstream.as_ref().map_or(super::State::Starting, |upstream| upstream.state());
+        ServerStatus::of(self.source.name(), &state, self.catalogue.is_some())
+    }
+}
+
+fn drifted(member: &Member, own: &str, drift: Option<&Drift>) -> Drifted {
+    let plain = |state| Drifted { state, verdict: None, action: None, reason: None, approve: None };
+    let Some(drift) = drift else { return plain("no lock") };
+    if member.catalogue.is_none() {
+        // A server that has not answered has not drifted.
+        return plain("as pinned");
+    }
+    let definition = member.live().find(|live| live.name() == own);
+    let Some(finding) = drift.judge(member.source.name(), member.live()).remove(own) else {
+        return plain("as pinned");
+    };
+    let state = match (finding.level, definition) {
+        (Some(_), _) => "changed",
+        (None, Some(_)) => "unpinned",
+        (None, None) => "gone",
+    };
+    let reason = finding.reason.split("; once reviewed: ").next().unwrap_or_default().to_owned();
+    Drifted {
+        state,
+        verdict: finding.level.map(toolcrib_change::Level::name),
+        action: Some(finding.action.name()),
+        reason: Some(reason),
+        approve: definition.map(|definition| approval(member.source.name(), definition)),
+    }
+}
