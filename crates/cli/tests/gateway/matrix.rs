@@ -130,3 +130,17 @@ fn a_prompt_that_asks_reaches_a_legacy_client() {
     let prompt = next();
     assert!(prompt["result"]["messages"].to_string().contains("Use this context: the sea"), "{prompt}");
 }
+
+/// R5.1: a server that speaks the transport of 2024 is named as one, and tried again like any other.
+#[test]
+fn a_server_of_the_old_transport_is_named_as_one() {
+    let words = npm("server-everything", &["sse"]);
+    let port = port::free().unwrap();
+    let mut command = Command::new(&words[0]);
+    let mut server = Process::start(command.args(&words[1..]).env("PORT", port.to_string())).unwrap();
+    server.wait_for_port(([127, 0, 0, 1], port).into(), SOON).unwrap();
+    let gateway = Gateway::start(&[&format!("http://127.0.0.1:{port}/sse")]);
+    let ready: Value = serde_json::from_str(&gateway.get("/readyz").1).unwrap();
+    let reason = ready["servers"][0]["reason"].as_str().unwrap_or_else(|| panic!("{ready}"));
+    assert!(reason.contains("HTTP+SSE transport of 2024-11-05"), "{reason}");
+}
