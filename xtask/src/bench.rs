@@ -15,6 +15,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
+    if args.words.iter().any(|word| word == "cli") {
+        // It measures the program itself.
+        run_command(&mut cargo(["build", "--release", "--locked", "--quiet", "-p", "toolcrib-cli"]))?;
+    }
     run_command(
         cargo(["run", "--release", "--locked", "--quiet", "-p", "toolcrib-bench", "--"]).args(&args.words),
     )

@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
 mod change;
+mod cli;
 mod contract;
 mod gateway;
 mod race;
@@ -43,6 +44,8 @@ enum Bench {
     RegistryPart { file: std::path::PathBuf, database: std::path::PathBuf },
     /// Two versions of a server against each other.
     Change,
+    /// The first seconds: start to first call, help, size.
+    Cli,
     /// What gate, journal and audit cost a call.
     Safety,
     /// Views, lists and search over 10,000 tools.
@@ -71,6 +74,7 @@ fn main() -> ExitCode {
         Bench::Registry => registry::run(effort, cli.quick),
         Bench::RegistryPart { file, database } => registry::part(&file, &database).map(|()| true),
         Bench::Change => change::run(effort),
+        Bench::Cli => cli::run(effort),
         Bench::Safety => safety::run(effort),
         Bench::Toolsets => toolsets::run(effort),
         Bench::Gateway => gateway::run(effort),

@@ -24,11 +24,11 @@ use report::KeepsOut as _;
 use subject::Subject;
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "toolcrib explain transfer_cash --as codex\n\
+#[command(after_help = "toolcrib explain desk/transfer_cash --as codex\n\
                         toolcrib explain files/write_file --as claude-code --config toolcrib.toml\n\
                         The tools are those of --config, else of toolcrib.toml where there is one, else the desk's.")]
 pub(crate) struct Args {
-    /// The tool: as it is served, as SERVER/TOOL, or as its server calls it.
+    /// The tool: as it is served, as SERVER/TOOL, or as its server calls it; desk/TOOL is the demonstration's.
     tool: String,
     /// The name by which the client introduces itself, such as claude-code.
     #[arg(long = "as", value_name = "CLIENT", default_value = "")]
@@ -132,7 +132,8 @@ fn told(args: &Args, subject: &Subject) -> Result<String, Failure> {
     engine.check_selection(&principal, &selection).map_err(|error| usage(error.into()))?;
     let caller = args.supposed.caller(&args.client);
     let account = subject.account(&args.tool)?;
-    let served = account.as_ref().map_or(args.tool.as_str(), |account| &account.source.served_as);
+    let own = args.tool.strip_prefix(subject::DESK).filter(|_| account.is_none()).unwrap_or(&args.tool);
+    let served = account.as_ref().map_or(own, |account| &account.source.served_as);
     let explanation = engine.explain(&caller, served).filter(|_| {
         // A tool of another server may have the name that this one would have.
         account.as_ref().is_none_or(|account| account.keeps_out().is_none())

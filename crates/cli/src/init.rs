@@ -3,7 +3,7 @@
 //! The clients' files are only read. A server that two clients have in the same words is taken once; one that they have
 //! in different words is taken under a second name. What cannot be carried over is said, never left out silently.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
@@ -45,10 +45,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let clients = if args.from.is_empty() { Client::ALL.to_vec() } else { args.from.clone() };
     let mut import = Import::default();
     for client in clients {
-        for scope in [Scope::User, Scope::Project] {
-            if let Some(path) = client.file_here(scope) {
-                import.read(client, &path);
-            }
+        let user = client.file_here(Scope::User);
+        // In the home folder the two are one file.
+        let project = client.file_here(Scope::Project).filter(|path| !same(user.as_deref(), path));
+        for path in user.iter().chain(&project) {
+            import.read(client, path);
         }
     }
     let existing = edit::read(&args.config)?;
@@ -89,6 +90,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let text = format!("{file} has {new} servers more\nserve them: toolcrib serve --config {file}\n");
     args.form.say(&text, &told("written"))?;
     Ok(Exit::Nothing)
+}
+
+fn same(one: Option<&Path>, other: &Path) -> bool {
+    let whole = |path: &Path| path.canonicalize().ok();
+    one.and_then(whole).is_some_and(|one| Some(one) == whole(other))
 }
 
 impl Import {

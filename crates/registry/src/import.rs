@@ -9,13 +9,15 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use toolcrib_contract::json::{Node, Pointer};
+use toolcrib_contract::json::{Document, Limits, Node, Pointer};
 use toolcrib_store::StoreError;
 use toolcrib_store::catalogue::{Catalogue, Put, Shelves};
 
 use crate::convert::{ConvertError, json_text};
+use crate::extension::below_block;
 use crate::format::Format;
 use crate::issue::{Fault, Issue, Report};
+use crate::known::Known;
 use crate::listed::Listed;
 use crate::split;
 use crate::step::{entry, tools};
@@ -123,7 +125,10 @@ impl Importer<'_> {
     fn run(&mut self, bytes: &[u8]) -> Result<(), ImportError> {
         let text = json_text(bytes)?;
         let root = Pointer::root();
-        let Some(pieces) = split::pieces(&text, 0, &root)? else { return Err(ConvertError::Unknown.into()) };
+        // Where a text is cut off the strict reader says best.
+        let pieces = split::pieces(&text, 0, &root)
+            .map_err(|error| Document::parse(text.as_bytes(), &Limits::file()).err().unwrap_or(error))?;
+        let Some(pieces) = pieces else { return Err(ConvertError::Unknown.into()) };
         split::ends(&text, pieces.end)?;
         let find =
             |key: &str| pieces.list.iter().find(|(name, _)| name == key).map(|(_, range)| range.clone());
@@ -136,6 +141,7 @@ impl Importer<'_> {
             None if starts("servers", '{') || starts("remote_servers", '{') => Format::Toolhive,
             None => split::read(&text, 0..text.len(), &root, Format::detect)?.ok_or(ConvertError::Unknown)?,
         };
+        let known = Known::default();
         match format {
             Format::Upstream => {
                 let place = root.join("data");
@@ -146,7 +152,7 @@ impl Importer<'_> {
                     inner.list.iter().find(|(name, _)| name == "servers").map(|(_, range)| range.clone());
                 let servers = servers.ok_or_else(|| missing(&place, "servers"))?;
                 self.each(&text, servers.start, &place.join("servers"), |_, node, report| {
-                    Listed::read(node, report)
+                    Listed::judged(node, Some(&known), report)
                 })?;
             }
             Format::Toolhive if find("servers").is_some() || find("remote_servers").is_some() => {
@@ -154,11 +160,11 @@ impl Importer<'_> {
                     let Some(entries) = find(kind.member()) else { continue };
                     self.each(&text, entries.start, &root.join(kind.member()), |key, node, report| {
                         let server = entry::into_server(key, kind, node, false, report)?;
-                        crate::step::read(&server, |node| Listed::read(node, &mut Report::default()))?
+                        at_home(&server, &known, report, Clone::clone)
                     })?;
                 }
             }
-            Format::Toolhive | Format::Server | Format::Tools => self.single(&text, format)?,
+            Format::Toolhive | Format::Server | Format::Tools => self.single(&text, format, &known)?,
         }
         match self.done.report.first_error() {
             Some(issue) if !self.options.lenient => Err(issue.clone().into()),
@@ -167,18 +173,21 @@ impl Importer<'_> {
     }
 
     /// Takes a document that is one server.
-    fn single(&mut self, text: &str, format: Format) -> Result<(), ImportError> {
+    fn single(&mut self, text: &str, format: Format, known: &Known) -> Result<(), ImportError> {
         let name = self.options.name.clone();
         let made = |node: Node<'_>, report: &mut Report| -> Result<Listed, Issue> {
-            let server = match format {
-                Format::Server => return Listed::read(node, report),
-                Format::Tools => tools::into_server(node, name.as_deref(), report)?,
+            match format {
+                Format::Server => Listed::judged(node, Some(known), report),
+                Format::Tools => {
+                    let server = tools::into_server(node, name.as_deref(), report)?;
+                    at_home(&server, known, report, |below| tools::home(node, below))
+                }
                 _ => {
                     let key = name.as_deref().unwrap_or("unnamed");
-                    entry::into_server(key, Kind::of(node), node, true, report)?
+                    let server = entry::into_server(key, Kind::of(node), node, true, report)?;
+                    at_home(&server, known, report, Clone::clone)
                 }
-            };
-            crate::step::read(&server, |node| Listed::read(node, report))?
+            }
         };
         let (root, mut report) = (Pointer::root(), Report::default());
         let listed = split::read(text, 0..text.len(), &root, |node| made(node, &mut report))?;
@@ -246,6 +255,20 @@ impl Importer<'_> {
         }
         Ok(())
     }
+}
+
+/// The server that was made of something else; what is wrong in its tools is noted where they stood in that.
+fn at_home(
+    server: &str,
+    known: &Known,
+    report: &mut Report,
+    home: impl Fn(&Pointer) -> Pointer,
+) -> Result<Listed, Issue> {
+    let mut own = Report::default();
+    let listed = crate::step::read(server, |node| Listed::judged(node, Some(known), &mut own))?;
+    let moved = own.moved(|place| below_block(place).map_or_else(Pointer::root, |below| home(&below)));
+    report.absorb(&Pointer::root(), moved);
+    listed
 }
 
 fn missing(place: &Pointer, member: &'static str) -> Issue {

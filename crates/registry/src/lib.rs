@@ -15,6 +15,7 @@ pub mod extension;
 mod format;
 pub mod import;
 pub mod issue;
+mod known;
 pub mod limits;
 mod listed;
 mod print;

@@ -4,7 +4,6 @@
 //! with the published schemas. Rules that no schema says (a version that is a range, an icon without https) stand in
 //! `rules`.
 
-mod known;
 mod rules;
 
 use std::sync::LazyLock;
@@ -16,9 +15,9 @@ use crate::PUBLISHER_KEY;
 use crate::extension::{self, DEFINITIONS};
 use crate::format::Format;
 use crate::issue::{Fault, Issue, Report};
+use crate::known::Known;
 use crate::spread::in_order;
 use crate::toolhive::Kind;
-use known::Known;
 
 /// A schema and its text, which explains a violation.
 struct Rules {
@@ -199,17 +198,7 @@ fn definition(node: Node<'_>, place: &Pointer, known: &Known, report: &mut Repor
             return None;
         }
     };
-    for (member, schema) in
-        [("inputSchema", definition.input_schema()), ("outputSchema", definition.output_schema())]
-    {
-        if let Some(schema) = schema
-            && let Err(error) = known.judge(schema)
-        {
-            let at =
-                Pointer::from_escaped(format!("{}{}", place.join(member).as_str(), error.pointer().as_str()));
-            report.note(at, Fault::ToolSchema { reason: error.reason() });
-        }
-    }
+    known.note(&definition, place, report);
     Some(definition.name().to_owned())
 }
 

@@ -43,8 +43,24 @@ pub enum PostgresError {
 impl PostgresServer {
     /// A server with these settings beside the usual ones; `None` where PostgreSQL is not installed.
     pub fn start(settings: &[(&str, &str)]) -> Option<Result<Self, PostgresError>> {
-        match programs() {
-            Some(programs) => Some(Self::start_from(&programs, settings)),
+        Self::start_with(settings, None)
+    }
+
+    /// The same with a key and a certificate, PEM.
+    pub fn start_encrypted(
+        settings: &[(&str, &str)],
+        key: &str,
+        certificate: &str,
+    ) -> Option<Result<Self, PostgresError>> {
+        Self::start_with(settings, Some((key, certificate)))
+    }
+
+    fn start_with(
+        settings: &[(&str, &str)],
+        identity: Option<(&str, &str)>,
+    ) -> Option<Result<Self, PostgresError>> {
+        match installed() {
+            Some(programs) => Some(Self::start_from(&programs, settings, identity)),
             None => {
                 #[allow(clippy::print_stderr, reason = "a skipped test must be heard of")]
                 {
@@ -57,7 +73,11 @@ impl PostgresServer {
         }
     }
 
-    fn start_from(programs: &Path, settings: &[(&str, &str)]) -> Result<Self, PostgresError> {
+    fn start_from(
+        programs: &Path,
+        settings: &[(&str, &str)],
+        identity: Option<(&str, &str)>,
+    ) -> Result<Self, PostgresError> {
         static LAST: AtomicU32 = AtomicU32::new(0);
         let number = LAST.fetch_add(1, Ordering::Relaxed);
         // Short: the path of a socket has little room.
@@ -99,6 +119,18 @@ impl PostgresServer {
         }
         let mut server = command("postgres");
         server.arg("-D").arg(&data).arg("-k").arg(&folder).args(["-F", "-c", "listen_addresses="]);
+        if let Some((key, certificate)) = identity {
+            // Where PostgreSQL looks for them; it refuses a key that others could read.
+            for (name, text) in [("server.key", key), ("server.crt", certificate)] {
+                let path = data.join(name);
+                fs::write(&path, text).map_err(failed)?;
+                fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).map_err(failed)?;
+                if is_root {
+                    chown(&path, Some(NOBODY), Some(NOBODY)).map_err(failed)?;
+                }
+            }
+            server.args(["-c", "ssl=on"]);
+        }
         for (name, value) in settings {
             server.args(["-c", &format!("{name}={value}")]);
         }
@@ -133,7 +165,8 @@ impl Drop for PostgresServer {
 }
 
 /// The folder of `initdb` and `postgres`: on the path, else the newest that Debian has.
-fn programs() -> Option<PathBuf> {
+#[must_use]
+pub fn installed() -> Option<PathBuf> {
     let has = |folder: &PathBuf| folder.join("initdb").is_file() && folder.join("postgres").is_file();
     let path = std::env::var_os("PATH").unwrap_or_default();
     if let Some(found) = std::env::split_paths(&path).find(has) {

@@ -18,6 +18,9 @@ use crate::safe::Safe;
 use crate::toolsets::check;
 use crate::{demonstration, gateway, serve, source};
 
+/// Before the name of a tool of the demonstration, as `call` has it.
+pub(super) const DESK: &str = "desk/";
+
 pub(super) struct Subject {
     pub(super) server: Server,
     /// Where the tools are from, where no gateway stands before them.
@@ -31,10 +34,11 @@ impl Subject {
     pub(super) fn open(args: &Args, runtime: &Runtime) -> Result<Self, Failure> {
         let safe = Safe::look(&args.data, args.policy.as_deref(), runtime)?;
         let usual = Path::new(CONFIG);
+        let is_desk = args.tool.starts_with(DESK);
         match (&args.file, &args.config) {
             (Some(file), _) => stocked(args, &safe, file),
             (None, Some(config)) => runtime.block_on(configured(args, &safe, config)),
-            (None, None) if usual.exists() => runtime.block_on(configured(args, &safe, usual)),
+            (None, None) if usual.exists() && !is_desk => runtime.block_on(configured(args, &safe, usual)),
             (None, None) => {
                 let server =
                     demonstration::server(demonstration::Subject::Desk, &args.toolsets, Some(&safe))?;

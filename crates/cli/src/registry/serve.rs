@@ -69,7 +69,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let unusable = |error| Failure::new(Exit::Usage, error);
         let bound = PlainListener::bind(Arc::new(Mounted(api)), Expected::loopback(), &args.listen);
         let listener =
-            bound.await.with_context(|| format!("cannot listen at {}", args.listen)).map_err(unusable)?;
+            bound.await.with_context(|| format!("cannot listen at {}", args.listen)).map_err(|error| {
+                unusable(error).hint("choose another address with --listen, such as 127.0.0.1:0")
+            })?;
         let address = listener.address().map_err(|error| unusable(error.into()))?;
         if !address.ip().is_loopback() {
             return Err(unusable(anyhow!("{address} is no loopback address"))

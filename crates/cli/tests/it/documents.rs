@@ -205,6 +205,14 @@ fn the_reference_of_the_command_line_is_generated() {
     generated("cli.md", &ran.out);
 }
 
+/// R7.6: so is the schema of the report that `diff` and `check` print.
+#[test]
+fn the_schema_of_the_report_is_generated() {
+    let ran = Home::new("reference-report").run(&["reference", "report"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    generated("report.schema.json", &ran.out);
+}
+
 /// Variants of an enum with numbers, and what their comments say.
 fn variants(source: &str, name: &str) -> Vec<(String, String, String)> {
     let body = source.split(&format!("enum {name} {{")).nth(1).unwrap().split("\n}").next().unwrap();

@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::process::Stdio;
 
-use crate::home::Home;
+use crate::home::{Home, Ran};
 
 /// R7.6: the same codes for every verb, and never 0 for what went wrong.
 #[test]
@@ -34,13 +34,128 @@ fn each_failure_has_its_line_and_code() {
     }
 }
 
+/// What went wrong is said once, in a line that begins with the program's name; below it at most a hint.
+fn one_line_and_a_hint(ran: &Ran, line: &str, hint: &str) {
+    let mut said = ran.err.lines();
+    let first = said.next().unwrap_or_default();
+    assert!(first.starts_with("toolcrib: ") && first.contains(line), "{line}: {}", ran.err);
+    assert_eq!(
+        said.next().map(str::trim_start).filter(|text| text.starts_with("hint: ")).is_some(),
+        !hint.is_empty(),
+        "{}",
+        ran.err
+    );
+    assert!(ran.err.contains(hint) && said.next().is_none(), "{hint}: {}", ran.err);
+    assert!(ran.out.is_empty(), "{}", ran.out);
+}
+
+/// R8.1: an address that is taken, for the demonstration and for a gateway, and nothing is started for it.
+#[test]
+fn a_taken_port_is_one_line_with_a_hint() {
+    let home = Home::new("taken");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    home.write("toolcrib.toml", "[servers.a]\ncommand = \"touch\"\nargs = [\"started\"]\n");
+    for words in [
+        &["serve", "--listen", &address][..],
+        &["serve", "--config", "toolcrib.toml", "--listen", &address],
+        &["registry", "serve", "--listen", &address, "--store", "c.db"],
+    ] {
+        let ran = home.run(words);
+        assert_eq!(ran.code, 2, "{words:?}: {}", ran.err);
+        one_line_and_a_hint(&ran, &format!("cannot listen at {address}"), "--listen");
+    }
+    assert!(!home.path("started").exists(), "nothing is started for an address that cannot be had");
+}
+
+/// R8.1: a configuration that is not there, may not be read, is a folder, no text, or nonsense: its name and place.
+#[test]
+fn an_unreadable_configuration_is_one_line_with_its_name() {
+    let home = Home::new("unreadable");
+    home.write("folder.toml/x", "");
+    home.write("wrong.toml", "[servers.a]\ncommand = 3\n");
+    home.write("typo.toml", "[servers.a]\ncomand = \"x\"\n");
+    home.write("empty.toml", "");
+    std::fs::write(home.path("binary.toml"), [0xff, 0xfe, 0x00]).unwrap();
+    for (file, line) in [
+        ("nowhere.toml", "nowhere.toml: "),
+        ("folder.toml", "folder.toml: "),
+        ("binary.toml", "binary.toml: "),
+        ("wrong.toml", "wrong.toml:2:11: "),
+        ("typo.toml", "typo.toml:2:1: "),
+        ("empty.toml", "empty.toml: "),
+    ] {
+        for verb in [
+            &["serve", "--config"][..],
+            &["config", "validate"],
+            &["explain", "x", "--config"],
+            &["lock", "--config"],
+        ] {
+            let ran = home.run(&[verb, &[file]].concat());
+            assert_eq!(ran.code, 2, "{verb:?} {file}: {}", ran.err);
+            assert!(
+                ran.err
+                    .lines()
+                    .next()
+                    .is_some_and(|first| first.starts_with("toolcrib: ") && first.contains(line)),
+                "{verb:?} {file}: {}",
+                ran.err
+            );
+            assert!(ran.err.lines().count() <= 2, "{verb:?} {file}: {}", ran.err);
+        }
+    }
+}
+
+/// R8.1: an unknown verb or flag names what was meant.
+#[test]
+fn an_unknown_verb_or_flag_says_what_was_meant() {
+    let home = Home::new("unknown-words");
+    for (words, meant) in [
+        (&["serv"][..], "serve"),
+        (&["explian", "x"], "explain"),
+        (&["serve", "--conifg", "x"], "--config"),
+        (&["check", "--fail-on", "braking"], "breaking"),
+    ] {
+        let ran = home.run(words);
+        assert_eq!(ran.code, 2, "{words:?}: {}", ran.err);
+        assert!(ran.err.contains(meant) && ran.err.contains("--help"), "{words:?}: {}", ran.err);
+    }
+}
+
+/// R8.1: whatever would ask, without a terminal refuses in one line and says how to agree beforehand; nothing is done.
+#[test]
+fn without_a_terminal_nothing_is_asked_or_done() {
+    let home = Home::new("no-terminal");
+    home.write(".cursor/mcp.json", r#"{"mcpServers":{"fetch":{"command":"uvx","args":["f"]}}}"#);
+    let before = home.read(".cursor/mcp.json");
+    for words in [
+        &["call", "desk/transfer_cash", "from=main", "to=pro", "amount=1"][..],
+        &["init"],
+        &["connect", "cursor"],
+    ] {
+        let ran = home.run(words);
+        assert_eq!(ran.code, 2, "{words:?}: {}", ran.err);
+        assert_eq!(ran.err, "toolcrib: there is no terminal to ask at\n  hint: agree beforehand with --yes, or check with --dry-run\n".replace("check with", if words[0] == "call" { "check with" } else { "look with" }));
+    }
+    assert_eq!(home.read(".cursor/mcp.json"), before);
+    assert!(!home.path("toolcrib.toml").exists());
+}
+
 /// R7.6: a reader that goes away is no failure.
 #[test]
 fn a_broken_pipe_is_quiet() {
     let home = Home::new("pipe");
-    for words in
-        [&["completions", "bash"][..], &["man"], &["--help"], &["call", "desk/get_round_trips", "limit=500"]]
-    {
+    home.write("pairs.jsonl", "{\"id\":1,\"old\":true,\"new\":true,\"direction\":\"input\"}\n");
+    for words in [
+        &["completions", "bash"][..],
+        &["man"],
+        &["--help"],
+        &["call", "desk/get_round_trips", "limit=500"],
+        &["explain", "get_quote"],
+        &["doctor", "--listen", "127.0.0.1:0", "--format", "json"],
+        &["compat", "--batch", "pairs.jsonl"],
+        &["reference"],
+    ] {
         let mut child = home.command(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
         let mut said = String::new();

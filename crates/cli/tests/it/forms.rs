@@ -98,9 +98,9 @@ fn capture_and_remove_from_the_catalogue_speak_json() {
     let json = ran.json();
     assert_eq!(keys(&json), ["outcome", "server", "tools", "extension_bytes", "report"], "{}", ran.err);
     assert_eq!((&json["outcome"], &json["tools"]), (&json!("written"), &json!(1)));
-    assert_eq!(home.run(&["registry", "import", "server.json", "--db", "c.db"]).code, 0);
+    assert_eq!(home.run(&["registry", "import", "server.json", "--store", "c.db"]).code, 0);
     assert_eq!(
-        told(&home, &["registry", "remove", "io.example/notes", "--db", "c.db"]),
+        told(&home, &["registry", "remove", "io.example/notes", "--store", "c.db"]),
         json!({"outcome": "removed", "server": "io.example/notes", "version": "1.0.0"})
     );
 }

@@ -19,6 +19,7 @@ mod independent_clients;
 mod inspector;
 mod places;
 mod progress;
+mod published;
 mod servers;
 mod serving;
 mod terminal;

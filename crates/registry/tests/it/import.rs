@@ -77,7 +77,7 @@ const GOOD: &str = r#"{"name":"a/b","description":"d","version":"1.0.0"}"#;
 fn bad_files_are_named_by_place_and_change_nothing() {
     databases::each(|open| {
         for (text, place) in [
-            (format!(r#"{{"data":{{"servers":[{GOOD},{{"name":"c/d""#), "unexpected end of text at byte"),
+            (format!(r#"{{"data":{{"servers":[{GOOD},{{"name":"c/d""#), "/data/servers/1"),
             (
                 format!(r#"{{"data":{{"servers":[{GOOD},{{"version":"1"}}]}}}}"#),
                 "/data/servers/1: \"name\" is missing",
@@ -95,7 +95,25 @@ fn bad_files_are_named_by_place_and_change_nothing() {
             (r#"{"servers":{"abc":{"description":"x"}}}"#.to_owned(), "/servers/abc: \"image\" is missing"),
             (
                 r#"{"image":"i:1","tools":["x"],"tool_definitions":[{"description":"no name"}]}"#.to_owned(),
-                "tool_definitions/0",
+                "/tool_definitions/0: /name",
+            ),
+            (
+                r#"{"servers":{"abc":{"image":"i:1","tool_definitions":[{"name":"a"},{"description":"no name"}]}}}"#
+                    .to_owned(),
+                "/servers/abc/tool_definitions/1: /name",
+            ),
+            (r#"{"tools":[{"name":"a"},{"description":"no name"}]}"#.to_owned(), "/tools/1: /name"),
+            (r#"[{"name":"a","inputSchema":{"type":"objekt"}}]"#.to_owned(), "/0/inputSchema/type: no valid schema"),
+            (
+                r##"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a","outputSchema":{"$ref":"#/nowhere"}}]}}"##
+                    .to_owned(),
+                "/result/tools/0/outputSchema",
+            ),
+            (r#"{"name":"a","inputSchema":{"minimum":"x"}}"#.to_owned(), "/inputSchema/minimum"),
+            (
+                r#"{"servers":{"abc":{"image":"i:1","tool_definitions":[{"name":"a","inputSchema":{"type":7}}]}}}"#
+                    .to_owned(),
+                "/servers/abc/tool_definitions/0/inputSchema/type",
             ),
             (r#"{"something":"else"}"#.to_owned(), "none of the known formats"),
             ("key: [unclosed".to_owned(), "line"),
@@ -122,6 +140,18 @@ fn a_lenient_run_takes_the_rest() {
         let left: Vec<&str> = done.report.issues().iter().map(|issue| issue.pointer.as_str()).collect();
         assert_eq!(left, ["/data/servers/0", "/data/servers/2", "/data/servers/3"]);
     });
+}
+
+/// R6.2: a lenient run keeps a tool whose schema is none, as it was given, and says where it stands.
+#[test]
+fn a_lenient_run_keeps_what_it_complains_of() {
+    let store = Catalogue::in_memory().unwrap();
+    let text = r#"{"tools":[{"name":"bad","inputSchema":{"type":"objekt"}},{"name":"good"}]}"#;
+    let done = take(&store, text, true).unwrap();
+    assert_eq!((done.tools, done.report.issues()[0].pointer.as_str()), (2, "/tools/0/inputSchema/type"));
+    let tools =
+        store.read::<_, StoreError, _>(|db| db.tools("local/tools", "latest")).wait_blocking().unwrap();
+    assert_eq!(tools[0].definition, r#"{"name":"bad","inputSchema":{"type":"objekt"}}"#);
 }
 
 /// R6.1: a version stands as it was put; another document of it is a fault, or replaces it where that is asked for.

@@ -1,0 +1,84 @@
+//! `connect`, its undo and `init` on configuration files as the makers of real servers publish them: the blocks in the
+//! READMEs of the packages that `xtask provision` installs. Samples for Codex are not among them.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+use toolcrib_testkit::deps::Deps;
+
+use crate::home::Home;
+
+/// READMEs from npm and PyPI that show how clients are configured.
+fn readmes() -> Vec<PathBuf> {
+    let deps = Deps::of_this_workspace();
+    let npm = deps.npm_project().join("node_modules/@modelcontextprotocol");
+    let mut all: Vec<PathBuf> = ["server-everything", "server-filesystem", "server-memory"]
+        .iter()
+        .map(|package| npm.join(package).join("README.md"))
+        .collect();
+    let libraries = std::fs::read_dir(deps.python_venv().join("lib")).into_iter().flatten().flatten();
+    for library in libraries {
+        let packages =
+            std::fs::read_dir(library.path().join("site-packages")).into_iter().flatten().flatten();
+        let ours =
+            packages.filter(|package| package.file_name().to_string_lossy().starts_with("mcp_server_"));
+        all.extend(ours.map(|package| package.path().join("METADATA")).filter(|path| path.exists()));
+    }
+    for path in &all {
+        assert!(path.exists(), "{} is missing: run `cargo run -p xtask -- provision`", path.display());
+    }
+    all
+}
+
+/// Blocks of JSON whose top is this member, as they are printed.
+fn blocks(text: &str, member: &str) -> Vec<String> {
+    let unindented = |block: &str| block.lines().map(|line| format!("{line}\n")).collect::<String>();
+    let json = text.split("```").skip(1).step_by(2).filter_map(|block| block.strip_prefix("json"));
+    let fits = |block: &String| {
+        let value: Option<Value> = serde_json::from_str(block).ok();
+        value.is_some_and(|value| value.get(member).is_some_and(Value::is_object))
+    };
+    json.map(|block| unindented(block.trim_start_matches(['c', '\n']))).filter(fits).collect()
+}
+
+/// R8.5: what is published for a client is kept but for the entry, and comes back byte for byte; its servers can be taken.
+#[test]
+fn published_configurations_survive_connecting_and_undoing() {
+    let mut tried = std::collections::BTreeMap::<&str, usize>::new();
+    for readme in readmes() {
+        let text = std::fs::read_to_string(&readme).unwrap();
+        for (client, file, member) in [
+            ("claude-desktop", ".config/Claude/claude_desktop_config.json", "mcpServers"),
+            ("claude-code", ".claude.json", "mcpServers"),
+            ("cursor", ".cursor/mcp.json", "mcpServers"),
+            ("gemini", ".gemini/settings.json", "mcpServers"),
+            ("windsurf", ".codeium/windsurf/mcp_config.json", "mcpServers"),
+            ("vscode", ".config/Code/User/mcp.json", "servers"),
+        ] {
+            for sample in blocks(&text, member) {
+                let home = Home::new("published");
+                home.write(file, &sample);
+                let before: Value = serde_json::from_str(&sample).unwrap();
+                let taken = home.run(&["init", "--from", client, "--dry-run", "--format", "json"]).json();
+                let count = |name: &str| taken[name].as_array().unwrap().len();
+                let servers = before[member].as_object().unwrap().len();
+                assert_eq!(count("added") + count("not_taken"), servers, "{client}: {sample}\n{taken}");
+
+                let ran = home.run(&["connect", client, "--yes"]);
+                assert_eq!(ran.code, 0, "{client}: {}\n{sample}", ran.err);
+                let mut after: Value = serde_json::from_str(&home.read(file)).unwrap();
+                assert!(
+                    after[member].as_object_mut().unwrap().remove("toolcrib").is_some(),
+                    "{client}: {after}"
+                );
+                assert_eq!(after, before, "{client}: nothing else changed");
+                let undone = home.run(&["connect", client, "--undo", "--yes"]);
+                assert_eq!(undone.code, 0, "{client}: {}", undone.err);
+                assert_eq!(home.read(file), sample, "{client}: every byte is back");
+                *tried.entry(client).or_default() += 1;
+            }
+        }
+    }
+    assert_eq!(tried.len(), 6, "every client but Codex has a published sample: {tried:?}");
+    assert!(tried.values().all(|count| *count >= 3), "{tried:?}");
+}
