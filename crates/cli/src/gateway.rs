@@ -18,6 +18,7 @@ use toolcrib_upstream::{Spec, Transport};
 use crate::Outcome;
 use crate::exit::{Exit, Failure, print};
 use crate::gateway::pages::Pages;
+use crate::gateway::reload::Running;
 use crate::safe::Safe;
 use crate::serve::{ADDRESS, Args, bind, signatures, stop};
 use crate::toolsets::Toolsets;
@@ -51,23 +52,30 @@ pub(crate) async fn run(args: &Args, safe: &Safe) -> Outcome {
             builder.options(|options| options.spans = spans.clone().map(|spans| spans as Arc<dyn SpanSink>));
         if args.bridge { builder } else { safe.apply(builder) }
     })?;
-    let pages = Arc::new(Pages::new(server.engine().clone(), &config.auth, spans.clone()));
-    let pins = config.pins.clone();
-    let drift = pins.as_ref().map(pinned).transpose()?;
+    let pages = Arc::new(Pages::new(server.engine().clone(), spans.clone()));
+    let drift = config.pins.as_ref().map(pinned).transpose()?;
     // Listening comes first: nothing is started for an address that cannot be had.
+    let mut porter = None;
     let bound = match args.stdio {
         true => None,
         false => {
             let listen = args.listen.as_deref().or(config.listen.as_deref()).unwrap_or(ADDRESS);
-            let options = access::options(&config, safe.http(listen), &pages).map_err(usage)?;
+            let (options, asks) = access::options(&config, safe.http(listen), &pages).map_err(usage)?;
+            porter = Some(asks);
             Some(bind(&server, listen, options).await?)
         }
     };
-    let gateway = Gateway::start_pinned(server.engine().clone(), config.sources, drift)
+    let gateway = Gateway::start_pinned(server.engine().clone(), config.sources.clone(), drift)
         .map_err(|error| usage(error.into()))?;
     pages.set_gateway(&gateway);
-    let reloading =
-        args.config.is_some().then(|| tokio::spawn(reload::follow(args.clone(), gateway.clone(), pins)));
+    let running = Running {
+        args: args.clone(),
+        engine: server.engine().clone(),
+        gateway: gateway.clone(),
+        pages,
+        porter,
+    };
+    let reloading = args.config.is_some().then(|| tokio::spawn(running.follow(config)));
     match bound {
         None => {
             gateway.settled(STDIO_PATIENCE).await;

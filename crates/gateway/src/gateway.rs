@@ -150,6 +150,11 @@ impl Gateway {
         let _ = tokio::time::timeout(patience, all).await;
     }
 
+    /// Whether these servers can stand behind one gateway; nothing is started.
+    pub fn check(sources: &[Source]) -> Result<(), GatewayError> {
+        check(sources)
+    }
+
     /// Changes to another set of servers: those that stay the same are not touched.
     pub async fn change(self: &Arc<Self>, sources: Vec<Source>) -> Result<(), GatewayError> {
         self.change_pinned(sources, None).await

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::{Arc, OnceLock, Weak};
 
+use arc_swap::ArcSwapOption;
 use toolcrib::engine::Engine;
 use toolcrib::{Page, Side};
 use toolcrib_gateway::Gateway;
@@ -15,13 +16,13 @@ pub(super) struct Pages {
     engine: Arc<Engine>,
     gateway: OnceLock<Weak<Gateway>>,
     /// What the metadata says, if there is an issuer to name.
-    issuer: Option<(String, String)>,
+    issuer: ArcSwapOption<(String, String)>,
     spans: Option<Arc<Exporter>>,
 }
 
 impl Pages {
-    pub(super) fn new(engine: Arc<Engine>, auth: &Auth, spans: Option<Arc<Exporter>>) -> Self {
-        let issuer = auth.jwt.as_ref().map(|jwt| (jwt.issuer.clone(), jwt.audience.clone()));
+    pub(super) fn new(engine: Arc<Engine>, spans: Option<Arc<Exporter>>) -> Self {
+        let issuer = ArcSwapOption::empty();
         Self { engine, gateway: OnceLock::new(), issuer, spans }
     }
 
@@ -29,9 +30,15 @@ impl Pages {
         let _ = self.gateway.set(Arc::downgrade(gateway));
     }
 
+    /// Whom the metadata names from now on.
+    pub(super) fn set_issuer(&self, auth: &Auth) {
+        let issuer = auth.jwt.as_ref().map(|jwt| Arc::new((jwt.issuer.clone(), jwt.audience.clone())));
+        self.issuer.store(issuer);
+    }
+
     /// Where clients are sent that have no valid token; the resource's own origin, as RFC 9728 builds it.
-    pub(super) fn metadata_url(&self) -> Option<String> {
-        let (_, resource) = self.issuer.as_ref()?;
+    pub(super) fn metadata_url(&self, auth: &Auth) -> Option<String> {
+        let resource = &auth.jwt.as_ref()?.audience;
         let (scheme, rest) = resource.split_once("://")?;
         let (host, path) = rest.split_once('/').map_or((rest, ""), |(host, path)| (host, path));
         let slash = if path.is_empty() { "" } else { "/" };
@@ -86,7 +93,8 @@ impl Side for Pages {
             "/readyz" => Some(self.ready()),
             "/metrics" => Some(self.metrics()),
             _ if path.starts_with(METADATA) => {
-                let (issuer, resource) = self.issuer.as_ref()?;
+                let named = self.issuer.load_full()?;
+                let (issuer, resource) = &*named;
                 let body = serde_json::json!({
                     "resource": resource, "authorization_servers": [issuer], "bearer_methods_supported": ["header"]
                 });

@@ -119,6 +119,39 @@ fn who_may_call_is_asked_where_the_file_says_so() {
     assert_eq!(post().header("Authorization", "Bearer s3cret").send(gateway.address).unwrap().status, 200);
 }
 
+/// R5.8: who may call and which toolsets are loaded change with the file; what needs a start is named.
+#[test]
+fn credentials_and_toolsets_change_with_the_file() {
+    let folder = Folder::new("reload-auth");
+    let words = npm("server-memory", &[]);
+    let server = format!("[servers.m]\ncommand = {:?}\nargs = [{:?}]\n", words[0], words[1]);
+    let token = |secret: &str| format!("[[auth.tokens]]\nsubject = \"me\"\ntoken = \"{secret}\"\n");
+    let path = folder.file("toolcrib.toml", &format!("{server}{}", token("one")));
+    let mut gateway = Gateway::start(&["--config", &path]);
+    let address = gateway.address;
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}"#;
+    let list = |secret: &str| {
+        let request = toolcrib_testkit::http::Request::post_json("/mcp", body);
+        request.header("Authorization", &format!("Bearer {secret}")).send(address).unwrap()
+    };
+    assert_eq!((list("one").status, list("two").status), (200, 401));
+    let whole = list("one").text();
+    assert!(whole.contains("m__read_graph") && whole.contains("m__create_entities"), "{whole}");
+    let toolsets = "[toolsets.readers]\ntools = [\"m__read_*\"]\n[selection]\ndefault = [\"readers\"]\n";
+    let hosts = "hosts = [\"gate.example\"]\n";
+    folder.file("toolcrib.toml", &format!("{hosts}{server}{}{toolsets}", token("two")));
+    super::running::until("in force", || list("two").status == 200);
+    assert_eq!(list("one").status, 401);
+    let fewer = list("two").text();
+    assert!(fewer.contains("m__read_graph") && !fewer.contains("\"m__create_entities\""), "{fewer}");
+    gateway
+        .process
+        .wait_for_line("what needs a start", SOON, |line| {
+            line.contains("hosts stays as it was until the next start").then_some(())
+        })
+        .unwrap();
+}
+
 /// R5.1: a bad file is an error with its place, and nothing is started.
 #[test]
 fn a_bad_file_stops_the_start_with_its_place() {

@@ -23,6 +23,9 @@ use crate::spec::Endpoint;
 /// Bytes of the body of a refusal that are looked at.
 const REFUSAL_BYTES_MAX: usize = 256 * 1024;
 
+/// How long a server is given to show which transport it speaks.
+const PROBE: Duration = Duration::from_secs(3);
+
 /// How long a stream of unsolicited messages rests before it is opened again.
 const REOPEN: Duration = Duration::from_secs(1);
 
@@ -286,6 +289,12 @@ impl HttpLink {
         }
         message.extend_from_slice(b"\r\n");
         self.exchange(&message).await
+    }
+
+    /// Whether a GET without a session is answered with a stream: the transport of 2024-11-05 begins so.
+    pub(crate) async fn opens_with_a_stream(&self) -> bool {
+        let opened = tokio::time::timeout(PROBE, self.get(None)).await;
+        matches!(opened, Ok(Ok(answer)) if answer.head.status == 200 && answer.head.media == Media::Events)
     }
 
     /// Listens to a legacy server's unsolicited messages until it says that it has none, or the session is gone.
