@@ -6,7 +6,7 @@ use anyhow::{Context as _, anyhow};
 use clap::ValueEnum;
 use toolcrib_contract::json::{Document, Limits};
 use toolcrib_registry::convert::{ConvertError, Options, convert};
-use toolcrib_registry::{Format, Report, pretty, strict};
+use toolcrib_registry::{Fault, Format, Report, pretty, strict};
 
 use crate::exit::{Exit, Failure, print};
 use crate::progress::Progress;
@@ -129,6 +129,9 @@ pub(crate) fn failure(path: &Path, error: ConvertError) -> Failure {
     let exit = if matches!(error, ConvertError::Issue(_)) { Exit::Findings } else { Exit::Usage };
     let hint = match &error {
         ConvertError::NotOne { .. } => Some("name the server with --name"),
+        ConvertError::Issue(issue) if matches!(issue.fault, Fault::ChangedServer { .. }) => {
+            Some("--replace takes the new one, --lenient keeps the old one and takes the rest")
+        }
         ConvertError::Issue(_) => Some("--lenient takes the rest and lists what it left"),
         _ => None,
     };

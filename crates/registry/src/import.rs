@@ -251,7 +251,7 @@ impl Importer<'_> {
                 self.done.replaced += 1;
                 self.done.tools += new.tools.len();
             }
-            Put::Conflict => self.done.report.note(place, Fault::DuplicateServer { name, version }),
+            Put::Conflict => self.done.report.note(place, Fault::ChangedServer { name, version }),
         }
         Ok(())
     }

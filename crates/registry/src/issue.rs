@@ -52,6 +52,9 @@ pub enum Fault {
     /// The same server and version twice.
     #[error("{name} {version} stands here a second time")]
     DuplicateServer { name: String, version: String },
+    /// The catalogue has this version already, and it says something else.
+    #[error("{name} {version} is in the catalogue with another document")]
+    ChangedServer { name: String, version: String },
     /// The same tool twice in one server.
     #[error("the tool {name:?} stands here a second time")]
     DuplicateTool { name: String },
@@ -107,6 +110,7 @@ impl Fault {
             Self::Definition(_) => "definition.invalid",
             Self::ToolSchema { .. } => "definition.schema",
             Self::DuplicateServer { .. } => "server.duplicate",
+            Self::ChangedServer { .. } => "server.changed",
             Self::DuplicateTool { .. } => "tool.duplicate",
             Self::NoOciPackage => "convert.no-oci",
             Self::SeveralOciPackages { .. } => "convert.several-oci",

@@ -162,7 +162,7 @@ fn a_version_is_replaced_only_when_asked() {
         take(&store, GOOD, false).unwrap();
         let other = GOOD.replace("\"d\"", "\"e\"");
         let error = take(&store, &other, true).unwrap();
-        assert!(matches!(error.report.issues()[0].fault, Fault::DuplicateServer { .. }));
+        assert!(matches!(error.report.issues()[0].fault, Fault::ChangedServer { .. }));
         let mut given = options(false);
         given.replace = true;
         let done = import(&store, other.into_bytes(), &given).unwrap();
