@@ -498,7 +498,8 @@ mod tests {
             "7",
             r#""a b""#,
         ] {
-            let compact = |text: &str| Document::parse(text.as_bytes(), &Limits::file()).unwrap().root().to_compact();
+            let compact =
+                |text: &str| Document::parse(text.as_bytes(), &Limits::file()).unwrap().root().to_compact();
             assert_eq!(compact(text), text);
             // Between any two tokens, which in this text is beside every bracket, comma and colon outside a string.
             let mut inside = false;
