@@ -14,5 +14,5 @@ create_proxy(url).run(
     json_response=True,
     show_banner=False,
     log_level="critical",
-    uvicorn_config={"access_log": False, "log_level": "critical"},
+    uvicorn_config={"access_log": False, "log_level": "critical", "timeout_keep_alive": 3600},
 )

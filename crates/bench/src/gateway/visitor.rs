@@ -1,6 +1,7 @@
 //! A client that takes whatever a proxy answers with: a session or none, JSON or a stream, a length or chunks.
 
 use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
@@ -8,13 +9,18 @@ use serde_json::{Value, json};
 use crate::serving::{Connection, header};
 
 /// Requests on each connection in one turn.
-const CALLS_EACH: usize = 16;
+const CALLS_EACH: usize = 4;
+
+/// How long a connection rests before it is made anew.
+const REST: Duration = Duration::from_secs(2);
 
 pub(crate) struct Visitor {
     seats: Vec<Seat>,
     /// Of a call, without its id.
     body: (String, String),
     last_id: u64,
+    to: SocketAddr,
+    used: Instant,
 }
 
 struct Seat {
@@ -28,7 +34,8 @@ impl Visitor {
     pub(crate) fn new(to: SocketAddr, path: &str, count: usize, params: &Value) -> Result<Self> {
         let seats = (0..count).map(|_| Seat::open(to, path)).collect::<Result<_>>()?;
         let rest = format!(",\"method\":\"tools/call\",\"params\":{params}}}");
-        Ok(Self { seats, body: ("{\"jsonrpc\":\"2.0\",\"id\":".to_owned(), rest), last_id: 1 })
+        let body = ("{\"jsonrpc\":\"2.0\",\"id\":".to_owned(), rest);
+        Ok(Self { seats, body, last_id: 1, to, used: Instant::now() })
     }
 
     pub(crate) fn turn_calls(&self) -> usize {
@@ -48,6 +55,12 @@ impl Visitor {
     }
 
     fn try_turn(&mut self, calls_each: usize) -> Result<()> {
+        // Servers close connections that rest, and a slow contender's turn is long.
+        if self.used.elapsed() > REST {
+            for seat in &mut self.seats {
+                seat.connection = Connection::open(self.to)?;
+            }
+        }
         for call in 0..=calls_each {
             for seat in &mut self.seats {
                 if call > 0 {
@@ -62,6 +75,7 @@ impl Visitor {
                 }
             }
         }
+        self.used = Instant::now();
         Ok(())
     }
 }
