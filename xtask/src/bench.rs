@@ -4,6 +4,7 @@
 
 use anyhow::Result;
 
+use crate::provision;
 use crate::shell::{cargo, run as run_command};
 
 #[derive(Debug, clap::Args)]
@@ -18,6 +19,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if args.words.iter().any(|word| word == "cli") {
         // It measures the program itself.
         run_command(&mut cargo(["build", "--release", "--locked", "--quiet", "-p", "toolcrib-cli"]))?;
+    }
+    if args.words.iter().any(|word| word == "gateway") {
+        provision::rivals()?;
     }
     run_command(
         cargo(["run", "--release", "--locked", "--quiet", "-p", "toolcrib-bench", "--"]).args(&args.words),

@@ -6,6 +6,7 @@
 //! leaves no stamp.
 
 mod cargo_tool;
+mod debian;
 mod node;
 mod postgres;
 mod python;
@@ -27,6 +28,23 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     provision(args.force)
+}
+
+/// Proxies that the gateway is raced against, and nginx where this machine lets us install it. One that cannot be had is
+/// said, and its race is left out.
+pub(crate) fn rivals() -> Result<()> {
+    let deps = Deps::under(&shell::root());
+    std::fs::create_dir_all(deps.folder())?;
+    for (name, outcome) in [
+        ("FastMCP", python::fastmcp(&deps)),
+        ("mcp-proxy", cargo_tool::mcp_proxy(&deps)),
+        ("nginx", debian::nginx()),
+    ] {
+        if let Err(error) = outcome {
+            println!("    {name} cannot be installed: {error:#}");
+        }
+    }
+    Ok(())
 }
 
 pub(crate) fn provision(force: bool) -> Result<()> {

@@ -5,11 +5,15 @@
 
 pub(crate) mod canned;
 pub(crate) mod front;
+pub(crate) mod hostile;
+mod neighbours;
 mod nginx;
+mod others;
 pub(crate) mod rmcp_proxy;
 mod size;
 mod start;
 mod stdio_drive;
+mod visitor;
 
 use std::net::SocketAddr;
 use std::process::Child;
@@ -69,6 +73,9 @@ pub(crate) fn run(effort: Effort) -> Result<bool> {
         }
         Err(error) => println!("\nthe proxy made of the official SDK did not start: {error:#}"),
     }
+    let arguments = json!({"text": "hello", "count": 3, "tags": ["a", "b"], "mode": "plain"});
+    holds &= others::run(&gateway, &url, &arguments, effort)?;
+    holds &= neighbours::run(&url, effort)?;
     holds &= lists(effort)?;
     holds &= over_stdio(effort)?;
     holds &= start::run(effort)?;

@@ -15,7 +15,7 @@ use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
 use crate::race::{Claim, Effort, Race};
-pub(crate) use client::{Load, Speaks};
+pub(crate) use client::{Connection, Load, Speaks, header};
 pub(crate) use process::{Server, cpu_seconds};
 
 /// Threads of each server.
@@ -38,6 +38,8 @@ pub(crate) enum Which {
     Many,
     /// The gateway in front of a URL, or of a command.
     Gateway,
+    /// A server that does harm, in the way that is named where a URL stands otherwise.
+    Hostile,
     /// A proxy made of the official SDK's client and server.
     RmcpProxy,
     /// A read-only echo, with nothing switched on.
@@ -87,6 +89,7 @@ pub(crate) fn serve(which: Which, url: Option<&str>, command: &[String]) -> Resu
         Which::Canned => runtime.block_on(crate::gateway::canned::serve(announce)),
         Which::Many => runtime.block_on(ours::serve_many(announce)),
         Which::Gateway => runtime.block_on(crate::gateway::front::serve(url, command, announce)),
+        Which::Hostile => crate::gateway::hostile::serve(url, announce),
         Which::RmcpProxy => runtime.block_on(crate::gateway::rmcp_proxy::serve(url, announce)),
         Which::Plain => runtime.block_on(crate::safety::serve(announce, false)),
         Which::Watched => runtime.block_on(crate::safety::serve(announce, true)),

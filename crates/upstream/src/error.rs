@@ -43,7 +43,9 @@ pub enum Cause {
     Refused(RpcError),
     #[error("the server speaks no protocol version that is known here")]
     NoVersion,
-    #[error("the server speaks the HTTP+SSE transport of 2024-11-05, which is not supported: ask it for Streamable HTTP")]
+    #[error(
+        "the server speaks the HTTP+SSE transport of 2024-11-05, which is not supported: ask it for Streamable HTTP"
+    )]
     OldTransport,
     #[error("{limit}: the server's list has more than {max} {what}")]
     ListTooLong { limit: &'static str, max: usize, what: &'static str },

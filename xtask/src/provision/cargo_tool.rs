@@ -9,6 +9,7 @@ use crate::shell::{answers, cargo, run};
 
 const NEXTEST: &str = "0.9.143";
 const DENY: &str = "0.20.2";
+const MCP_PROXY: &str = "0.6.0";
 
 /// The test runner. Without it the tests run under `cargo test`, so a failed installation is said and survived.
 pub(super) fn nextest(deps: &Deps) -> Result<()> {
@@ -35,6 +36,21 @@ fn install(deps: &Deps, package: &str, version: &str) -> Result<()> {
         .arg("--root")
         .arg(deps.cargo_root())
         .env("CARGO_PROFILE_DEV_DEBUG", "0")
+        .env("CARGO_TARGET_DIR", &build))?;
+    std::fs::remove_dir_all(&build)?;
+    stamp.write()
+}
+
+/// A proxy that is measured, so it is built as it would be used.
+pub(super) fn mcp_proxy(deps: &Deps) -> Result<()> {
+    let stamp = Stamp::new(deps.folder(), "mcp-proxy", format!("mcp-proxy {MCP_PROXY}\n"));
+    if stamp.is_current() {
+        return Ok(());
+    }
+    let build = deps.folder().join("build");
+    run(cargo(["install", "mcp-proxy", "--version", MCP_PROXY, "--locked", "--quiet", "--force"])
+        .args(["--no-default-features", "--root"])
+        .arg(deps.folder().join("bench"))
         .env("CARGO_TARGET_DIR", &build))?;
     std::fs::remove_dir_all(&build)?;
     stamp.write()

@@ -1,5 +1,7 @@
 //! The Python SDK in a virtual environment, from the pinned and hashed list.
 
+use std::path::Path;
+
 use anyhow::{Context as _, Result};
 use toolcrib_testkit::deps::Deps;
 
@@ -7,15 +9,24 @@ use super::stamp::Stamp;
 use crate::shell::{command, output, root, run};
 
 pub(super) fn install(deps: &Deps) -> Result<()> {
-    let list = root().join("xtask/provision/python/requirements.txt");
+    environment(deps, "python", &deps.python_venv())
+}
+
+/// FastMCP, which is raced against, in an environment of its own: it pins what the SDK pins otherwise.
+pub(super) fn fastmcp(deps: &Deps) -> Result<()> {
+    environment(deps, "fastmcp", &deps.folder().join("fastmcp"))
+}
+
+/// A virtual environment from the list of that name.
+fn environment(deps: &Deps, name: &str, venv: &Path) -> Result<()> {
+    let list = root().join("xtask/provision").join(name).join("requirements.txt");
     let pins = std::fs::read_to_string(&list).context("requirements.txt")?;
     let version = output(command("python3").arg("--version"))?;
-    let stamp = Stamp::new(deps.folder(), "python", format!("{version}{pins}"));
+    let stamp = Stamp::new(deps.folder(), name, format!("{version}{pins}"));
     if stamp.is_current() {
         return Ok(());
     }
-    let venv = deps.python_venv();
-    run(command("python3").args(["-m", "venv", "--clear"]).arg(&venv))?;
+    run(command("python3").args(["-m", "venv", "--clear"]).arg(venv))?;
     run(command(venv.join("bin/python"))
         .args([
             "-m",

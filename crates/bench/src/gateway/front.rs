@@ -10,6 +10,8 @@ use toolcrib_upstream::Spec;
 
 /// As many as the machine of the published figures has.
 const THREADS: usize = 2;
+/// What a second server, which does harm, is given.
+const BAD_MS_MAX: u64 = 500;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) async fn serve(
@@ -19,7 +21,15 @@ pub(crate) async fn serve(
 ) -> Result<()> {
     let server = Server::new("gateway", "1.0.0")?;
     let sources = match (url, command.split_first()) {
-        (Some(url), None) => vec![Source::new(Spec::url("server", url), false)],
+        (Some(urls), None) => {
+            let (url, bad) = urls.split_once(',').map_or((urls, None), |(url, bad)| (url, Some(bad)));
+            let bad = bad.map(|bad| {
+                let mut spec = Spec::url("bad", bad);
+                spec.call_ms_max = BAD_MS_MAX;
+                Source::new(spec, true)
+            });
+            std::iter::once(Source::new(Spec::url("server", url), false)).chain(bad).collect()
+        }
         (None, Some((count, words))) => {
             let count: usize = count.parse().context("how many servers")?;
             let prefixed = count > 1;

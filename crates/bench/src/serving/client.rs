@@ -96,6 +96,11 @@ impl Load {
         Ok(())
     }
 
+    /// One call on every connection.
+    pub(crate) fn once(&mut self) -> Result<()> {
+        self.try_turn(1, false)
+    }
+
     /// One call on every connection, whose answer is looked at.
     pub(crate) fn check(&mut self, right: impl Fn(&Value) -> bool) -> Result<()> {
         self.try_turn(1, true)?;
@@ -196,6 +201,11 @@ impl Connection {
 
     /// Reads one answer of any form to its end and gives back its head.
     pub(crate) fn read_head(&mut self) -> Result<String> {
+        Ok(self.read_any()?.0)
+    }
+
+    /// The same with its body, framing included.
+    pub(crate) fn read_any(&mut self) -> Result<(String, Vec<u8>)> {
         let mut text = Vec::new();
         loop {
             let read = self.tcp.read(&mut self.buffer)?;
@@ -210,7 +220,7 @@ impl Connection {
                 None => header(head, "transfer-encoding").is_none() || body.ends_with(b"0\r\n\r\n"),
             };
             if whole {
-                return Ok(head.to_owned());
+                return Ok((head.to_owned(), body.to_vec()));
             }
         }
     }

@@ -1,0 +1,108 @@
+//! What a hostile server costs its neighbours: the slowest hundredth of their calls, with it and without.
+//!
+//! Both phases follow each other several times in the same gateway. Eight callers poke the hostile server all the while,
+//! with a pause, because a caller that hammers is load by itself.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use serde_json::json;
+
+use crate::race::Effort;
+use crate::serving::{Load, Server, Speaks, Which};
+
+const BEHAVIOURS: [&str; 6] = ["hang", "garbage", "huge", "endless-stream", "depth-bomb", "closes"];
+const CALLERS: usize = 8;
+const PAUSE: Duration = Duration::from_millis(50);
+const MOST: f64 = 1.5;
+
+pub(super) fn run(url: &str, effort: Effort) -> Result<bool> {
+    println!("\nthe slowest hundredth of a neighbour's calls beside a hostile server, at most {MOST}×");
+    let (rounds, calls) = if effort.judges() { (5, 1_000) } else { (1, 100) };
+    let mut holds = true;
+    for behaviour in BEHAVIOURS {
+        let hostile = Server::start_with(Which::Hostile, &[behaviour])?;
+        let both = format!("{url},http://{}/mcp", hostile.address);
+        let gateway = Server::start_with(Which::Gateway, &[&both])?;
+        let params = json!({"name": "echo", "arguments": {"text": "hello", "count": 3}});
+        let mut load = Load::new(gateway.address, 1, Speaks::Modern, "tools/call", &params)?;
+        load.check(super::has_structured)?;
+        let (mut quiet, mut beside) = (Vec::new(), Vec::new());
+        let before = gateway.resident_kib()?;
+        for _ in 0..rounds {
+            measure(&mut load, calls, &mut quiet)?;
+            let poking = Poking::start(gateway.address);
+            measure(&mut load, calls, &mut beside)?;
+            drop(poking);
+        }
+        let grown = (gateway.resident_kib()? - before) / 1024.0;
+        let (quiet, beside) = (slowest_hundredth(&mut quiet), slowest_hundredth(&mut beside));
+        let ratio = beside / quiet;
+        let verdict = match (effort.judges(), ratio <= MOST) {
+            (false, _) => "",
+            (true, true) => "  holds",
+            (true, false) => "  MISSED",
+        };
+        println!(
+            "  {behaviour:<16} {:>8.0} µs alone, {:>8.0} µs beside it, {ratio:>6.2}×{verdict}; memory {grown:+.1} MiB",
+            quiet * 1e6,
+            beside * 1e6
+        );
+        holds &= !effort.judges() || ratio <= MOST;
+    }
+    Ok(holds)
+}
+
+fn measure(load: &mut Load, calls: usize, times: &mut Vec<f64>) -> Result<()> {
+    for _ in 0..calls {
+        let begun = Instant::now();
+        load.once()?;
+        times.push(begun.elapsed().as_secs_f64());
+    }
+    Ok(())
+}
+
+fn slowest_hundredth(times: &mut [f64]) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times.get(times.len() * 99 / 100).copied().unwrap_or(f64::NAN)
+}
+
+/// Callers of the hostile server, until it is dropped.
+struct Poking {
+    stopped: Arc<AtomicBool>,
+    threads: Vec<std::thread::JoinHandle<()>>,
+}
+
+impl Poking {
+    fn start(gateway: SocketAddr) -> Self {
+        let stopped = Arc::new(AtomicBool::new(false));
+        let threads = (0..CALLERS)
+            .map(|_| {
+                let stopped = stopped.clone();
+                std::thread::spawn(move || {
+                    while !stopped.load(Ordering::Relaxed) {
+                        let params = json!({"name": "bad__poke", "arguments": {}});
+                        let load = Load::new(gateway, 1, Speaks::Modern, "tools/call", &params);
+                        // A refusal is an answer.
+                        let _ = load.and_then(|mut load| load.once());
+                        #[allow(clippy::disallowed_methods, reason = "a caller that takes its time")]
+                        std::thread::sleep(PAUSE);
+                    }
+                })
+            })
+            .collect();
+        Self { stopped, threads }
+    }
+}
+
+impl Drop for Poking {
+    fn drop(&mut self) {
+        self.stopped.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
