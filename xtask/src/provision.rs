@@ -1,15 +1,17 @@
 //! `xtask provision`: what the tests need besides cargo's own dependencies, installed under `.deps`.
 //!
-//! Everything is pinned and installed by name through the ordinary clients (cargo, npm, pip), so it comes from
+//! Everything but Debian's PostgreSQL is pinned, and installed by name through the ordinary clients (cargo, npm, pip), so it comes from
 //! whatever registry the machine is set up for. Each part leaves a stamp with the exact recipe it was made from: a
 //! second run compares the stamps and ends at once, a changed pin rebuilds that part alone, and a run that was cut off
 //! leaves no stamp.
 
 mod cargo_tool;
 mod node;
+mod postgres;
 mod python;
 mod stamp;
 mod test_suite;
+mod uvx;
 
 use anyhow::Result;
 use toolcrib_testkit::deps::Deps;
@@ -37,6 +39,8 @@ pub(crate) fn provision(force: bool) -> Result<()> {
     cargo_tool::deny(&deps)?;
     node::install(&deps)?;
     python::install(&deps)?;
+    uvx::install(&deps)?;
     test_suite::install(&deps)?;
+    postgres::install()?;
     Ok(())
 }

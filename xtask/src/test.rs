@@ -114,7 +114,7 @@ fn take(step: Step, summary: &mut Option<String>) -> Result<()> {
         Step::DocTests => run_command(&mut cargo(["test", "--workspace", "--doc", "--locked", "--quiet"])),
         Step::Score => pairs::judge(),
         Step::Fuzz => fuzz::plain(None, FUZZ_SECONDS),
-        Step::Conformance => conformance::own_server(),
+        Step::Conformance => conformance::everything(),
     }
 }
 

@@ -12,6 +12,7 @@ use toolcrib_registry::api::{Api, Options as ApiOptions, Request};
 use toolcrib_registry::convert::{Options, convert};
 use toolcrib_registry::import::{self, import};
 use toolcrib_store::Store;
+use toolcrib_store::catalogue::Catalogue;
 
 use crate::race::{Claim, Effort, Race};
 
@@ -164,7 +165,7 @@ fn legacy(quick: bool, folder: &Path) -> Result<bool> {
         println!("\nSKIPPED: no ../shared/data, so the legacy registry was not imported");
         return Ok(true);
     };
-    let store = Store::open(&folder.join("legacy.db"))?;
+    let store = Catalogue::from(Store::open(&folder.join("legacy.db"))?);
     let begun = Instant::now();
     let done = import(&store, text.into_bytes(), &import::Options::default())?;
     let took = begun.elapsed();
@@ -228,7 +229,7 @@ fn registry_text(out: &mut impl std::io::Write, servers: usize) -> Result<()> {
 
 /// What the measured process does: import, then questions through the API.
 pub(crate) fn part(file: &Path, database: &Path) -> Result<()> {
-    let store = Store::open(database)?;
+    let store = Catalogue::from(Store::open(database)?);
     let begun = Instant::now();
     let done = import(&store, std::fs::read(file)?, &import::Options::default())?;
     let took = begun.elapsed().as_secs_f64();

@@ -1,5 +1,7 @@
 //! `toolcrib capture WHAT [-- COMMAND…]`: asks a running server for its tools and fills them into its entry.
 
+mod launch;
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,7 +14,8 @@ use toolcrib_registry::budget::extension_bytes;
 use toolcrib_registry::capture::captured;
 use toolcrib_registry::import::{Options, import};
 use toolcrib_registry::{Listed, Report, pretty};
-use toolcrib_store::Store;
+use toolcrib_store::catalogue::Catalogue;
+use toolcrib_upstream::spec::Transport;
 use toolcrib_upstream::{Spec, snapshot};
 
 use crate::Outcome;
@@ -30,6 +33,9 @@ pub(crate) struct Args {
     /// Ask the server at this URL instead of the one that the entry names.
     #[arg(long, conflicts_with = "command")]
     url: Option<String>,
+    /// A header for the URL, as "Name: value"; ${VARIABLE} in it is read from the environment.
+    #[arg(long, value_name = "HEADER", conflicts_with = "command")]
+    header: Vec<String>,
     /// How long it may take altogether, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     patience: u64,
@@ -51,7 +57,7 @@ pub(crate) struct Args {
 /// The entry that is filled.
 enum Entry {
     File(PathBuf),
-    Stored(Store),
+    Stored(Catalogue),
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -136,51 +142,37 @@ fn ask(spec: &Spec, patience: Duration) -> Result<Vec<Definition>, Failure> {
         .map_err(unreachable)
 }
 
-/// How the server is reached: as told, else by its first remote, else by its package's runner.
+/// How the server is reached: as told, else as its entry says.
 fn spec(args: &Args, server: Node<'_>, name: &str) -> Result<Spec, Failure> {
-    if let Some(url) = &args.url {
-        return Ok(Spec::url(name, url));
-    }
     if let Some(spec) = Spec::command(name, &args.command) {
         return Ok(spec);
     }
-    let text =
-        |node: Node<'_>, key: &str| node.get(key).and_then(Node::as_str).map(std::borrow::Cow::into_owned);
-    let remotes = server.get("remotes").into_iter().flat_map(Node::elements);
-    let mut http =
-        remotes.filter(|remote| remote.get("type").is_some_and(|kind| kind.is_text("streamable-http")));
-    if let Some(url) = http.find_map(|remote| text(remote, "url")) {
-        return Ok(Spec::url(name, &url));
-    }
-    for package in server.get("packages").into_iter().flat_map(Node::elements) {
-        let (Some(kind), Some(identifier)) = (text(package, "registryType"), text(package, "identifier"))
-        else {
-            continue;
-        };
-        let exact = |sign: &str| {
-            text(package, "version")
-                .map_or_else(|| identifier.clone(), |version| format!("{identifier}{sign}{version}"))
-        };
-        let words: Vec<String> = match kind.as_str() {
-            "npm" => vec!["npx".into(), "--yes".into(), exact("@")],
-            "pypi" => vec!["uvx".into(), exact("==")],
-            "oci" => vec!["docker".into(), "run".into(), "--rm".into(), "-i".into(), identifier.clone()],
-            _ => continue,
-        };
-        let runner = words.first().map(String::as_str).unwrap_or_default();
-        if is_on_path(runner)
-            && let Some(spec) = Spec::command(name, &words)
-        {
-            return Ok(spec);
+    let mut spec = match &args.url {
+        Some(url) => Spec::url(name, url),
+        None => launch::spec(server, name)?,
+    };
+    let given = headers(&args.header)?;
+    match &mut spec.transport {
+        Transport::Http(endpoint) => endpoint.headers.extend(given),
+        Transport::Stdio(_) if !given.is_empty() => {
+            return Err(Failure::new(Exit::Usage, anyhow!("a command takes no headers")));
         }
+        Transport::Stdio(_) => {}
     }
-    let error = anyhow!(
-        "{name}: no remote over Streamable HTTP, and no package whose runner (npx, uvx, docker) is here"
-    );
-    Err(Failure::new(Exit::Unreachable, error).hint("say how: --url URL, or -- COMMAND…"))
+    Ok(spec)
 }
 
-fn is_on_path(program: &str) -> bool {
-    std::env::var_os("PATH")
-        .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).is_file()))
+/// `Name: value`; `${VARIABLE}` in a value is read from the environment, so that a secret need not stand in a command.
+fn headers(given: &[String]) -> Result<Vec<(String, String)>, Failure> {
+    let usage = |error: anyhow::Error| Failure::new(Exit::Usage, error);
+    let one = |text: &String| {
+        let (name, value) =
+            text.split_once(':').ok_or_else(|| usage(anyhow!("{text:?} is no header, \"Name: value\"")))?;
+        let value = launch::expanded(value.trim(), "${", |name| std::env::var(name).ok());
+        match value {
+            Ok(value) => Ok((name.trim().to_owned(), value)),
+            Err(missing) => Err(usage(anyhow!("the variable {missing} is not set"))),
+        }
+    };
+    given.iter().map(one).collect()
 }

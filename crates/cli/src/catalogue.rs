@@ -1,12 +1,12 @@
 //! The catalogue that verbs read: the store, or a file taken into memory.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use toolcrib_contract::Definition;
 use toolcrib_registry::import::{ImportError, Options, import};
-use toolcrib_store::catalogue::{self, ListQuery, ServerRow};
-use toolcrib_store::{DataFolder, Store, StoreError};
+use toolcrib_store::catalogue::{Catalogue, ListQuery, ServerRow};
+use toolcrib_store::{DataFolder, StoreError};
 
 use crate::convert::{failure, read, stem};
 use crate::exit::{Exit, Failure};
@@ -14,9 +14,10 @@ use crate::exit::{Exit, Failure};
 /// Where the catalogue is.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Place {
-    /// The catalogue's database [default: toolcrib.db in the data folder].
-    #[arg(long, env = "TOOLCRIB_STORE", value_name = "PATH")]
-    store: Option<PathBuf>,
+    /// The catalogue's database: a file of SQLite, or postgres://USER@HOST/NAME [default: toolcrib.db in the data
+    /// folder].
+    #[arg(long, env = "TOOLCRIB_STORE", value_name = "PATH|URL", hide_env_values = true)]
+    store: Option<String>,
     /// Read this catalogue file instead, in any format.
     #[arg(long, conflicts_with = "store", value_name = "FILE")]
     file: Option<PathBuf>,
@@ -24,29 +25,30 @@ pub(crate) struct Place {
 
 impl Place {
     /// Opens it.
-    pub(crate) fn open(&self) -> Result<Store, Failure> {
+    pub(crate) fn open(&self) -> Result<Catalogue, Failure> {
         match &self.file {
             Some(file) => in_memory(file),
-            None => Store::open(&self.path()?).map_err(unreachable),
+            None => Catalogue::open(&self.address()?).map_err(unreachable),
         }
     }
 
-    /// The database's path.
-    pub(crate) fn path(&self) -> Result<PathBuf, Failure> {
-        if let Some(path) = &self.store {
-            return Ok(path.clone());
+    /// The database's path or URL.
+    fn address(&self) -> Result<String, Failure> {
+        if let Some(address) = &self.store {
+            return Ok(address.clone());
         }
         let folder = DataFolder::default_path(|name| std::env::var(name).ok()).ok_or_else(|| {
             Failure::new(Exit::Usage, anyhow!("neither TOOLCRIB_DATA nor HOME is set"))
                 .hint("say where with --store")
         })?;
-        Ok(folder.join("toolcrib.db"))
+        let path = folder.join("toolcrib.db").into_os_string().into_string();
+        path.map_err(|path| Failure::new(Exit::Usage, anyhow!("{} is no UTF-8", Path::new(&path).display())))
     }
 }
 
 /// A file's servers in a catalogue that dies with the program.
-pub(crate) fn in_memory(file: &std::path::Path) -> Result<Store, Failure> {
-    let store = Store::in_memory().map_err(unreachable)?;
+pub(crate) fn in_memory(file: &Path) -> Result<Catalogue, Failure> {
+    let store = Catalogue::in_memory().map_err(unreachable)?;
     let mut options = Options::default();
     options.lenient = true;
     options.name = stem(file);
@@ -54,7 +56,7 @@ pub(crate) fn in_memory(file: &std::path::Path) -> Result<Store, Failure> {
     Ok(store)
 }
 
-pub(crate) fn import_failure(file: &std::path::Path, error: ImportError) -> Failure {
+pub(crate) fn import_failure(file: &Path, error: ImportError) -> Failure {
     match error {
         ImportError::File(error) => failure(file, error),
         other => Failure::new(Exit::Unreachable, other),
@@ -75,7 +77,7 @@ pub(crate) struct Found {
 }
 
 /// Finds `SERVER`, `SERVER/TOOL`, each with the server's whole name or its last part.
-pub(crate) fn find(store: &Store, wanted: &str) -> Result<Found, Failure> {
+pub(crate) fn find(store: &Catalogue, wanted: &str) -> Result<Found, Failure> {
     if let Some(server) = server(store, wanted)? {
         let tools = tools(store, &server)?;
         return Ok(Found { server, tools, tool: None });
@@ -96,10 +98,10 @@ pub(crate) fn find(store: &Store, wanted: &str) -> Result<Found, Failure> {
 }
 
 /// The latest version of the server called `name`; several that share a last part are an error.
-fn server(store: &Store, name: &str) -> Result<Option<ServerRow>, Failure> {
+fn server(store: &Catalogue, name: &str) -> Result<Option<ServerRow>, Failure> {
     let exact = name.to_owned();
     let row = store
-        .read::<_, StoreError, _>(move |db| catalogue::server(db, &exact, "latest", true))
+        .read::<_, StoreError, _>(move |db| db.server(&exact, "latest", true))
         .wait_blocking()
         .map_err(unreachable)?;
     if row.is_some() || name.is_empty() {
@@ -112,10 +114,8 @@ fn server(store: &Store, name: &str) -> Result<Option<ServerRow>, Failure> {
         documents: true,
         ..ListQuery::default()
     };
-    let rows = store
-        .read::<_, StoreError, _>(move |db| catalogue::list(db, &query))
-        .wait_blocking()
-        .map_err(unreachable)?;
+    let rows =
+        store.read::<_, StoreError, _>(move |db| db.list(&query)).wait_blocking().map_err(unreachable)?;
     let mut named: Vec<ServerRow> =
         rows.into_iter().filter(|row| row.name.rsplit('/').next() == Some(name)).collect();
     if named.len() > 1 {
@@ -125,10 +125,10 @@ fn server(store: &Store, name: &str) -> Result<Option<ServerRow>, Failure> {
     Ok(named.pop())
 }
 
-fn tools(store: &Store, server: &ServerRow) -> Result<Vec<Definition>, Failure> {
+fn tools(store: &Catalogue, server: &ServerRow) -> Result<Vec<Definition>, Failure> {
     let (name, version) = (server.name.clone(), server.version.clone());
     let rows = store
-        .read::<_, StoreError, _>(move |db| catalogue::tools(db, &name, &version))
+        .read::<_, StoreError, _>(move |db| db.tools(&name, &version))
         .wait_blocking()
         .map_err(unreachable)?;
     Ok(rows.iter().filter_map(|row| Definition::parse(&row.definition).ok()).collect())

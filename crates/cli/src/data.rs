@@ -17,17 +17,29 @@ pub(crate) struct Data {
     data: Option<PathBuf>,
 }
 
+/// The folder's part with the tokens of servers that ask for OAuth.
+const TOKENS: &str = "oauth";
+
 impl Data {
     /// Where the folder is, whether it is there or not.
     pub(crate) fn path(&self) -> Option<PathBuf> {
         self.data.clone().or_else(|| DataFolder::default_path(|name| std::env::var(name).ok()))
     }
 
-    pub(crate) fn open(&self) -> Result<DataFolder, Failure> {
-        let path = self.path().ok_or_else(|| {
+    fn place(&self) -> Result<PathBuf, Failure> {
+        self.path().ok_or_else(|| {
             let error = anyhow!("there is no data folder: neither --data nor TOOLCRIB_DATA nor HOME is set");
             Failure::new(Exit::Usage, error)
-        })?;
+        })
+    }
+
+    /// Where tokens of servers are kept; nothing is made.
+    pub(crate) fn tokens(&self) -> Result<PathBuf, Failure> {
+        Ok(self.place()?.join(TOKENS))
+    }
+
+    pub(crate) fn open(&self) -> Result<DataFolder, Failure> {
+        let path = self.place()?;
         DataFolder::open(&path).map_err(|error| {
             let error = anyhow::Error::new(error).context(format!("cannot open {}", path.display()));
             Failure::new(Exit::Unreachable, error).hint("choose another folder with --data")

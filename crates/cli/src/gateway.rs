@@ -7,14 +7,18 @@ mod reload;
 use std::sync::Arc;
 use std::time::Duration;
 
+use toolcrib::engine::trace::SpanSink;
 use toolcrib::{Server, ServerBuilder};
 use toolcrib_gateway::config::{Pins, ProcessEnvironment};
+use toolcrib_gateway::telemetry::{Exporter, Settings};
 use toolcrib_gateway::{Config, Drift, Gateway, Prefixing, Source};
-use toolcrib_upstream::Spec;
+use toolcrib_upstream::oauth::OAuth;
+use toolcrib_upstream::{Spec, Transport};
 
 use crate::Outcome;
 use crate::exit::{Exit, Failure, print};
 use crate::gateway::pages::Pages;
+use crate::gateway::reload::Running;
 use crate::safe::Safe;
 use crate::serve::{ADDRESS, Args, bind, signatures, stop};
 use crate::toolsets::Toolsets;
@@ -41,26 +45,37 @@ pub(crate) async fn run(args: &Args, safe: &Safe) -> Outcome {
     log_to_stderr(args.log_json);
     let internal = |error: std::io::Error| Failure::new(Exit::Internal, error);
     let usage = |error: anyhow::Error| Failure::new(Exit::Usage, error);
-    let config = config(args).map_err(usage)?;
-    let server =
-        front(&config, &args.toolsets, |builder| if args.bridge { builder } else { safe.apply(builder) })?;
-    let pages = Arc::new(Pages::new(server.engine().clone(), &config.auth));
-    let pins = config.pins.clone();
-    let drift = pins.as_ref().map(pinned).transpose()?;
+    let config = config(args)?;
+    let spans = Settings::read(config.otlp_endpoint.as_deref(), &ProcessEnvironment).map(Exporter::start);
+    let server = front(&config, &args.toolsets, |builder| {
+        let builder =
+            builder.options(|options| options.spans = spans.clone().map(|spans| spans as Arc<dyn SpanSink>));
+        if args.bridge { builder } else { safe.apply(builder) }
+    })?;
+    let pages = Arc::new(Pages::new(server.engine().clone(), spans.clone()));
+    let drift = config.pins.as_ref().map(pinned).transpose()?;
     // Listening comes first: nothing is started for an address that cannot be had.
+    let mut porter = None;
     let bound = match args.stdio {
         true => None,
         false => {
             let listen = args.listen.as_deref().or(config.listen.as_deref()).unwrap_or(ADDRESS);
-            let options = access::options(&config, safe.http(listen), &pages).map_err(usage)?;
+            let (options, asks) = access::options(&config, safe.http(listen), &pages).map_err(usage)?;
+            porter = Some(asks);
             Some(bind(&server, listen, options).await?)
         }
     };
-    let gateway = Gateway::start_pinned(server.engine().clone(), config.sources, drift)
+    let gateway = Gateway::start_pinned(server.engine().clone(), config.sources.clone(), drift)
         .map_err(|error| usage(error.into()))?;
     pages.set_gateway(&gateway);
-    let reloading =
-        args.config.is_some().then(|| tokio::spawn(reload::follow(args.clone(), gateway.clone(), pins)));
+    let running = Running {
+        args: args.clone(),
+        engine: server.engine().clone(),
+        gateway: gateway.clone(),
+        pages,
+        porter,
+    };
+    let reloading = args.config.is_some().then(|| tokio::spawn(running.follow(config)));
     match bound {
         None => {
             gateway.settled(STDIO_PATIENCE).await;
@@ -82,6 +97,9 @@ pub(crate) async fn run(args: &Args, safe: &Safe) -> Outcome {
         reloading.abort();
     }
     gateway.stop().await;
+    if let Some(spans) = spans {
+        spans.flush().await;
+    }
     Ok(Exit::Nothing)
 }
 
@@ -132,7 +150,13 @@ pub(crate) fn pinned(pins: &Pins) -> Result<Drift, Failure> {
 }
 
 /// What the command line or its file says; nothing is started yet.
-pub(crate) fn config(args: &Args) -> anyhow::Result<Config> {
+pub(crate) fn config(args: &Args) -> Result<Config, Failure> {
+    let mut config = named(args).map_err(|error| Failure::new(Exit::Usage, error))?;
+    config.keep_tokens_in(&args.data.tokens()?);
+    Ok(config)
+}
+
+fn named(args: &Args) -> anyhow::Result<Config> {
     if let Some(path) = &args.config {
         let prefixing = match args.prefix {
             None => Prefixing::Default,
@@ -142,7 +166,15 @@ pub(crate) fn config(args: &Args) -> anyhow::Result<Config> {
         return Ok(Config::load(path, prefixing, &ProcessEnvironment)?);
     }
     let spec = match &args.url {
-        Some(url) => Spec::url("server", url),
+        Some(url) => {
+            let mut spec = Spec::url("server", url);
+            // Whoever logs in names the URL.
+            if let Transport::Http(endpoint) = &mut spec.transport {
+                let known_as = Some(url.clone());
+                endpoint.oauth = Some(OAuth { known_as, is_implicit: true, ..OAuth::default() });
+            }
+            spec
+        }
         None => {
             Spec::command("server", &args.command).ok_or_else(|| anyhow::anyhow!("no command to start"))?
         }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use toolcrib_contract::Definition;
 use toolcrib_store::StoreError;
-use toolcrib_store::catalogue::{self, ListQuery, ServerRow, ToolRow};
+use toolcrib_store::catalogue::{ListQuery, ServerRow, ToolRow};
 
 use crate::Outcome;
 use crate::catalogue::{Place, unreachable};
@@ -46,15 +46,12 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let with_tools = args.show_tools;
     let rows = store
         .read::<_, StoreError, _>(move |db| {
-            let servers = catalogue::list(db, &query)?;
+            let servers = db.list(&query)?;
             servers
                 .into_iter()
                 .map(|server| {
-                    let tools = if with_tools {
-                        catalogue::tools(db, &server.name, &server.version)?
-                    } else {
-                        Vec::new()
-                    };
+                    let tools =
+                        if with_tools { db.tools(&server.name, &server.version)? } else { Vec::new() };
                     Ok((server, tools))
                 })
                 .collect::<Result<Vec<_>, StoreError>>()

@@ -4,6 +4,7 @@
 mod add;
 mod approve;
 mod audit;
+mod auth;
 mod call;
 mod capture;
 mod catalogue;
@@ -130,6 +131,8 @@ enum Verb {
     Unlock(stop::UnlockArgs),
     /// Show what was decided, and check that nobody changed it since.
     Audit(audit::Args),
+    /// Log in to a server that asks for OAuth, with the browser.
+    Auth(auth::Args),
     /// Make and take back bearer credentials.
     Credential(credential::Args),
     /// Say why a client sees a tool and can call it, or why not.
@@ -169,6 +172,7 @@ fn main() -> ExitCode {
         Some(Verb::Stop(args)) => stop::stop(&args),
         Some(Verb::Unlock(args)) => stop::unlock(&args),
         Some(Verb::Audit(args)) => audit::run(&args),
+        Some(Verb::Auth(args)) => auth::run(&args),
         Some(Verb::Credential(args)) => credential::run(&args),
         Some(Verb::Lint(args)) => lint::run(&args),
         Some(Verb::List(args)) => list::run(&args),

@@ -14,6 +14,7 @@ use toolcrib_registry::Format;
 use toolcrib_registry::convert::{Options, convert};
 use toolcrib_upstream::{Spec, snapshot};
 
+use crate::data::Data;
 use crate::exit::{Exit, Failure};
 use crate::progress::Progress;
 use crate::source;
@@ -68,7 +69,7 @@ impl Origins {
             return Ok(Origin { server: name.to_owned(), ..self.read(word)? });
         }
         if word.starts_with("http://") || word.starts_with("https://") {
-            return self.live(&Spec::url(word, word), None);
+            return self.live(&with_tokens(Spec::url(word, word)), None);
         }
         if Path::new(word).exists() {
             return file(Path::new(word), None);
@@ -98,7 +99,7 @@ impl Origins {
     /// How a server is reached, by its URL or its name in the configuration.
     pub(crate) fn spec(&self, word: &str) -> Result<Spec, Failure> {
         if word.starts_with("http://") || word.starts_with("https://") {
-            return Ok(Spec::url(word, word));
+            return Ok(with_tokens(Spec::url(word, word)));
         }
         let unknown = |known: &str| {
             let error = anyhow!("there is no server {word:?} (known: {known})");
@@ -125,8 +126,12 @@ impl Origins {
 
     fn load(&self) -> Result<Config, Failure> {
         let path = self.config.as_deref().unwrap_or(Path::new(CONFIG));
-        Config::load(path, Prefixing::Default, &ProcessEnvironment)
-            .map_err(|error| Failure::new(Exit::Usage, error))
+        let mut config = Config::load(path, Prefixing::Default, &ProcessEnvironment)
+            .map_err(|error| Failure::new(Exit::Usage, error))?;
+        if let Ok(tokens) = Data::default().tokens() {
+            config.keep_tokens_in(&tokens);
+        }
+        Ok(config)
     }
 
     fn configured(&self, name: &str) -> Result<Origin, Failure> {
@@ -165,6 +170,14 @@ impl Origins {
             name.map_or_else(|| own_name(seen.introduction.server_info(), &spec.name), str::to_owned);
         Ok(Origin { server, definitions })
     }
+}
+
+/// With what `toolcrib auth` left for it, if somebody logged in.
+fn with_tokens(mut spec: Spec) -> Spec {
+    if let Ok(tokens) = Data::default().tokens() {
+        spec.keep_tokens_in(&tokens);
+    }
+    spec
 }
 
 /// What a server calls itself.

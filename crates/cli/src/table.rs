@@ -7,6 +7,8 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// The narrowest a last column becomes.
 const LAST_MIN: usize = 16;
+/// What a last column is left before another one is cut: names are there to be copied.
+const LAST_GOOD: usize = 30;
 /// Spaces between columns.
 const GAP: usize = 2;
 
@@ -23,7 +25,8 @@ pub(crate) fn columns() -> usize {
     told.or_else(asked).filter(|columns| *columns > 0).unwrap_or(usize::MAX)
 }
 
-/// Rows under a head; the last column is cut to what is left of `columns`, the others to a third of it.
+/// Rows under a head; the last column is cut to what is left of `columns`, the others only where little would be left,
+/// the widest first and to no less than a third.
 pub(crate) fn table<const N: usize>(head: [&str; N], rows: &[[String; N]], columns: usize) -> String {
     let cells = |row: &[String; N]| row.clone().map(|cell| one_line(&cell.replace(['\n', '\t'], " ")));
     let rows: Vec<[String; N]> = rows.iter().map(cells).collect();
@@ -32,7 +35,19 @@ pub(crate) fn table<const N: usize>(head: [&str; N], rows: &[[String; N]], colum
     for (at, width) in widths.iter_mut().enumerate() {
         let cells = rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.width());
         let own = cells.chain(head.get(at).map(|cell| cell.width())).max().unwrap_or(0);
-        *width = own.min(third);
+        *width = own;
+    }
+    let needed = widths.last().copied().unwrap_or(0).min(LAST_GOOD);
+    let room = columns.saturating_sub(needed);
+    if let Some((_, others)) = widths.split_last_mut() {
+        loop {
+            let taken: usize = others.iter().map(|width| width + GAP).sum();
+            let Some(widest) = others.iter_mut().max() else { break };
+            if taken <= room || *widest <= third {
+                break;
+            }
+            *widest = widest.saturating_sub(taken - room).max(third);
+        }
     }
     let before: usize = widths.iter().take(N.saturating_sub(1)).map(|width| width + GAP).sum();
     let last = columns.saturating_sub(before).max(LAST_MIN);
@@ -90,6 +105,11 @@ mod tests {
             assert!(!shown.contains('\u{1b}') && shown.lines().count() == 4, "{shown}");
         }
         assert!(table(["NAME", "TOOLS"], &rows, 24).contains('…'));
+        let name = "io.github.example/a-name-of-forty-characters";
+        let named =
+            [[name.to_owned(), "tool (which does a great many things to a great many others)".to_owned()]];
+        let shown = table(["NAME", "TOOLS"], &named, 80);
+        assert!(shown.contains(name) && shown.lines().all(|line| line.width() <= 80), "{shown}");
         assert!(!table(["NAME", "TOOLS"], &rows, usize::MAX).contains('…'));
     }
 }

@@ -22,6 +22,7 @@ use crate::safety::Safety;
 use crate::safety::policy::Policy;
 use crate::seal::{NoRandomness, Sealer};
 use crate::toolset::ToolsetOptions;
+use crate::trace::SpanSink;
 
 /// What a server says about itself.
 #[derive(Debug, Clone)]
@@ -67,6 +68,8 @@ pub struct Options {
     pub toolsets: ToolsetOptions,
     /// Gate, stop, journal and audit; absent: none of them.
     pub safety: Option<Arc<Safety>>,
+    /// Who collects spans; absent: there are none.
+    pub spans: Option<Arc<dyn SpanSink>>,
 }
 
 impl Default for Options {
@@ -83,6 +86,7 @@ impl Default for Options {
             offers_resources: false,
             toolsets: ToolsetOptions::default(),
             safety: None,
+            spans: None,
         }
     }
 }

@@ -41,6 +41,7 @@ pub mod stage;
 pub mod template;
 pub mod tool;
 pub mod toolset;
+pub mod trace;
 pub mod validation;
 pub mod view;
 

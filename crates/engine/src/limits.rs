@@ -15,6 +15,9 @@ pub const ASK_MS_MAX: u64 = 300_000;
 /// Questions one call may ask at once.
 pub const QUESTIONS_MAX: usize = 32;
 
+/// Characters of a client's `tracestate` that are handed on; a longer one is left out.
+pub const TRACESTATE_CHARS_MAX: usize = 512;
+
 /// How long a sealed request state stays valid, in milliseconds.
 pub const STATE_MS_MAX: u64 = 600_000;
 

@@ -39,23 +39,35 @@ impl Ending {
     fn of(outcome: &Result<Reply, Refusal>) -> Self {
         match outcome {
             Ok(_) => Self::Answered,
-            Err(Refusal::Cancelled) => Self::Cancelled,
-            Err(
-                Refusal::Failed(_)
-                | Refusal::Protocol(_)
-                | Refusal::Panicked
-                | Refusal::TooSlow { .. }
-                | Refusal::OutputInvalid(_)
-                | Refusal::OutputMissing
-                | Refusal::AnswerMalformed
-                | Refusal::AnswerTooLarge { .. },
-            ) => Self::Failed,
-            Err(_) => Self::Refused,
+            Err(refusal) => Self::of_refusal(refusal),
+        }
+    }
+
+    fn of_refusal(refusal: &Refusal) -> Self {
+        match refusal {
+            Refusal::Cancelled => Self::Cancelled,
+            Refusal::Failed(_)
+            | Refusal::Protocol(_)
+            | Refusal::Panicked
+            | Refusal::TooSlow { .. }
+            | Refusal::OutputInvalid(_)
+            | Refusal::OutputMissing
+            | Refusal::AnswerMalformed
+            | Refusal::AnswerTooLarge { .. } => Self::Failed,
+            _ => Self::Refused,
         }
     }
 
     fn word(self) -> &'static str {
         ENDINGS.iter().find(|(ending, _)| *ending == self).map_or("", |(_, word)| word)
+    }
+}
+
+/// What went wrong with a request, in a word; nothing for one that was only asked something.
+pub(crate) fn trouble(refusal: &Refusal) -> Option<&'static str> {
+    match refusal {
+        Refusal::Asks(_) => None,
+        other => Some(Ending::of_refusal(other).word()),
     }
 }
 

@@ -21,7 +21,7 @@ use crate::peer::Peer;
 use crate::refusal::{Refusal, Rescued, Scope};
 use crate::reply::Reply;
 use crate::session::Session;
-use crate::stage;
+use crate::{stage, trace};
 
 /// Progress and results of anything but tools.
 const EMPTY: &[u8] = b"{}";
@@ -30,9 +30,9 @@ impl Engine {
     /// Answers a request.
     pub async fn request(&self, caller: &Caller<'_>, request: &Request<'_>) -> Reply {
         let outcome = match &caller.peer {
-            Peer::Modern(_) => self.dispatch(caller, request).await,
+            Peer::Modern(_) => self.followed(caller, request).await,
             Peer::Legacy(session) => match session.enter(request.id, &caller.exchange) {
-                Ok(_in_flight) => self.dispatch(caller, request).await,
+                Ok(_in_flight) => self.followed(caller, request).await,
                 Err(busy) => Err(busy.into()),
             },
         };
@@ -40,6 +40,17 @@ impl Engine {
         match outcome {
             Ok(reply) => reply,
             Err(refusal) => self.rescue(caller.peer.revision(), request, refusal),
+        }
+    }
+
+    async fn followed(&self, caller: &Caller<'_>, request: &Request<'_>) -> Result<Reply, Refusal> {
+        match &self.options().spans {
+            Some(sink) if trace::is_followed(&request.method) => {
+                // Boxed, so that requests without a span are no larger for it.
+                let work = Box::pin(self.dispatch(caller, request));
+                Box::pin(trace::follow(sink, caller, request, work)).await
+            }
+            _ => self.dispatch(caller, request).await,
         }
     }
 

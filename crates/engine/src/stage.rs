@@ -17,7 +17,7 @@
 
 pub mod caller;
 mod check;
-mod execute;
+pub(crate) mod execute;
 mod gate;
 mod journal;
 mod reply;

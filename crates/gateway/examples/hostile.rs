@@ -122,6 +122,10 @@ impl Server {
             }
             "strict-output" => tools.push(json!({"name": "liar", "inputSchema": schema,
                 "outputSchema": {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}})),
+            // Names of the gateway's own tools.
+            "own-names" => tools.extend(
+                ["emergency_status", "search_tools"].map(|name| json!({"name": name, "inputSchema": schema})),
+            ),
             "hang-list" => return,
             _ => {}
         }

@@ -7,6 +7,7 @@ mod clients;
 mod codex;
 mod expand;
 mod jsonc;
+mod oauth;
 mod own;
 mod place;
 mod variables;
@@ -33,7 +34,10 @@ pub struct Config {
     /// Names the endpoint answers to besides those of this machine.
     pub hosts: Vec<String>,
     pub origins: Vec<String>,
+    pub streams_when_listed_first: bool,
     pub toolsets: toolset::config::Config,
+    /// Where spans are sent.
+    pub otlp_endpoint: Option<String>,
 }
 
 impl Config {
@@ -43,6 +47,15 @@ impl Config {
         self.toolsets.clone().apply(options);
         let own = self.sources.iter().map(|source| source.toolset.as_deref().unwrap_or(source.name()));
         options.expected.extend(own.map(Into::into));
+    }
+}
+
+impl Config {
+    /// Tokens of servers that ask for OAuth are kept in a folder.
+    pub fn keep_tokens_in(&mut self, folder: &Path) {
+        for source in &mut self.sources {
+            source.spec.keep_tokens_in(folder);
+        }
     }
 }
 

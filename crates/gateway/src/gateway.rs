@@ -55,6 +55,26 @@ struct Member {
     tools: usize,
 }
 
+/// Who serves a tool of some name.
+enum Owner {
+    Gateway,
+    Server(String),
+}
+
+impl Owner {
+    /// Why nobody else can serve one of that name.
+    fn claims(&self, name: &str) -> String {
+        match self {
+            Self::Gateway => {
+                format!(
+                    "the gateway has a tool of its own that is called {name:?}; give this server a prefix"
+                )
+            }
+            Self::Server(server) => format!("server {server:?} has a tool that is called {name:?} too"),
+        }
+    }
+}
+
 /// Why a set of servers cannot stand behind one gateway.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GatewayError {
@@ -128,6 +148,11 @@ impl Gateway {
             }
         };
         let _ = tokio::time::timeout(patience, all).await;
+    }
+
+    /// Whether these servers can stand behind one gateway; nothing is started.
+    pub fn check(sources: &[Source]) -> Result<(), GatewayError> {
+        check(sources)
     }
 
     /// Changes to another set of servers: those that stay the same are not touched.
@@ -240,7 +265,7 @@ impl Gateway {
     /// Makes what is served from what every server said.
     fn assemble(&self, members: &mut Members) {
         let mut entries: Vec<Arc<Entry>> = Vec::new();
-        let mut owners: HashMap<String, String> = HashMap::new();
+        let mut owners = self.own_names(&members.served);
         let mut collection = Collection::default();
         let drift = members.drift.take();
         for member in &mut members.all {
@@ -255,7 +280,7 @@ impl Gateway {
         members.drift = drift;
         let served = entries.iter().map(|entry| Arc::from(entry.name())).collect();
         if let Err(error) = self.engine.registry().replace_tools(&members.served, entries) {
-            // A tool of the gateway's own has that name; nothing changes until it is gone.
+            // A tool of the gateway's own took one of these names at this very moment.
             tracing::error!(target: "toolcrib", "the list of tools stays as it was: {error}");
             return;
         }
@@ -264,11 +289,19 @@ impl Gateway {
         self.engine.instruct(instructions(&members.all));
     }
 
+    /// Names of tools that come from no server: those of discovery and safety.
+    fn own_names(&self, served: &[Arc<str>]) -> HashMap<String, Owner> {
+        let served: HashSet<&str> = served.iter().map(|name| &**name).collect();
+        let registered = self.engine.registry().load_full();
+        let names = registered.tools.entries().iter().map(|entry| entry.name());
+        names.filter(|name| !served.contains(name)).map(|name| (name.to_owned(), Owner::Gateway)).collect()
+    }
+
     fn entries_of(
         &self,
         member: &mut Member,
         drift: Option<&Drift>,
-        owners: &mut HashMap<String, String>,
+        owners: &mut HashMap<String, Owner>,
     ) -> (Vec<Arc<Entry>>, Vec<Quarantined>) {
         let (Some(catalogue), Some(upstream)) = (&member.catalogue, &member.upstream) else {
             return (Vec::new(), Vec::new());
@@ -296,7 +329,7 @@ impl Gateway {
             }
             let name = naming::served(member.source.prefix.as_deref(), &listed.name);
             if let Some(owner) = owners.get(&name) {
-                quarantine(format!("server {owner:?} has a tool that is called {name:?} too"));
+                quarantine(owner.claims(&name));
                 continue;
             }
             match drifted.get(&*listed.name) {
@@ -315,7 +348,7 @@ impl Gateway {
             };
             match entry {
                 Ok(entry) => {
-                    owners.insert(name, member.source.name().to_owned());
+                    owners.insert(name, Owner::Server(member.source.name().to_owned()));
                     kept.insert(listed.name.clone(), (definition.text().into(), entry.clone()));
                     found.push(entry);
                 }

@@ -11,6 +11,7 @@ mod offers;
 mod pattern;
 mod source;
 mod status;
+pub mod telemetry;
 
 pub use config::{Config, ConfigError, Prefixing};
 pub use drift::Drift;

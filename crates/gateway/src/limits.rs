@@ -20,3 +20,9 @@ pub const KEPT_ANSWER_MS_MAX: u64 = 1_800_000;
 
 /// Characters of such an answer that are sent all the same.
 pub const SHOWN_ANSWER_CHARS_MAX: usize = 4_000;
+
+/// Spans that wait to be sent; further ones are dropped and counted.
+pub const SPANS_WAITING_MAX: usize = 4_096;
+
+/// Spans sent at once.
+pub const SPANS_BATCH_MAX: usize = 512;

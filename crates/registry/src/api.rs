@@ -13,7 +13,7 @@ mod route;
 
 use std::sync::Arc;
 
-use toolcrib_store::Store;
+use toolcrib_store::catalogue::Catalogue;
 
 pub use answer::Response;
 pub use publish::Publisher;
@@ -59,18 +59,18 @@ impl Default for Options {
     }
 }
 
-/// The API over a store.
+/// The API over a catalogue.
 #[derive(Debug, Clone)]
 pub struct Api {
-    store: Store,
+    catalogue: Catalogue,
     options: Arc<Options>,
 }
 
 impl Api {
-    /// The API over `store`.
+    /// The API over `catalogue`.
     #[must_use]
-    pub fn new(store: Store, options: Options) -> Self {
-        Self { store, options: Arc::new(options) }
+    pub fn new(catalogue: impl Into<Catalogue>, options: Options) -> Self {
+        Self { catalogue: catalogue.into(), options: Arc::new(options) }
     }
 
     /// `true` if this path is the API's.
@@ -99,17 +99,17 @@ impl Api {
         match route {
             Route::OpenApi => Ok(Response::json(200, OPENAPI.to_owned())),
             Route::Health => Ok(Response::json(200, r#"{"status":"ok"}"#.to_owned())),
-            Route::Servers => read::servers(&self.store, &request.query).await,
-            Route::Versions { name } => read::versions(&self.store, name, &request.query).await,
+            Route::Servers => read::servers(&self.catalogue, &request.query).await,
+            Route::Versions { name } => read::versions(&self.catalogue, name, &request.query).await,
             Route::Version { name, version } => {
-                read::version(&self.store, name, version, &request.query).await
+                read::version(&self.catalogue, name, version, &request.query).await
             }
-            Route::SearchTools => read::search_tools(&self.store, &request.query).await,
-            Route::Tools { name, version } => read::tools(&self.store, name, version).await,
-            Route::Tool { name, version, tool } => read::tool(&self.store, name, version, tool).await,
-            Route::Publish => publish::publish(&self.store, &self.options, request).await,
+            Route::SearchTools => read::search_tools(&self.catalogue, &request.query).await,
+            Route::Tools { name, version } => read::tools(&self.catalogue, name, version).await,
+            Route::Tool { name, version, tool } => read::tool(&self.catalogue, name, version, tool).await,
+            Route::Publish => publish::publish(&self.catalogue, &self.options, request).await,
             Route::Status { name, version } => {
-                publish::status(&self.store, &self.options, name, version, request).await
+                publish::status(&self.catalogue, &self.options, name, version, request).await
             }
         }
     }

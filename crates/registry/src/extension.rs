@@ -61,6 +61,14 @@ pub fn place(key: &str) -> Pointer {
     Pointer::root().join("_meta").join(PUBLISHER_KEY).join(STACKLOK).join(key)
 }
 
+/// What of `pointer` is below a block: `/tool_definitions/0` for the first definition of any block.
+pub(crate) fn below_block(pointer: &Pointer) -> Option<Pointer> {
+    let mut tokens = pointer.tokens();
+    let within = ["_meta", PUBLISHER_KEY, STACKLOK].iter().all(|key| tokens.next().as_deref() == Some(*key));
+    tokens.next().filter(|_| within)?;
+    Some(tokens.fold(Pointer::root(), |place, token| place.join(token)))
+}
+
 /// The block of `server` with its key; `None` where there is none.
 ///
 /// # Errors

@@ -1,25 +1,32 @@
 //! Files of any format into the catalogue: one transaction, piece by piece, with a report.
+//!
+//! Guarantees: all of a file is in the catalogue when the call returns, or nothing of it is, whatever ends the process
+//! in between. Entries are read ahead of the transaction on a thread of their own, a bounded number of them.
+
+mod ahead;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use toolcrib_contract::json::{Node, Pointer};
-use toolcrib_store::catalogue::{self, Put};
-use toolcrib_store::{Store, StoreError, rusqlite};
+use toolcrib_contract::json::{Document, Limits, Node, Pointer};
+use toolcrib_store::StoreError;
+use toolcrib_store::catalogue::{Catalogue, Put, Shelves};
 
 use crate::convert::{ConvertError, json_text};
+use crate::extension::below_block;
 use crate::format::Format;
 use crate::issue::{Fault, Issue, Report};
+use crate::known::Known;
 use crate::listed::Listed;
 use crate::split;
 use crate::step::{entry, tools};
 use crate::toolhive::Kind;
 use crate::{time, version};
+use ahead::{Made, Prepared, ahead};
 
-/// SQLite's cache while a file is imported, and otherwise, in KiB.
-const IMPORT_CACHE_KIB: u32 = 48 * 1024;
-const USUAL_CACHE_KIB: u32 = 2_000;
+/// A file below this is put as single servers are.
+const MANY_BYTES_MIN: usize = 1024 * 1024;
 
 /// How to import.
 #[derive(Debug, Clone, Default)]
@@ -77,33 +84,37 @@ impl From<toolcrib_contract::json::ReadError> for ImportError {
     }
 }
 
-impl From<rusqlite::Error> for ImportError {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Store(error.into())
-    }
-}
-
 /// Imports a file; all of it, or with `lenient` all that can be taken, or nothing.
 ///
 /// # Errors
 /// An [`ImportError`] that names the place.
-pub fn import(store: &Store, bytes: Vec<u8>, options: &Options) -> Result<Imported, ImportError> {
+pub fn import(catalogue: &Catalogue, bytes: Vec<u8>, options: &Options) -> Result<Imported, ImportError> {
     let options = options.clone();
-    store
-        .write(move |db| {
-            // An index that grows beyond the usual cache would be written out and read back all the time.
-            db.execute_batch(&format!("PRAGMA cache_size = -{IMPORT_CACHE_KIB}"))?;
-            let importer =
-                Importer { db, options, now: time::now(), done: Imported::default(), seen: HashSet::new() };
-            let done = importer.run(&bytes);
-            db.execute_batch(&format!("PRAGMA cache_size = -{USUAL_CACHE_KIB}"))?;
-            done
+    catalogue
+        .write(move |shelves| {
+            let many = bytes.len() >= MANY_BYTES_MIN;
+            if many {
+                shelves.begin_many()?;
+            }
+            let mut importer = Importer {
+                shelves: &mut *shelves,
+                options,
+                now: time::now(),
+                done: Imported::default(),
+                seen: HashSet::new(),
+            };
+            let outcome = importer.run(&bytes);
+            let done = importer.done;
+            if many {
+                shelves.end_many()?;
+            }
+            outcome.map(|()| done)
         })
         .wait_blocking()
 }
 
 struct Importer<'c> {
-    db: &'c rusqlite::Connection,
+    shelves: &'c mut dyn Shelves,
     options: Options,
     now: String,
     done: Imported,
@@ -111,10 +122,13 @@ struct Importer<'c> {
 }
 
 impl Importer<'_> {
-    fn run(mut self, bytes: &[u8]) -> Result<Imported, ImportError> {
+    fn run(&mut self, bytes: &[u8]) -> Result<(), ImportError> {
         let text = json_text(bytes)?;
         let root = Pointer::root();
-        let Some(pieces) = split::pieces(&text, 0, &root)? else { return Err(ConvertError::Unknown.into()) };
+        // Where a text is cut off the strict reader says best.
+        let pieces = split::pieces(&text, 0, &root)
+            .map_err(|error| Document::parse(text.as_bytes(), &Limits::file()).err().unwrap_or(error))?;
+        let Some(pieces) = pieces else { return Err(ConvertError::Unknown.into()) };
         split::ends(&text, pieces.end)?;
         let find =
             |key: &str| pieces.list.iter().find(|(name, _)| name == key).map(|(_, range)| range.clone());
@@ -127,6 +141,7 @@ impl Importer<'_> {
             None if starts("servers", '{') || starts("remote_servers", '{') => Format::Toolhive,
             None => split::read(&text, 0..text.len(), &root, Format::detect)?.ok_or(ConvertError::Unknown)?,
         };
+        let known = Known::default();
         match format {
             Format::Upstream => {
                 let place = root.join("data");
@@ -137,7 +152,7 @@ impl Importer<'_> {
                     inner.list.iter().find(|(name, _)| name == "servers").map(|(_, range)| range.clone());
                 let servers = servers.ok_or_else(|| missing(&place, "servers"))?;
                 self.each(&text, servers.start, &place.join("servers"), |_, node, report| {
-                    Listed::read(node, report)
+                    Listed::judged(node, Some(&known), report)
                 })?;
             }
             Format::Toolhive if find("servers").is_some() || find("remote_servers").is_some() => {
@@ -145,36 +160,38 @@ impl Importer<'_> {
                     let Some(entries) = find(kind.member()) else { continue };
                     self.each(&text, entries.start, &root.join(kind.member()), |key, node, report| {
                         let server = entry::into_server(key, kind, node, false, report)?;
-                        crate::step::read(&server, |node| Listed::read(node, &mut Report::default()))?
+                        at_home(&server, &known, report, Clone::clone)
                     })?;
                 }
             }
-            Format::Toolhive | Format::Server | Format::Tools => {
-                let name = self.options.name.clone();
-                let made = |node: Node<'_>, report: &mut Report| -> Result<Listed, Issue> {
-                    let server = match format {
-                        Format::Server => return Listed::read(node, report),
-                        Format::Tools => tools::into_server(node, name.as_deref(), report)?,
-                        _ => entry::into_server(
-                            name.as_deref().unwrap_or("unnamed"),
-                            Kind::of(node),
-                            node,
-                            true,
-                            report,
-                        )?,
-                    };
-                    crate::step::read(&server, |node| Listed::read(node, report))?
-                };
-                let mut report = Report::default();
-                let listed = split::read(&text, 0..text.len(), &root, |node| made(node, &mut report))?;
-                self.done.report.absorb(&root, report);
-                self.take(listed, &root)?;
+            Format::Toolhive | Format::Server | Format::Tools => self.single(&text, format, &known)?,
+        }
+        match self.done.report.first_error() {
+            Some(issue) if !self.options.lenient => Err(issue.clone().into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes a document that is one server.
+    fn single(&mut self, text: &str, format: Format, known: &Known) -> Result<(), ImportError> {
+        let name = self.options.name.clone();
+        let made = |node: Node<'_>, report: &mut Report| -> Result<Listed, Issue> {
+            match format {
+                Format::Server => Listed::judged(node, Some(known), report),
+                Format::Tools => {
+                    let server = tools::into_server(node, name.as_deref(), report)?;
+                    at_home(&server, known, report, |below| tools::home(node, below))
+                }
+                _ => {
+                    let key = name.as_deref().unwrap_or("unnamed");
+                    let server = entry::into_server(key, Kind::of(node), node, true, report)?;
+                    at_home(&server, known, report, Clone::clone)
+                }
             }
-        }
-        if let Some(issue) = self.done.report.first_error().filter(|_| !self.options.lenient) {
-            return Err(issue.clone().into());
-        }
-        Ok(self.done)
+        };
+        let (root, mut report) = (Pointer::root(), Report::default());
+        let listed = split::read(text, 0..text.len(), &root, |node| made(node, &mut report))?;
+        self.take(Prepared { place: root, report, made: Made::of(listed) })
     }
 
     /// Takes every member or element of the value at `start`.
@@ -183,42 +200,27 @@ impl Importer<'_> {
         text: &str,
         start: usize,
         place: &Pointer,
-        listed: impl Fn(&str, Node<'_>, &mut Report) -> Result<Listed, Issue>,
+        listed: impl Fn(&str, Node<'_>, &mut Report) -> Result<Listed, Issue> + Sync,
     ) -> Result<(), ImportError> {
-        let mut keys = HashSet::new();
         let Some(pieces) = split::pieces(text, start, place)? else { return Ok(()) };
-        if let Some((_, known)) = &self.options.counted {
+        let counted = self.options.counted.clone();
+        if let Some((_, known)) = &counted {
             known.fetch_add(pieces.list.len(), Ordering::Relaxed);
         }
-        for (key, range) in pieces.list {
-            if let Some((read, _)) = &self.options.counted {
+        ahead(text, &pieces, place, &listed, |prepared| {
+            if let Some((read, _)) = &counted {
                 read.fetch_add(1, Ordering::Relaxed);
             }
-            let place = place.join(&key);
-            if pieces.is_object && !keys.insert(key.clone()) {
-                let kind = toolcrib_contract::json::ReadErrorKind::DuplicateKey { key };
-                return Err(
-                    toolcrib_contract::json::ReadError { kind, offset: range.start, pointer: place }.into()
-                );
-            }
-            let mut report = Report::default();
-            let made = split::read(text, range, &place, |node| listed(&key, node, &mut report));
-            self.done.report.absorb(&place, report);
-            match made {
-                Ok(made) => self.take(made, &place)?,
-                Err(error) if self.options.lenient => {
-                    self.done.report.note(place, Fault::LeftOut { reason: error.to_string() });
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(())
+            self.take(prepared)
+        })
     }
 
-    fn take(&mut self, listed: Result<Listed, Issue>, place: &Pointer) -> Result<(), ImportError> {
-        let listed = match listed {
-            Ok(listed) => listed,
-            Err(issue) => {
+    fn take(&mut self, prepared: Prepared) -> Result<(), ImportError> {
+        let Prepared { place, report, made } = prepared;
+        self.done.report.absorb(&place, report);
+        let new = match made {
+            Made::New(new) => new,
+            Made::Fault(issue) => {
                 let place = Pointer::from_escaped(format!("{}{}", place.as_str(), issue.pointer.as_str()));
                 if !self.options.lenient {
                     return Err(Issue::new(place, issue.fault).into());
@@ -226,30 +228,47 @@ impl Importer<'_> {
                 self.done.report.note(place, Fault::LeftOut { reason: issue.fault.to_string() });
                 return Ok(());
             }
+            Made::Unread(error) if self.options.lenient => {
+                self.done.report.note(place, Fault::LeftOut { reason: error.to_string() });
+                return Ok(());
+            }
+            Made::Unread(error) | Made::Twice(error) => return Err(error.into()),
         };
-        let (name, version) = (listed.name.clone(), listed.version.clone());
+        let (name, version) = (new.name.clone(), new.version.clone());
         if !self.seen.insert((name.clone(), version.clone())) {
-            self.done.report.note(place.clone(), Fault::DuplicateServer { name, version });
+            self.done.report.note(place, Fault::DuplicateServer { name, version });
             return Ok(());
         }
-        let count = listed.tools.len();
-        let new = listed.into_new();
-        match catalogue::put(self.db, &new, &self.now)? {
+        match self.shelves.put(&new, &self.now)? {
             Put::Added => {
                 self.done.added += 1;
-                self.done.tools += count;
+                self.done.tools += new.tools.len();
             }
             Put::Same => self.done.same += 1,
             Put::Conflict if self.options.replace => {
-                catalogue::remove(self.db, &name, &version, version::replaces)?;
-                catalogue::put(self.db, &new, &self.now)?;
+                self.shelves.remove(&name, &version, version::replaces)?;
+                self.shelves.put(&new, &self.now)?;
                 self.done.replaced += 1;
-                self.done.tools += count;
+                self.done.tools += new.tools.len();
             }
-            Put::Conflict => self.done.report.note(place.clone(), Fault::DuplicateServer { name, version }),
+            Put::Conflict => self.done.report.note(place, Fault::DuplicateServer { name, version }),
         }
         Ok(())
     }
+}
+
+/// The server that was made of something else; what is wrong in its tools is noted where they stood in that.
+fn at_home(
+    server: &str,
+    known: &Known,
+    report: &mut Report,
+    home: impl Fn(&Pointer) -> Pointer,
+) -> Result<Listed, Issue> {
+    let mut own = Report::default();
+    let listed = crate::step::read(server, |node| Listed::judged(node, Some(known), &mut own))?;
+    let moved = own.moved(|place| below_block(place).map_or_else(Pointer::root, |below| home(&below)));
+    report.absorb(&Pointer::root(), moved);
+    listed
 }
 
 fn missing(place: &Pointer, member: &'static str) -> Issue {

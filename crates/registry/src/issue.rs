@@ -193,6 +193,14 @@ impl Report {
         self.more += other.more;
     }
 
+    /// The same issues at other places.
+    pub(crate) fn moved(mut self, to: impl Fn(&Pointer) -> Pointer) -> Self {
+        for issue in &mut self.issues {
+            issue.pointer = to(&issue.pointer);
+        }
+        self
+    }
+
     /// The issues.
     #[must_use]
     pub fn issues(&self) -> &[Issue] {

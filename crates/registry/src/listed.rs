@@ -10,6 +10,7 @@ use crate::convert::{ConvertError, Options, convert};
 use crate::extension::{self, DEFINITIONS};
 use crate::format::Format;
 use crate::issue::{Fault, Issue, Report};
+use crate::known::Known;
 use crate::limits::INDEX_TEXT_BYTES_MAX;
 use crate::version;
 
@@ -38,6 +39,15 @@ impl Listed {
     /// # Errors
     /// When there is no object with a name and a version.
     pub fn read(server: Node<'_>, report: &mut Report) -> Result<Self, Issue> {
+        Self::judged(server, None, report)
+    }
+
+    /// The same; a tool whose schema is none is noted as well, and kept as it is.
+    pub(crate) fn judged(
+        server: Node<'_>,
+        known: Option<&Known>,
+        report: &mut Report,
+    ) -> Result<Self, Issue> {
         if !server.is_object() {
             return Err(Issue::new(
                 Pointer::root(),
@@ -57,7 +67,8 @@ impl Listed {
             }
         };
         let status = block.as_ref().and_then(|(_, block)| block.get("status")).and_then(Node::as_str);
-        let tools = block.map_or_else(Vec::new, |(key, block)| tools(block, &extension::place(&key), report));
+        let tools =
+            block.map_or_else(Vec::new, |(key, block)| tools(block, &extension::place(&key), known, report));
         Ok(Self {
             name: name.into_owned(),
             version: version.into_owned(),
@@ -112,7 +123,7 @@ pub fn listed(bytes: &[u8], name: Option<&str>) -> Result<(Vec<Listed>, Report),
 }
 
 /// The definitions of a block; where there are none, its names.
-fn tools(block: Node<'_>, place: &Pointer, report: &mut Report) -> Vec<Definition> {
+fn tools(block: Node<'_>, place: &Pointer, known: Option<&Known>, report: &mut Report) -> Vec<Definition> {
     let mut found: Vec<Definition> = Vec::new();
     let mut seen = std::collections::HashSet::new();
     let definitions = block.get(DEFINITIONS).filter(|list| list.is_array() && !list.is_empty());
@@ -126,7 +137,12 @@ fn tools(block: Node<'_>, place: &Pointer, report: &mut Report) -> Vec<Definitio
             None => Definition::from_node(node),
         };
         match read {
-            Ok(definition) if seen.insert(definition.name().to_owned()) => found.push(definition),
+            Ok(definition) if seen.insert(definition.name().to_owned()) => {
+                if let Some(known) = known {
+                    known.note(&definition, &place.join(member).join(index.to_string()), report);
+                }
+                found.push(definition);
+            }
             Ok(definition) => {
                 let name = definition.name().to_owned();
                 report.note(place.join(member).join(index.to_string()), Fault::DuplicateTool { name });

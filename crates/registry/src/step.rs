@@ -16,6 +16,7 @@ pub(crate) mod tools;
 use toolcrib_contract::json::{Document, Limits, Node, ObjectWriter, Pointer};
 
 use crate::carry::patch;
+use crate::carry::slot::Slot;
 use crate::issue::{Fault, Issue, Report};
 
 /// Reads text that this crate wrote or has read before.
@@ -24,6 +25,19 @@ pub(crate) fn read<T>(text: &str, then: impl FnOnce(Node<'_>) -> T) -> Result<T,
         Ok(document) => Ok(then(document.root())),
         Err(error) => Err(Issue::new(error.pointer.clone(), Fault::Schema { rule: error.to_string() })),
     }
+}
+
+/// `document` without what it carries under `key`; itself, unread and uncopied, where it carries nothing.
+pub(crate) fn plainly<T>(
+    slot: Slot,
+    document: Node<'_>,
+    key: &str,
+    then: impl FnOnce(Node<'_>) -> T,
+) -> Result<T, Issue> {
+    if slot.carried(document, key).is_none() {
+        return Ok(then(document));
+    }
+    read(&slot.without(document, key), then)
 }
 
 /// `derived` with the patch of `payload` applied, if it has one; what no longer fits is noted.

@@ -15,6 +15,8 @@ use crate::PUBLISHER_KEY;
 use crate::extension::{self, DEFINITIONS};
 use crate::format::Format;
 use crate::issue::{Fault, Issue, Report};
+use crate::known::Known;
+use crate::spread::in_order;
 use crate::toolhive::Kind;
 
 /// A schema and its text, which explains a violation.
@@ -58,12 +60,12 @@ schemas! {
 /// Every fault of a document in `format`.
 #[must_use]
 pub fn check(format: Format, root: Node<'_>) -> Report {
-    let mut report = Report::default();
+    let (mut report, known) = (Report::default(), Known::default());
     match format {
-        Format::Server => server(root, &Pointer::root(), &mut report),
-        Format::Upstream => upstream(root, &mut report),
-        Format::Toolhive => toolhive(root, &mut report),
-        Format::Tools => tools(root, &mut report),
+        Format::Server => server(root, &Pointer::root(), &known, &mut report),
+        Format::Upstream => upstream(root, &known, &mut report),
+        Format::Toolhive => toolhive(root, &known, &mut report),
+        Format::Tools => tools(root, &known, &mut report),
     }
     report
 }
@@ -80,7 +82,7 @@ fn against(rules: &LazyLock<Option<Rules>>, node: Node<'_>, place: &Pointer, rep
     }
 }
 
-fn server(node: Node<'_>, place: &Pointer, report: &mut Report) {
+fn server(node: Node<'_>, place: &Pointer, known: &Known, report: &mut Report) {
     against(&SERVER, node, place, report);
     rules::server(node, place, report);
     let publisher = place.join("_meta").join(PUBLISHER_KEY);
@@ -90,21 +92,27 @@ fn server(node: Node<'_>, place: &Pointer, report: &mut Report) {
     match extension::block(node) {
         Ok(Some((key, block))) => {
             let own = Pointer::from_escaped(format!("{}{}", place.as_str(), extension::place(&key).as_str()));
-            definitions(block.get(DEFINITIONS), &own.join(DEFINITIONS), report);
+            definitions(block.get(DEFINITIONS), &own.join(DEFINITIONS), known, report);
         }
         Ok(None) => {}
         Err(fault) => report.note(place.join("_meta"), fault),
     }
 }
 
-fn upstream(root: Node<'_>, report: &mut Report) {
+fn upstream(root: Node<'_>, known: &Known, report: &mut Report) {
     against(&UPSTREAM, root, &Pointer::root(), report);
     let mut seen = std::collections::HashSet::new();
     let place = Pointer::root().join("data").join("servers");
     let servers = root.get("data").and_then(|data| data.get("servers"));
-    for (index, own) in servers.into_iter().flat_map(Node::elements).enumerate() {
+    let servers: Vec<(usize, Node<'_>)> = servers.into_iter().flat_map(Node::elements).enumerate().collect();
+    let found = in_order(&servers, root.raw().len(), |(index, own)| {
+        let mut found = Report::default();
+        server(*own, &place.join(index.to_string()), known, &mut found);
+        found
+    });
+    for ((index, own), found) in servers.into_iter().zip(found) {
         let place = place.join(index.to_string());
-        server(own, &place, report);
+        report.absorb(&Pointer::root(), found);
         let text = |key: &str| own.get(key).and_then(Node::as_str).unwrap_or_default().into_owned();
         let (name, version) = (text("name"), text("version"));
         if !seen.insert((name.clone(), version.clone())) {
@@ -113,60 +121,68 @@ fn upstream(root: Node<'_>, report: &mut Report) {
     }
 }
 
-fn toolhive(root: Node<'_>, report: &mut Report) {
+fn toolhive(root: Node<'_>, known: &Known, report: &mut Report) {
     if root.get("image").is_some() || (root.get("url").is_some() && root.get("servers").is_none()) {
-        entry(Kind::of(root), root, &Pointer::root(), report);
+        entry(Kind::of(root), root, &Pointer::root(), known, report);
         return;
     }
     against(&TOOLHIVE, root, &Pointer::root(), report);
     let groups = root.get("groups").into_iter().flat_map(Node::elements).enumerate();
     let groups = groups.map(|(index, group)| (group, Pointer::root().join("groups").join(index.to_string())));
+    let mut entries = Vec::new();
     for (holder, place) in std::iter::once((root, Pointer::root())).chain(groups) {
         for kind in [Kind::Image, Kind::Remote] {
-            for (key, value) in holder.get(kind.member()).into_iter().flat_map(Node::members) {
-                let key = key.as_str().unwrap_or_default();
-                let place = place.join(kind.member()).join(&key);
-                if rules::is_toolhive_key(&key) {
-                    entry(kind, value, &place, report);
-                } else {
-                    let rule = "a key has 3 or more of a-z, 0-9 and -, and neither begins nor ends with -"
-                        .to_owned();
-                    report.note(place, Fault::Schema { rule });
-                }
-            }
+            let place = place.join(kind.member());
+            let members = holder.get(kind.member()).into_iter().flat_map(Node::members);
+            entries.extend(members.map(|(key, value)| (kind, place.clone(), key, value)));
         }
+    }
+    let found = in_order(&entries, root.raw().len(), |(kind, place, key, value)| {
+        let mut found = Report::default();
+        let key = key.as_str().unwrap_or_default();
+        let place = place.join(&key);
+        if rules::is_toolhive_key(&key) {
+            entry(*kind, *value, &place, known, &mut found);
+        } else {
+            let rule = "a key has 3 or more of a-z, 0-9 and -, and neither begins nor ends with -".to_owned();
+            found.note(place, Fault::Schema { rule });
+        }
+        found
+    });
+    for found in found {
+        report.absorb(&Pointer::root(), found);
     }
 }
 
-fn entry(kind: Kind, node: Node<'_>, place: &Pointer, report: &mut Report) {
+fn entry(kind: Kind, node: Node<'_>, place: &Pointer, known: &Known, report: &mut Report) {
     match kind {
         Kind::Image => against(&IMAGE, node, place, report),
         Kind::Remote => against(&REMOTE, node, place, report),
     }
-    definitions(node.get(DEFINITIONS), &place.join(DEFINITIONS), report);
+    definitions(node.get(DEFINITIONS), &place.join(DEFINITIONS), known, report);
 }
 
-fn tools(root: Node<'_>, report: &mut Report) {
+fn tools(root: Node<'_>, known: &Known, report: &mut Report) {
     if root.is_array() {
-        definitions(Some(root), &Pointer::root(), report);
+        definitions(Some(root), &Pointer::root(), known, report);
     } else if root.get("tools").is_none() && root.get("name").is_some() {
-        definition(root, &Pointer::root(), report);
+        definition(root, &Pointer::root(), known, report);
     } else {
         let (root, place) = match root.get("result") {
             Some(result) if root.get("tools").is_none() => (result, Pointer::root().join("result")),
             _ => (root, Pointer::root()),
         };
         against(&TOOLS, root, &place, report);
-        definitions(root.get("tools"), &place.join("tools"), report);
+        definitions(root.get("tools"), &place.join("tools"), known, report);
     }
 }
 
 /// Definitions that are none, twice, or whose schemas are no schemas.
-fn definitions(list: Option<Node<'_>>, place: &Pointer, report: &mut Report) {
+fn definitions(list: Option<Node<'_>>, place: &Pointer, known: &Known, report: &mut Report) {
     let mut seen = std::collections::HashSet::new();
     for (index, node) in list.into_iter().flat_map(Node::elements).enumerate() {
         let place = place.join(index.to_string());
-        if let Some(name) = definition(node, &place, report)
+        if let Some(name) = definition(node, &place, known, report)
             && !seen.insert(name.clone())
         {
             report.note(place, Fault::DuplicateTool { name });
@@ -174,7 +190,7 @@ fn definitions(list: Option<Node<'_>>, place: &Pointer, report: &mut Report) {
     }
 }
 
-fn definition(node: Node<'_>, place: &Pointer, report: &mut Report) -> Option<String> {
+fn definition(node: Node<'_>, place: &Pointer, known: &Known, report: &mut Report) -> Option<String> {
     let definition = match Definition::from_node(node) {
         Ok(definition) => definition,
         Err(error) => {
@@ -182,17 +198,7 @@ fn definition(node: Node<'_>, place: &Pointer, report: &mut Report) -> Option<St
             return None;
         }
     };
-    for (member, schema) in
-        [("inputSchema", definition.input_schema()), ("outputSchema", definition.output_schema())]
-    {
-        if let Some(schema) = schema
-            && let Err(error) = Schema::compile(schema, &SchemaOptions::default())
-        {
-            let at =
-                Pointer::from_escaped(format!("{}{}", place.join(member).as_str(), error.pointer().as_str()));
-            report.note(at, Fault::ToolSchema { reason: error.reason() });
-        }
-    }
+    known.note(&definition, place, report);
     Some(definition.name().to_owned())
 }
 

@@ -8,6 +8,11 @@ use std::sync::Arc;
 pub enum StoreError {
     #[error("the database failed: {0}")]
     Sqlite(Arc<rusqlite::Error>),
+    #[cfg(feature = "postgres")]
+    #[error("PostgreSQL: {0}")]
+    Postgres(crate::postgres::PostgresFailure),
+    #[error("this program was built without PostgreSQL")]
+    NoPostgres,
     #[error("nothing was kept, the commit failed: {0}")]
     NotCommitted(Arc<rusqlite::Error>),
     #[error("cannot use {path}: {cause}")]

@@ -1,4 +1,4 @@
-//! What must outlive the process, in SQLite; no policy.
+//! What must outlive the process, in SQLite; the catalogue in PostgreSQL as well; no policy.
 //!
 //! Guarantees: [`Store::write`] is one transaction that is on disk before its future is done; writes of one process
 //! happen one after the other, and those that wait together are made durable together. Readers never wait for the
@@ -14,6 +14,8 @@ pub mod error;
 pub mod keys;
 pub mod limits;
 pub mod migration;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod readers;
 pub mod safety;
 mod store;
@@ -23,6 +25,8 @@ pub use data::DataFolder;
 pub use error::StoreError;
 pub use keys::Keys;
 pub use migration::{Migration, Module};
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresFailure;
 pub use rusqlite;
 pub use safety::{AuditLog, SqliteProfiles, SqliteSafety};
 pub use store::{Pending, Store};

@@ -26,3 +26,9 @@ pub const AUDIT_PAGE_RECORDS: u32 = 1_000;
 
 /// How long intents that have ended are kept beside the audit, in milliseconds; those that did not are kept.
 pub const INTENTS_KEPT_MS: u64 = 86_400_000;
+
+/// Connections to PostgreSQL, of each process.
+pub const POSTGRES_CONNECTIONS: usize = 4;
+
+/// How long a connection to PostgreSQL may take to be made, in milliseconds, unless its URL says.
+pub const POSTGRES_CONNECT_MS_MAX: u64 = 10_000;

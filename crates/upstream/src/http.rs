@@ -15,3 +15,4 @@ mod tls;
 
 pub(crate) use link::HttpLink;
 pub(crate) use pending::HttpPending;
+pub(crate) use target::Target;

@@ -13,6 +13,7 @@ pub mod limits;
 mod link;
 mod listing;
 mod message;
+pub mod oauth;
 pub mod offers;
 mod parked;
 mod pending;
@@ -27,7 +28,7 @@ pub mod tool;
 
 pub use catalogue::Catalogue;
 pub use error::{Cause, UpstreamError};
-pub use http::fetch::fetch;
+pub use http::fetch::{fetch, post_json};
 pub use offers::RemoteOffer;
 pub use snapshot::{Snapshot, snapshot};
 pub use spec::{Spec, Transport};

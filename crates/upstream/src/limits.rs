@@ -90,6 +90,18 @@ pub const PARKED_MAX: usize = 256;
 /// How long such a call waits, in milliseconds.
 pub const PARKED_MS_MAX: u64 = 300_000;
 
+/// How long an authorization server may take to answer, in milliseconds.
+pub const OAUTH_ANSWER_MS_MAX: u64 = 10_000;
+
+/// Bytes of an authorization server's answer.
+pub const OAUTH_ANSWER_BYTES_MAX: usize = 256 * 1024;
+
+/// How long a person is given to log in with the browser, in milliseconds.
+pub const LOGIN_MS_MAX: u64 = 300_000;
+
+/// Bytes of the request that a browser comes back with.
+pub const LOGIN_REQUEST_BYTES_MAX: usize = 16 * 1024;
+
 /// Questions one call may ask.
 pub const CALL_QUESTIONS_MAX: usize = 16;
 

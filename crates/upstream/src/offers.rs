@@ -56,7 +56,7 @@ impl RemoteOffer {
                     request = request.raw(&name, &text);
                 }
             }
-            bring(request, brought, context).for_caller(context, Some(params))
+            bring(request, brought, context, Some(params)).for_caller(context, Some(params))
         };
         self.remote.run(make, context).await
     }

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
-use toolcrib_contract::json::Node;
+use toolcrib_contract::json::{Limits, Node, OwnedDocument};
 use toolcrib_engine::ask::InputRequired;
-use toolcrib_engine::{AskError, Context, Forwarded, Question, ToolError};
+use toolcrib_engine::{AskError, Context, Forwarded, Question, ToolError, trace};
 use toolcrib_protocol::{Capability, Code, Era, RpcError, write};
 
 use crate::connection::Connection;
@@ -54,8 +54,31 @@ enum Kept {
 }
 
 impl Remote {
-    /// Sends what `make` makes and follows it to its result.
+    /// Sends what `make` makes and follows it to its result, in a span of its own where spans are collected.
     pub(crate) async fn run(
+        &self,
+        make: impl Fn(Option<Brought<'_>>) -> Request,
+        context: &Context,
+    ) -> Result<Forwarded, ToolError> {
+        let Some(active) = trace::current() else { return self.follow(make, context).await };
+        let about = make(None);
+        let target = about.name.as_deref().filter(|_| about.method != "resources/read").unwrap_or_default();
+        let attributes = vec![
+            ("mcp.method.name", about.method.to_owned()),
+            ("server.name", self.upstream.spec().name.clone()),
+            ("network.transport", self.upstream.spec().transport.word().to_owned()),
+        ];
+        let mut span = active.client(format!("{} {target}", about.method).trim_end().to_owned(), attributes);
+        let traced = |brought: Option<Brought<'_>>| make(brought).traced(Some(&span), active.state());
+        let outcome = self.follow(traced, context).await;
+        match &outcome {
+            Ok(_) | Err(ToolError::InputRequired(_)) => {}
+            Err(_) => span.fail("failed"),
+        }
+        outcome
+    }
+
+    async fn follow(
         &self,
         make: impl Fn(Option<Brought<'_>>) -> Request,
         context: &Context,
@@ -185,14 +208,13 @@ impl Remote {
     fn input_required(&self, message: &Message, context: &Context) -> ToolError {
         let garbage =
             || self.failed(&UpstreamError::sent(Cause::Garbage("it asks for nothing that is known")));
-        let Ok(result) = message.result() else { return garbage() };
+        let (Ok(result), Ok(empty)) = (message.result(), no_params()) else { return garbage() };
         let mut questions = Vec::new();
         for (key, request) in result.get("inputRequests").into_iter().flat_map(Node::members) {
             let method = request.get("method").and_then(Node::as_str).unwrap_or_default();
-            let Some(question) = request.get("params").and_then(|params| Question::relay(&method, params))
-            else {
-                return garbage();
-            };
+            // `roots/list` needs none.
+            let params = request.get("params").unwrap_or(empty.root());
+            let Some(question) = Question::relay(&method, params) else { return garbage() };
             questions.push((key.as_str().unwrap_or_default().into(), question));
         }
         let state = result.get("requestState").and_then(Node::as_str).map(|state| state.as_ref().into());
@@ -220,9 +242,7 @@ impl Remote {
             let _ = call.pending.reply(write::result(id, b"{}")).await;
             return Ok(call);
         }
-        let empty =
-            toolcrib_contract::json::OwnedDocument::parse("{}", &toolcrib_contract::json::Limits::message());
-        let empty = empty.map_err(|error| ToolError::new(error.to_string()))?;
+        let empty = no_params()?;
         let question = Question::relay(&method, message.params().unwrap_or(empty.root()));
         call.asked += 1;
         let question = match question {
@@ -307,6 +327,11 @@ impl Remote {
     }
 }
 
+/// Parameters of a question that has none.
+fn no_params() -> Result<OwnedDocument, ToolError> {
+    OwnedDocument::parse("{}", &Limits::message()).map_err(|error| ToolError::new(error.to_string()))
+}
+
 struct Call {
     pending: Pending,
     connection: Arc<Connection>,
@@ -372,9 +397,9 @@ fn open_pages(error: &RpcError, context: &Context) -> ToolError {
     if !context.can(Capability::ElicitationUrl) {
         return ToolError::MissingCapability(Capability::ElicitationUrl);
     }
-    let limits = toolcrib_contract::json::Limits::message();
+    let limits = Limits::message();
     let data = error.data.as_deref().unwrap_or("{}");
-    let Ok(document) = toolcrib_contract::json::OwnedDocument::parse(data, &limits) else {
+    let Ok(document) = OwnedDocument::parse(data, &limits) else {
         return ToolError::new(error.message.clone());
     };
     let text = |node: Node<'_>, name: &str| node.get(name).and_then(Node::as_str).map(Cow::into_owned);

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use toolcrib_contract::json::{Node, ObjectWriter};
 use toolcrib_engine::Context;
+use toolcrib_engine::trace::Open;
 use toolcrib_protocol::{Capability, Era, Level, Revision, meta, write};
 
 /// Whose question an answer belongs to.
@@ -23,6 +24,8 @@ pub(crate) struct Request {
     pub(crate) headers: Vec<(Box<str>, String)>,
     /// Members of `params`, raw and without braces.
     pub(crate) params: String,
+    /// Further members of `params` that a modern server alone is sent.
+    pub(crate) modern_params: String,
     /// Members of `_meta` that pass through, raw and without braces.
     pub(crate) meta: String,
     /// Raw JSON; what a modern server may ask for.
@@ -44,6 +47,12 @@ impl Request {
         self
     }
 
+    /// Adds one that a legacy server does not know, raw.
+    pub(crate) fn modern_raw(mut self, key: &str, value: &str) -> Self {
+        push(&mut self.modern_params, key, value);
+        self
+    }
+
     pub(crate) fn string(self, key: &str, value: &str) -> Self {
         self.raw(key, &write::quoted(value))
     }
@@ -54,11 +63,25 @@ impl Request {
         self.log_level = wanted_level(context);
         self.wants_progress = context.progress_token().is_some();
         self.asker = Some(asker(context));
+        let is_traced = toolcrib_engine::trace::current().is_some();
         for (key, value) in params.and_then(|params| params.get("_meta")).into_iter().flat_map(Node::members)
         {
             let name = key.as_str().unwrap_or_default();
-            if !is_protocol(&name) {
+            // A span of our own stands between the client and the server.
+            let is_replaced = is_traced && matches!(&*name, "traceparent" | "tracestate");
+            if !is_protocol(&name) && !is_replaced {
                 push_raw(&mut self.meta, key.raw(), &value.to_compact());
+            }
+        }
+        self
+    }
+
+    /// Names the span that this request is part of.
+    pub(crate) fn traced(mut self, span: Option<&Open>, state: Option<&str>) -> Self {
+        if let Some(span) = span {
+            push(&mut self.meta, "traceparent", &write::quoted(&span.traceparent()));
+            if let Some(state) = state {
+                push(&mut self.meta, "tracestate", &write::quoted(state));
             }
         }
         self
@@ -74,8 +97,16 @@ impl Request {
         out.extend_from_slice(b"\",\"params\":{");
         out.extend_from_slice(self.params.as_bytes());
         let modern = revision.era() == Era::Modern;
+        let mut is_empty = self.params.is_empty();
+        if modern && !self.modern_params.is_empty() {
+            if !is_empty {
+                out.push(b',');
+            }
+            out.extend_from_slice(self.modern_params.as_bytes());
+            is_empty = false;
+        }
         if modern || !self.meta.is_empty() || self.wants_progress {
-            if !self.params.is_empty() {
+            if !is_empty {
                 out.push(b',');
             }
             out.extend_from_slice(b"\"_meta\":{");

@@ -4,12 +4,23 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::limits::{UPSTREAM_CALL_MS_MAX, UPSTREAM_START_MS_MAX};
+use crate::oauth::OAuth;
 
 /// How a server is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Transport {
     Stdio(Command),
     Http(Endpoint),
+}
+
+impl Transport {
+    /// As OpenTelemetry calls it.
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Self::Stdio(_) => "pipe",
+            Self::Http(_) => "tcp",
+        }
+    }
 }
 
 /// A command that speaks MCP on its stdin and stdout.
@@ -32,6 +43,8 @@ pub struct Endpoint {
     pub headers: BTreeMap<String, String>,
     /// Certificates to trust besides the system's, PEM.
     pub ca_file: Option<PathBuf>,
+    /// Where its tokens come from; absent where a header has the credential.
+    pub oauth: Option<OAuth>,
 }
 
 /// One server.
@@ -51,6 +64,19 @@ impl Spec {
             transport,
             start_ms_max: UPSTREAM_START_MS_MAX,
             call_ms_max: UPSTREAM_CALL_MS_MAX,
+        }
+    }
+
+    /// Keeps tokens for this server in a folder, and uses those that are there. Nothing for a server over stdio, or
+    /// one whose credential the operator put into a header.
+    pub fn keep_tokens_in(&mut self, folder: &std::path::Path) {
+        let Transport::Http(endpoint) = &mut self.transport else { return };
+        let has_credential = endpoint.headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"));
+        if endpoint.oauth.is_none() && !has_credential {
+            endpoint.oauth = Some(OAuth { is_implicit: true, ..OAuth::default() });
+        }
+        if let Some(oauth) = &mut endpoint.oauth {
+            oauth.folder = Some(folder.to_owned());
         }
     }
 

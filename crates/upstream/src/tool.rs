@@ -47,17 +47,26 @@ impl RemoteTool {
                 request = request.raw(&name, &value.to_compact());
             }
         }
-        bring(request, brought, invocation.context).for_caller(invocation.context, invocation.params)
+        bring(request, brought, invocation.context, invocation.params)
+            .for_caller(invocation.context, invocation.params)
     }
 }
 
-/// Adds what a modern server asked for in an earlier round.
+/// Adds what a modern server asked for in an earlier round, or what the client answers before it was asked.
 pub(crate) fn bring(
     mut request: Request,
     brought: Option<Brought<'_>>,
     context: &toolcrib_engine::Context,
+    params: Option<Node<'_>>,
 ) -> Request {
-    let Some((state, keys)) = brought else { return request };
+    let Some((state, keys)) = brought else {
+        // With a state, the answers are to questions of this gateway's own.
+        let unasked = params.filter(|params| params.get("requestState").is_none());
+        return match unasked.and_then(|params| params.get("inputResponses")) {
+            Some(answers) => request.modern_raw("inputResponses", &answers.to_compact()),
+            None => request,
+        };
+    };
     let answers: Vec<String> = keys
         .iter()
         .filter_map(|key| Some(format!("{}:{}", write::quoted(key), context.round().answer(key)?)))

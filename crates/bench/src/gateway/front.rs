@@ -1,4 +1,4 @@
-//! The gateway as `toolcrib serve` runs it, without a log.
+//! The gateway with its checks, without a log and without gate and audit, whose cost `bench safety` measures.
 
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -97,7 +97,7 @@ impl Subject {
 async fn configured(args: &Args, safe: &Safe, file: &Path) -> Result<Subject, Failure> {
     let words = serve::Args { config: Some(file.to_owned()), prefix: args.prefix, ..serve::Args::default() };
     let usage = |error: anyhow::Error| Failure::new(Exit::Usage, error);
-    let config = gateway::config(&words).map_err(usage)?;
+    let config = gateway::config(&words)?;
     let server = gateway::front(&config, &args.toolsets, |builder| safe.apply(builder))?;
     let drift = config.pins.as_ref().map(gateway::pinned).transpose()?;
     let gateway = Gateway::start_pinned(server.engine().clone(), config.sources, drift)

@@ -1,13 +1,17 @@
 //! Who may reach the gateway over HTTP (R5.9): those whom the file names, else as every server of this program does,
 //! anybody on this machine and elsewhere those with a credential.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use toolcrib::{Bearer, Expected, HttpOptions, JwtBearer};
+use arc_swap::ArcSwap;
+use http::HeaderMap;
+use tokio::task::JoinHandle;
+use toolcrib::engine::Principal;
+use toolcrib::{Authenticator, Bearer, Challenge, Expected, HttpOptions, JwtBearer, Side};
 use toolcrib_gateway::Config;
-use toolcrib_gateway::config::{Jwks, Jwt};
+use toolcrib_gateway::config::{Auth, Jwks, Jwt};
 
 use super::pages::Pages;
 
@@ -17,8 +21,77 @@ const KEYS_PAUSE: Duration = Duration::from_secs(10);
 /// The longest.
 const KEYS_AGE: Duration = Duration::from_secs(300);
 
-/// `own` asks for the operator's credentials, and stays in force where the file names nobody.
-pub(super) fn options(config: &Config, own: HttpOptions, pages: &Arc<Pages>) -> anyhow::Result<HttpOptions> {
+/// Who decides whom requests come from; another can take its place while requests are served.
+pub(super) struct Porter {
+    /// Where the file names nobody.
+    own: Arc<dyn Authenticator>,
+    current: ArcSwap<Arc<dyn Authenticator>>,
+    /// Follows an issuer's keys.
+    following: Mutex<Following>,
+}
+
+/// What is going to be asked for.
+pub(super) struct Prepared {
+    authenticator: Arc<dyn Authenticator>,
+    following: Following,
+    auth: Auth,
+}
+
+/// A task that ends with whoever wanted it.
+#[derive(Default)]
+struct Following(Option<JoinHandle<()>>);
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        if let Some(task) = &self.0 {
+            task.abort();
+        }
+    }
+}
+
+impl Porter {
+    /// `own` asks for the operator's credentials, and stays in force where the file names nobody.
+    pub(super) fn new(own: Arc<dyn Authenticator>) -> Arc<Self> {
+        let current = ArcSwap::from_pointee(own.clone());
+        Arc::new(Self { own, current, following: Mutex::default() })
+    }
+
+    /// Reads what the file says; nothing changes yet.
+    pub(super) fn prepare(&self, auth: &Auth, pages: &Pages) -> anyhow::Result<Prepared> {
+        let mut bearer = Bearer::new(pages.metadata_url(auth));
+        for token in &auth.tokens {
+            bearer = bearer.with(&token.subject, &token.token);
+        }
+        let (authenticator, following): (Arc<dyn Authenticator>, _) = match &auth.jwt {
+            Some(jwt) => {
+                let (verifier, following) = verifier(jwt, bearer)?;
+                (verifier, following)
+            }
+            None if auth.is_open() => (self.own.clone(), None),
+            None => (Arc::new(bearer), None),
+        };
+        Ok(Prepared { authenticator, following: Following(following), auth: auth.clone() })
+    }
+
+    /// Asks for it from now on.
+    pub(super) fn ask_for(&self, prepared: Prepared, pages: &Pages) {
+        pages.set_issuer(&prepared.auth);
+        self.current.store(Arc::new(prepared.authenticator));
+        *self.following.lock().unwrap_or_else(PoisonError::into_inner) = prepared.following;
+    }
+}
+
+impl Authenticator for Porter {
+    fn principal(&self, headers: &HeaderMap) -> Result<Principal, Challenge> {
+        self.current.load().principal(headers)
+    }
+}
+
+pub(super) fn options(
+    config: &Config,
+    own: HttpOptions,
+    pages: &Arc<Pages>,
+) -> anyhow::Result<(HttpOptions, Arc<Porter>)> {
     let mut expected = Expected::default();
     for host in &config.hosts {
         expected = expected.and_host(host);
@@ -26,32 +99,28 @@ pub(super) fn options(config: &Config, own: HttpOptions, pages: &Arc<Pages>) -> 
     for origin in &config.origins {
         expected = expected.and_origin(origin);
     }
-    let mut options = HttpOptions { expected, side: Some(pages.clone()), ..own };
-    let mut bearer = Bearer::new(pages.metadata_url());
-    for token in &config.auth.tokens {
-        bearer = bearer.with(&token.subject, &token.token);
-    }
-    match &config.auth.jwt {
-        Some(jwt) => options.authenticator = verifier(jwt, bearer)?,
-        None if config.auth.is_open() => {}
-        None => options.authenticator = Arc::new(bearer),
-    }
-    Ok(options)
+    let streams_when_listed_first = config.streams_when_listed_first;
+    let porter = Porter::new(own.authenticator.clone());
+    porter.ask_for(porter.prepare(&config.auth, pages)?, pages);
+    let authenticator = porter.clone();
+    let side = Some(pages.clone() as Arc<dyn Side>);
+    Ok((HttpOptions { expected, side, authenticator, streams_when_listed_first, ..own }, porter))
 }
 
 /// Keys from a file are there at once; keys from a URL come, and come again when they change.
-fn verifier(jwt: &Jwt, bearer: Bearer) -> anyhow::Result<Arc<JwtBearer>> {
+fn verifier(jwt: &Jwt, bearer: Bearer) -> anyhow::Result<(Arc<JwtBearer>, Option<JoinHandle<()>>)> {
     let verifier = JwtBearer::new(bearer, &jwt.issuer, &jwt.audience, &jwt.scopes);
     match &jwt.jwks {
         Jwks::File(path) => {
             let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
             verifier.set_keys(&text).with_context(|| path.display().to_string())?;
+            Ok((verifier, None))
         }
         Jwks::Url(url) => {
-            tokio::spawn(follow_keys(verifier.clone(), url.clone()));
+            let following = tokio::spawn(follow_keys(verifier.clone(), url.clone()));
+            Ok((verifier, Some(following)))
         }
     }
-    Ok(verifier)
 }
 
 async fn follow_keys(verifier: Arc<JwtBearer>, url: String) {

@@ -3,10 +3,12 @@
 use std::fmt::Write as _;
 use std::sync::{Arc, OnceLock, Weak};
 
+use arc_swap::ArcSwapOption;
 use toolcrib::engine::Engine;
 use toolcrib::{Page, Side};
 use toolcrib_gateway::Gateway;
 use toolcrib_gateway::config::Auth;
+use toolcrib_gateway::telemetry::Exporter;
 
 const METADATA: &str = "/.well-known/oauth-protected-resource";
 
@@ -14,22 +16,29 @@ pub(super) struct Pages {
     engine: Arc<Engine>,
     gateway: OnceLock<Weak<Gateway>>,
     /// What the metadata says, if there is an issuer to name.
-    issuer: Option<(String, String)>,
+    issuer: ArcSwapOption<(String, String)>,
+    spans: Option<Arc<Exporter>>,
 }
 
 impl Pages {
-    pub(super) fn new(engine: Arc<Engine>, auth: &Auth) -> Self {
-        let issuer = auth.jwt.as_ref().map(|jwt| (jwt.issuer.clone(), jwt.audience.clone()));
-        Self { engine, gateway: OnceLock::new(), issuer }
+    pub(super) fn new(engine: Arc<Engine>, spans: Option<Arc<Exporter>>) -> Self {
+        let issuer = ArcSwapOption::empty();
+        Self { engine, gateway: OnceLock::new(), issuer, spans }
     }
 
     pub(super) fn set_gateway(&self, gateway: &Arc<Gateway>) {
         let _ = self.gateway.set(Arc::downgrade(gateway));
     }
 
+    /// Whom the metadata names from now on.
+    pub(super) fn set_issuer(&self, auth: &Auth) {
+        let issuer = auth.jwt.as_ref().map(|jwt| Arc::new((jwt.issuer.clone(), jwt.audience.clone())));
+        self.issuer.store(issuer);
+    }
+
     /// Where clients are sent that have no valid token; the resource's own origin, as RFC 9728 builds it.
-    pub(super) fn metadata_url(&self) -> Option<String> {
-        let (_, resource) = self.issuer.as_ref()?;
+    pub(super) fn metadata_url(&self, auth: &Auth) -> Option<String> {
+        let resource = &auth.jwt.as_ref()?.audience;
         let (scheme, rest) = resource.split_once("://")?;
         let (host, path) = rest.split_once('/').map_or((rest, ""), |(host, path)| (host, path));
         let slash = if path.is_empty() { "" } else { "/" };
@@ -54,6 +63,9 @@ impl Pages {
     fn metrics(&self) -> Page {
         let mut body = String::new();
         self.engine.meter().render(&mut body);
+        if let Some(spans) = &self.spans {
+            spans.render(&mut body);
+        }
         body.push_str("# HELP toolcrib_server_up Whether a server behind the gateway answers.\n# TYPE toolcrib_server_up gauge\n");
         let servers = self.gateway.get().and_then(Weak::upgrade).map(|gateway| gateway.status());
         for server in servers.iter().flatten() {
@@ -81,7 +93,8 @@ impl Side for Pages {
             "/readyz" => Some(self.ready()),
             "/metrics" => Some(self.metrics()),
             _ if path.starts_with(METADATA) => {
-                let (issuer, resource) = self.issuer.as_ref()?;
+                let named = self.issuer.load_full()?;
+                let (issuer, resource) = &*named;
                 let body = serde_json::json!({
                     "resource": resource, "authorization_servers": [issuer], "bearer_methods_supported": ["header"]
                 });

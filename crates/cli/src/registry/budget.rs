@@ -8,7 +8,6 @@ use toolcrib_registry::budget::Target;
 use toolcrib_registry::compact::{Step, compacted, expanded};
 use toolcrib_registry::pretty;
 use toolcrib_store::StoreError;
-use toolcrib_store::catalogue;
 
 use crate::Outcome;
 use crate::catalogue::{Place, unreachable};
@@ -100,7 +99,7 @@ pub(crate) fn expand(args: &ExpandArgs) -> Outcome {
     let store = args.place.open()?;
     let wanted = (name.clone(), version.clone());
     let row = store
-        .read::<_, StoreError, _>(move |db| catalogue::server(db, &wanted.0, &wanted.1, true))
+        .read::<_, StoreError, _>(move |db| db.server(&wanted.0, &wanted.1, true))
         .wait_blocking()
         .map_err(unreachable)?;
     let row =

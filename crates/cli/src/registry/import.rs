@@ -9,7 +9,7 @@ use toolcrib_registry::convert::{Options as ConvertOptions, convert};
 use toolcrib_registry::import::{Options, import};
 use toolcrib_registry::{Level, pretty, version};
 use toolcrib_store::StoreError;
-use toolcrib_store::catalogue::{self, ListQuery};
+use toolcrib_store::catalogue::ListQuery;
 
 use crate::Outcome;
 use crate::catalogue::{Place, find, import_failure, unreachable};
@@ -107,10 +107,8 @@ pub(crate) fn export(args: &ExportArgs) -> Outcome {
         documents: true,
         ..ListQuery::default()
     };
-    let rows = store
-        .read::<_, StoreError, _>(move |db| catalogue::list(db, &query))
-        .wait_blocking()
-        .map_err(unreachable)?;
+    let rows =
+        store.read::<_, StoreError, _>(move |db| db.list(&query)).wait_blocking().map_err(unreachable)?;
     let updated = rows.iter().map(|row| row.updated_at.as_str()).max().unwrap_or("1970-01-01T00:00:00Z");
     let documents: Vec<&str> = rows.iter().map(|row| row.document.as_str()).collect();
     let upstream = format!(
@@ -151,7 +149,7 @@ pub(crate) fn remove(args: &RemoveArgs) -> Outcome {
     }
     let (name, exact) = (found.server.name.clone(), found.server.version.clone());
     store
-        .write::<_, StoreError, _>(move |db| catalogue::remove(db, &name, &exact, version::replaces))
+        .write::<_, StoreError, _>(move |db| db.remove(&name, &exact, version::replaces))
         .wait_blocking()
         .map_err(unreachable)?;
     let (name, version) = (&found.server.name, &found.server.version);

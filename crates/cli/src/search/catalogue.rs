@@ -3,7 +3,7 @@
 use serde_json::json;
 use toolcrib_contract::{Definition, signature};
 use toolcrib_store::StoreError;
-use toolcrib_store::catalogue::{self, ToolQuery};
+use toolcrib_store::catalogue::ToolQuery;
 
 use crate::Outcome;
 use crate::catalogue::{Place, unreachable};
@@ -42,10 +42,8 @@ pub(super) fn run(words: &[String], limit: usize, format: Format, filters: &Filt
         offset: 0,
     };
     let store = filters.place.open()?;
-    let hits = store
-        .read::<_, StoreError, _>(move |db| catalogue::search(db, &query))
-        .wait_blocking()
-        .map_err(unreachable)?;
+    let hits =
+        store.read::<_, StoreError, _>(move |db| db.search(&query)).wait_blocking().map_err(unreachable)?;
     let found: Vec<(&str, Definition)> = hits
         .iter()
         .filter_map(|hit| Some((hit.server.as_str(), Definition::parse(&hit.definition).ok()?)))

@@ -119,6 +119,39 @@ fn who_may_call_is_asked_where_the_file_says_so() {
     assert_eq!(post().header("Authorization", "Bearer s3cret").send(gateway.address).unwrap().status, 200);
 }
 
+/// R5.8: who may call and which toolsets are loaded change with the file; what needs a start is named.
+#[test]
+fn credentials_and_toolsets_change_with_the_file() {
+    let folder = Folder::new("reload-auth");
+    let words = npm("server-memory", &[]);
+    let server = format!("[servers.m]\ncommand = {:?}\nargs = [{:?}]\n", words[0], words[1]);
+    let token = |secret: &str| format!("[[auth.tokens]]\nsubject = \"me\"\ntoken = \"{secret}\"\n");
+    let path = folder.file("toolcrib.toml", &format!("{server}{}", token("one")));
+    let mut gateway = Gateway::start(&["--config", &path]);
+    let address = gateway.address;
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}"#;
+    let list = |secret: &str| {
+        let request = toolcrib_testkit::http::Request::post_json("/mcp", body);
+        request.header("Authorization", &format!("Bearer {secret}")).send(address).unwrap()
+    };
+    assert_eq!((list("one").status, list("two").status), (200, 401));
+    let whole = list("one").text();
+    assert!(whole.contains("m__read_graph") && whole.contains("m__create_entities"), "{whole}");
+    let toolsets = "[toolsets.readers]\ntools = [\"m__read_*\"]\n[selection]\ndefault = [\"readers\"]\n";
+    let hosts = "hosts = [\"gate.example\"]\n";
+    folder.file("toolcrib.toml", &format!("{hosts}{server}{}{toolsets}", token("two")));
+    super::running::until("in force", || list("two").status == 200);
+    assert_eq!(list("one").status, 401);
+    let fewer = list("two").text();
+    assert!(fewer.contains("m__read_graph") && !fewer.contains("\"m__create_entities\""), "{fewer}");
+    gateway
+        .process
+        .wait_for_line("what needs a start", SOON, |line| {
+            line.contains("hosts stays as it was until the next start").then_some(())
+        })
+        .unwrap();
+}
+
 /// R5.1: a bad file is an error with its place, and nothing is started.
 #[test]
 fn a_bad_file_stops_the_start_with_its_place() {
@@ -168,4 +201,23 @@ fn servers_from_pypi_stand_beside_each_other() {
     assert!(text("git__git_status", json!({"repo_path": shown})).contains("No commits yet"));
     let refused = gateway.ask("tools/call", &json!({"name": "fetch__fetch", "arguments": {"url": 7}}));
     assert!(refused["result"]["content"][0]["text"].as_str().unwrap().contains("/url"), "{refused}");
+}
+
+/// R5.3, R5.5: without prefixes, a tool that is called like one of the gateway's own is quarantined alone and named.
+#[test]
+fn a_tool_with_the_name_of_our_own_is_quarantined_alone() {
+    let hostile = toolcrib_testkit::deps::built_example("hostile").unwrap_or_else(|error| panic!("{error}"));
+    let gateway =
+        Gateway::start(&["--prefix", "never", "--", &hostile.display().to_string(), "stdio", "own-names"]);
+    let tools = gateway.tools();
+    assert!(
+        ["echo", "poke", "search_tools"].iter().all(|name| tools.contains(&(*name).to_owned())),
+        "{tools:?}"
+    );
+    let (_, ready) = gateway.get("/readyz");
+    let ready: Value = serde_json::from_str(&ready).unwrap();
+    let quarantined = ready["servers"][0]["quarantined"].as_array().unwrap_or_else(|| panic!("{ready}"));
+    assert_eq!(quarantined.len(), 1, "{ready}");
+    assert_eq!(quarantined[0]["tool"], "emergency_status");
+    assert!(quarantined[0]["reason"].as_str().unwrap().contains("a tool of its own"), "{ready}");
 }

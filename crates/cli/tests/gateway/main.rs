@@ -4,4 +4,6 @@
 mod drift;
 mod files;
 mod matrix;
+mod oauth;
 mod running;
+mod tracing;

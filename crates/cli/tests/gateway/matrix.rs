@@ -5,6 +5,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 use toolcrib_testkit::deps::Deps;
 use toolcrib_testkit::foreign::{self, Era, Sdk, Server};
+use toolcrib_testkit::http::Request;
 use toolcrib_testkit::port;
 use toolcrib_testkit::process::Process;
 
@@ -91,4 +92,55 @@ fn clients_of_both_eras_are_served_by_a_modern_server() {
     let Server::Http { url } = behind else { panic!("no URL") };
     both_eras(&Gateway::start(&[&url]), &plan);
     both_eras(&Gateway::start(&["--", &fixture.display().to_string(), "--stdio"]), &plan);
+}
+
+/// R5.2: a legacy client is asked in the middle of `prompts/get` what a modern server wants to know.
+#[test]
+fn a_prompt_that_asks_reaches_a_legacy_client() {
+    let fixture = std::path::Path::new(PROGRAM).with_file_name("conformance-server");
+    let gateway = Gateway::start(&["--prefix", "never", "--", &fixture.display().to_string(), "--stdio"]);
+    let post = |body: Value, session: Option<&str>| {
+        let request = Request::post_json("/mcp", &body.to_string());
+        match session {
+            Some(session) => {
+                request.header("Mcp-Session-Id", session).header("MCP-Protocol-Version", "2025-11-25")
+            }
+            None => request,
+        }
+    };
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25",
+        "capabilities": {"elicitation": {}}, "clientInfo": {"name": "t", "version": "1"}}});
+    let greeted = post(hello, None).send(gateway.address).unwrap();
+    let session = greeted.header("mcp-session-id").unwrap().to_owned();
+    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    post(ready, Some(&session)).send(gateway.address).unwrap();
+    let get = json!({"jsonrpc": "2.0", "id": 2, "method": "prompts/get",
+        "params": {"name": "test_input_required_result_prompt"}});
+    let mut stream = post(get, Some(&session)).open(gateway.address).unwrap();
+    let mut next = || loop {
+        let event = stream.event().unwrap().unwrap();
+        if !event.data.is_empty() {
+            return serde_json::from_str::<Value>(&event.data).unwrap();
+        }
+    };
+    let question = next();
+    assert_eq!(question["method"], "elicitation/create", "{question}");
+    let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "accept", "content": {"context": "the sea"}}});
+    assert_eq!(post(answer, Some(&session)).send(gateway.address).unwrap().status, 202);
+    let prompt = next();
+    assert!(prompt["result"]["messages"].to_string().contains("Use this context: the sea"), "{prompt}");
+}
+
+/// R5.1: a server that speaks the transport of 2024 is named as one, and tried again like any other.
+#[test]
+fn a_server_of_the_old_transport_is_named_as_one() {
+    let words = npm("server-everything", &["sse"]);
+    let port = port::free().unwrap();
+    let mut command = Command::new(&words[0]);
+    let mut server = Process::start(command.args(&words[1..]).env("PORT", port.to_string())).unwrap();
+    server.wait_for_port(([127, 0, 0, 1], port).into(), SOON).unwrap();
+    let gateway = Gateway::start(&[&format!("http://127.0.0.1:{port}/sse")]);
+    let ready: Value = serde_json::from_str(&gateway.get("/readyz").1).unwrap();
+    let reason = ready["servers"][0]["reason"].as_str().unwrap_or_else(|| panic!("{ready}"));
+    assert!(reason.contains("HTTP+SSE transport of 2024-11-05"), "{reason}");
 }

@@ -31,7 +31,7 @@ impl Gateway {
         Self::start_with(["--data".to_owned(), data.display().to_string()], words)
     }
 
-    fn start_with(own: impl IntoIterator<Item = String>, words: &[&str]) -> Self {
+    pub(crate) fn start_with(own: impl IntoIterator<Item = String>, words: &[&str]) -> Self {
         let address = SocketAddr::from(([127, 0, 0, 1], port::free().unwrap()));
         let listen = address.to_string();
         let mut command = Command::new(PROGRAM);
@@ -72,6 +72,15 @@ impl Gateway {
         let answer = self.ask("tools/list", &serde_json::json!({}));
         let tools = answer["result"]["tools"].as_array().unwrap_or_else(|| panic!("{answer}")).clone();
         tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+    }
+}
+
+/// Waits until something is true.
+pub(crate) fn until(what: &str, mut is_true: impl FnMut() -> bool) {
+    let end = std::time::Instant::now() + SOON;
+    while !is_true() {
+        assert!(std::time::Instant::now() < end, "not {what}");
+        std::thread::park_timeout(Duration::from_millis(50));
     }
 }
 

@@ -350,6 +350,29 @@ impl<'a> Node<'a> {
 
     /// Writes the value without insignificant white space; every token stays as it was written.
     pub fn write_compact(self, out: &mut String) {
+        if self.is_compact() {
+            out.push_str(self.raw());
+        } else {
+            self.write_tokens(out);
+        }
+    }
+
+    /// `true` if there is no white space between tokens: they fill the text, and copying it costs one move.
+    fn is_compact(self) -> bool {
+        let tokens: usize = self
+            .slots()
+            .iter()
+            .map(|slot| match slot {
+                // Brackets and commas; in an object a colon for each member.
+                Slot::Array(extent) => 2 + (extent.count as usize).saturating_sub(1),
+                Slot::Object(extent) => 2 + (extent.count as usize * 2).saturating_sub(1),
+                token => token.range(&self.text.source).len(),
+            })
+            .sum();
+        tokens == self.raw().len()
+    }
+
+    fn write_tokens(self, out: &mut String) {
         match self.kind() {
             Kind::Array => {
                 out.push('[');
@@ -357,7 +380,7 @@ impl<'a> Node<'a> {
                     if i > 0 {
                         out.push(',');
                     }
-                    element.write_compact(out);
+                    element.write_tokens(out);
                 }
                 out.push(']');
             }
@@ -369,7 +392,7 @@ impl<'a> Node<'a> {
                     }
                     out.push_str(key.raw());
                     out.push(':');
-                    value.write_compact(out);
+                    value.write_tokens(out);
                 }
                 out.push('}');
             }
@@ -459,5 +482,38 @@ impl std::fmt::Debug for Members<'_> {
 impl std::fmt::Debug for Elements<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.clone()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::json::{Document, Limits};
+
+    /// R1.1: white space between tokens goes, every token stays, whether or not there was any.
+    #[test]
+    fn compact_text_is_the_tokens_alone() {
+        for text in [
+            r#"{"a":[1,2.50,-0,1e9,18446744073709551616],"b\u0041":{"c":null,"d":true,"e":false},"f":"x \" y","g":[],"h":{}}"#,
+            r#"[[],{},"",{"":""},[[1]]]"#,
+            "7",
+            r#""a b""#,
+        ] {
+            let compact = |text: &str| Document::parse(text.as_bytes(), &Limits::file()).unwrap().root().to_compact();
+            assert_eq!(compact(text), text);
+            // Between any two tokens, which in this text is beside every bracket, comma and colon outside a string.
+            let mut inside = false;
+            let mut escaped = false;
+            let mut spaced = String::new();
+            for c in text.chars() {
+                let structural = !inside && "[]{},:".contains(c);
+                spaced.extend(structural.then_some("\n\t "));
+                spaced.push(c);
+                spaced.extend(structural.then_some(" \r"));
+                inside ^= c == '"' && !escaped;
+                escaped = inside && c == '\\' && !escaped;
+            }
+            assert_eq!(compact(&spaced), text);
+            assert_eq!(compact(&format!(" {text}")), text);
+        }
     }
 }

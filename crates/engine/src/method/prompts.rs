@@ -4,11 +4,13 @@ use toolcrib_contract::json::Node;
 use toolcrib_protocol::{Code, Era, Request, RpcError};
 
 use crate::caller::Caller;
+use crate::context::Context;
 use crate::engine::Engine;
 use crate::guarded::guarded;
-use crate::prompt::PromptArguments;
+use crate::prompt::{Prompt, PromptArguments};
 use crate::refusal::Refusal;
 use crate::reply::Reply;
+use crate::stage::execute::ROUNDS_MAX;
 use crate::tool::ToolError;
 
 impl Engine {
@@ -43,26 +45,40 @@ impl Engine {
             let message = format!("params.arguments.{} is missing", missing.name);
             return Err(RpcError::new(Code::InvalidParams, message).into());
         }
-        let context = self.context(caller, request)?;
-        if let Some(relayed) =
-            request.params.node().and_then(|params| prompt.prompter.relay(params, &context))
+        let mut context = self.context(caller, request)?;
+        for _ in 0..ROUNDS_MAX {
+            match self.prompted(caller, request, &prompt, &arguments, &context).await? {
+                Ok(reply) => return Ok(reply),
+                Err(ToolError::NotFound) => return Err(Refusal::UnknownPrompt(name.as_ref().into())),
+                Err(ToolError::InputRequired(required)) if caller.peer.era() == Era::Legacy => {
+                    context = self.asked_again(caller, request, &context, *required).await?;
+                }
+                Err(error) => return self.asks_or_fails(caller, request, &context, error),
+            }
+        }
+        Err(Refusal::Failed("The prompt asked too often.".into()))
+    }
+
+    async fn prompted(
+        &self,
+        caller: &Caller<'_>,
+        request: &Request<'_>,
+        prompt: &Prompt,
+        arguments: &PromptArguments,
+        context: &Context,
+    ) -> Result<Result<Reply, ToolError>, Refusal> {
+        if let Some(relayed) = request.params.node().and_then(|params| prompt.prompter.relay(params, context))
         {
-            return match self.relayed(caller, request, relayed, None).await? {
-                Ok(reply) => Ok(reply),
-                Err(ToolError::NotFound) => Err(Refusal::UnknownPrompt(name.as_ref().into())),
-                Err(error) => self.asks_or_fails(caller, request, &context, error),
-            };
+            return self.relayed(caller, request, relayed, None).await;
         }
         let get = guarded(
-            || prompt.prompter.get(arguments, &context),
+            || prompt.prompter.get(arguments.clone(), context),
             &caller.exchange,
             self.options().call_ms_max,
         );
-        let result = match get.await {
-            Ok(Ok(result)) => result,
-            Ok(Err(ToolError::NotFound)) => return Err(Refusal::UnknownPrompt(name.as_ref().into())),
-            Ok(Err(error)) => return self.asks_or_fails(caller, request, &context, error),
-            Err(stopped) => return Err(stopped.into()),
+        let result = match get.await? {
+            Ok(result) => result,
+            Err(error) => return Ok(Err(error)),
         };
         let mut out = b"{".to_vec();
         let modern = caller.peer.era() == Era::Modern;
@@ -75,7 +91,7 @@ impl Engine {
             out.extend_from_slice(self.meta().as_bytes());
         }
         out.push(b'}');
-        Ok(Reply::result(request.id, &out))
+        Ok(Ok(Reply::result(request.id, &out)))
     }
 }
 

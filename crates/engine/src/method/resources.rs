@@ -3,12 +3,16 @@
 use toolcrib_protocol::{CacheHint, CacheScope, Era, Request};
 
 use super::EMPTY;
+use crate::ask::InputRequired;
 use crate::caller::Caller;
 use crate::context::Context;
 use crate::engine::Engine;
 use crate::guarded::{Stopped, guarded};
 use crate::refusal::Refusal;
 use crate::reply::Reply;
+use crate::resource::Reader;
+use crate::round::Round;
+use crate::stage::execute::{ROUNDS_MAX, ask_again};
 use crate::tool::ToolError;
 
 impl Engine {
@@ -47,22 +51,38 @@ impl Engine {
         let found = found.or_else(|| self.registry().elsewhere().map(|reader| (reader, Vec::new())));
         let (reader, variables) = found.ok_or_else(|| Refusal::ResourceNotFound(uri.as_ref().into()))?;
         drop(snapshot);
-        let context = self.context(caller, request)?;
-        if let Some(relayed) = request.params.node().and_then(|params| reader.relay(params, &context)) {
+        let mut context = self.context(caller, request)?;
+        for _ in 0..ROUNDS_MAX {
+            match self.resource_read(caller, request, &*reader, &variables, &context).await? {
+                Ok(reply) => return Ok(reply),
+                Err(ToolError::NotFound) => return Err(Refusal::ResourceNotFound(uri.as_ref().into())),
+                Err(ToolError::InputRequired(required)) if caller.peer.era() == Era::Legacy => {
+                    context = self.asked_again(caller, request, &context, *required).await?;
+                }
+                Err(error) => return self.asks_or_fails(caller, request, &context, error),
+            }
+        }
+        Err(Refusal::Failed("The resource asked too often.".into()))
+    }
+
+    async fn resource_read(
+        &self,
+        caller: &Caller<'_>,
+        request: &Request<'_>,
+        reader: &dyn Reader,
+        variables: &[(Box<str>, String)],
+        context: &Context,
+    ) -> Result<Result<Reply, ToolError>, Refusal> {
+        let uri = request.params.string("uri")?;
+        if let Some(relayed) = request.params.node().and_then(|params| reader.relay(params, context)) {
             let hint = CacheHint { ttl_ms: 0, scope: CacheScope::Private };
-            return match self.relayed(caller, request, relayed, Some(hint)).await? {
-                Ok(reply) => Ok(reply),
-                Err(ToolError::NotFound) => Err(Refusal::ResourceNotFound(uri.as_ref().into())),
-                Err(error) => self.asks_or_fails(caller, request, &context, error),
-            };
+            return self.relayed(caller, request, relayed, Some(hint)).await;
         }
         let read =
-            guarded(|| reader.read(&uri, &variables, &context), &caller.exchange, self.options().call_ms_max);
-        let contents = match read.await {
-            Ok(Ok(contents)) => contents,
-            Ok(Err(ToolError::NotFound)) => return Err(Refusal::ResourceNotFound(uri.as_ref().into())),
-            Ok(Err(error)) => return self.asks_or_fails(caller, request, &context, error),
-            Err(stopped) => return Err(stopped.into()),
+            guarded(|| reader.read(&uri, variables, context), &caller.exchange, self.options().call_ms_max);
+        let contents = match read.await? {
+            Ok(contents) => contents,
+            Err(error) => return Ok(Err(error)),
         };
         let mut out = b"{".to_vec();
         let modern = caller.peer.era() == Era::Modern;
@@ -85,7 +105,7 @@ impl Engine {
             out.extend_from_slice(self.meta().as_bytes());
         }
         out.push(b'}');
-        Ok(Reply::result(request.id, &out))
+        Ok(Ok(Reply::result(request.id, &out)))
     }
 
     pub(super) fn follow_resource(
@@ -108,10 +128,18 @@ impl Engine {
 
     /// The context of a request that is no tool call.
     pub(super) fn context(&self, caller: &Caller<'_>, request: &Request<'_>) -> Result<Context, Refusal> {
-        let round = self.round(caller, request)?;
-        let token = request.params.progress_token();
-        let (principal, peer) = (caller.principal.clone(), caller.peer.clone());
-        Ok(Context::new(principal, peer, caller.exchange.clone(), token, round))
+        Ok(in_round(caller, request, self.round(caller, request)?))
+    }
+
+    /// The same after a legacy client was asked what a modern answerer wants to know.
+    pub(super) async fn asked_again(
+        &self,
+        caller: &Caller<'_>,
+        request: &Request<'_>,
+        context: &Context,
+        required: InputRequired,
+    ) -> Result<Context, Refusal> {
+        Ok(in_round(caller, request, ask_again(context, required).await?))
     }
 
     /// A handler that asks gets `input_required`; any other error is refused.
@@ -137,6 +165,12 @@ impl Engine {
             ToolError::NotFound => Err(Refusal::Failed("Not found.".into())),
         }
     }
+}
+
+fn in_round(caller: &Caller<'_>, request: &Request<'_>, round: Round) -> Context {
+    let token = request.params.progress_token();
+    let (principal, peer) = (caller.principal.clone(), caller.peer.clone());
+    Context::new(principal, peer, caller.exchange.clone(), token, round)
 }
 
 impl From<Stopped> for Refusal {

@@ -16,8 +16,8 @@ use crate::safety;
 use crate::safety::keep::Outcome as Ended;
 use crate::tool::{Invocation, ToolError};
 
-/// How often a tool may ask a legacy client again within one call.
-const ROUNDS_MAX: usize = 10;
+/// How often whoever answers may ask a legacy client again within one request.
+pub(crate) const ROUNDS_MAX: usize = 10;
 
 impl<'a> Call<'a, Recorded<'a>> {
     pub(super) async fn execute(self) -> Result<Call<'a, Executed<'a>>, Refusal> {
@@ -118,7 +118,7 @@ fn context(call: &Call<'_, Recorded<'_>>, params: Params<'_>, round: Round) -> C
 }
 
 /// A tool that asks in the modern way, called by a legacy client: the engine asks for it and calls it again.
-async fn ask_again(context: &Context, required: InputRequired) -> Result<Round, Refusal> {
+pub(crate) async fn ask_again(context: &Context, required: InputRequired) -> Result<Round, Refusal> {
     let keys: Vec<Box<str>> = required.questions.iter().map(|(key, _)| key.clone()).collect();
     let questions = required.questions.into_iter().map(|(key, question)| (key.into(), question)).collect();
     let replies = context.ask_all(questions).await.map_err(|error| match ToolError::from(error) {

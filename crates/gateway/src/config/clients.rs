@@ -110,7 +110,7 @@ fn source(reader: &Reader<'_>, name: &str, server: Server) -> Result<Source, Con
         (None, Some(url)) => Transport::Http(Endpoint {
             url: reader.expand(&url)?,
             headers: reader.expand_map(server.headers)?,
-            ca_file: None,
+            ..Endpoint::default()
         }),
     };
     let mut spec = Spec::new(name, transport);

@@ -10,6 +10,7 @@ use toolcrib_engine::{Mode, Strictness, Toolset, toolset};
 use toolcrib_upstream::spec::{Command, Endpoint};
 use toolcrib_upstream::{Spec, Transport};
 
+use super::oauth::OAuthTable;
 use super::place::{ConfigError, Problem};
 use super::{Auth, Config, Jwks, Jwt, Pins, Prefixing, Reader, Token};
 use crate::drift::{Action, Classes};
@@ -33,11 +34,17 @@ struct File {
     /// Origins of web pages that may call, such as https://example.org.
     #[serde(default)]
     origins: Vec<String>,
+    /// Answer with a stream of one event, instead of plain JSON, whoever lists text/event-stream first.
+    #[serde(default)]
+    streams_when_listed_first: bool,
     /// The servers, by name.
     #[serde(default)]
     servers: BTreeMap<String, Server>,
     #[serde(default)]
     auth: AuthTable,
+    /// Where spans are sent.
+    #[serde(default)]
+    telemetry: TelemetryTable,
     /// Holds the servers to a lock.
     drift: Option<DriftTable>,
     /// Toolsets by name: which tools they hold, by patterns over tools, servers and hints.
@@ -122,6 +129,8 @@ struct Server {
     bearer_file: Option<PathBuf>,
     /// Certificates to trust besides the system's, PEM.
     ca_file: Option<PathBuf>,
+    /// Tokens by OAuth; `toolcrib auth NAME` logs in.
+    oauth: Option<OAuthTable>,
     /// The prefix of its tools instead of its name; an empty text for none.
     prefix: Option<String>,
     /// The toolset its tools belong to.
@@ -172,6 +181,14 @@ struct AuthTable {
     tokens: Vec<TokenTable>,
     /// JSON Web Tokens.
     jwt: Option<JwtTable>,
+}
+
+/// Where spans are sent; the variables of OpenTelemetry say it too.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct TelemetryTable {
+    /// A collector that speaks OTLP over HTTP, such as http://127.0.0.1:4318.
+    otlp_endpoint: Option<String>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -231,8 +248,10 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Config, ConfigError> {
         sources,
         pins: file.drift.map(|table| pins(reader, table)),
         auth: auth(reader, file.auth)?,
+        otlp_endpoint: file.telemetry.otlp_endpoint.map(|url| reader.expand(&url)).transpose()?,
         hosts: file.hosts,
         origins: file.origins,
+        streams_when_listed_first: file.streams_when_listed_first,
         toolsets,
     })
 }
@@ -266,7 +285,13 @@ fn source(reader: &Reader<'_>, name: &str, server: Server, prefixed: bool) -> Re
                 headers.insert("Authorization".to_owned(), format!("Bearer {token}"));
             }
             let ca_file = server.ca_file.map(|file| reader.folder().join(file));
-            Transport::Http(Endpoint { url: reader.expand(&url)?, headers, ca_file })
+            if server.oauth.is_some() && headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"))
+            {
+                let problem = "a server has either oauth or a credential of its own in bearer or headers";
+                return Err(near(Problem::Value(problem.to_owned())));
+            }
+            let oauth = server.oauth.map(|table| table.read(reader, &near)).transpose()?;
+            Transport::Http(Endpoint { url: reader.expand(&url)?, headers, ca_file, oauth })
         }
     };
     let mut spec = Spec::new(name, transport);
@@ -306,7 +331,7 @@ impl From<ModeWord> for Strictness {
 }
 
 /// A secret from the file itself or from a file of its own.
-fn secret(
+pub(super) fn secret(
     reader: &Reader<'_>,
     text: Option<String>,
     file: Option<PathBuf>,

@@ -50,7 +50,17 @@ pub(crate) fn with_env(mut source: Source, key: &str, value: &str) -> Source {
 
 impl Bed {
     pub(crate) async fn new(sources: Vec<Source>) -> Self {
-        let server = Server::new("gateway", "1").unwrap();
+        Self::behind(Server::new("gateway", "1").unwrap(), sources).await
+    }
+
+    /// With the tools of discovery.
+    pub(crate) async fn with_discovery(sources: Vec<Source>) -> Self {
+        let builder =
+            Server::builder("gateway", "1").options(|options| options.toolsets.discovery = Some(true));
+        Self::behind(builder.build().unwrap(), sources).await
+    }
+
+    async fn behind(server: Server, sources: Vec<Source>) -> Self {
         let gateway = Gateway::start(server.engine().clone(), sources).unwrap();
         gateway.settled(SOON).await;
         Self { server, gateway }

@@ -45,6 +45,23 @@ async fn a_name_that_two_servers_claim_stays_with_the_first_and_is_reported() {
     }
 }
 
+/// R5.3, R5.5: a server whose tool is called like one of the gateway's own loses that tool alone, and it is said why.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_name_of_the_gateways_own_tools_is_theirs_and_takes_nothing_else_with_it() {
+    let mut source = stdio("s", "own-names");
+    source.prefix = None;
+    let bed = Bed::with_discovery(vec![source]).await;
+    let tools = bed.tools();
+    for name in ["echo", "poke", "safe_poke", "emergency_status"] {
+        assert!(tools.contains(&name.to_owned()), "{name}: {tools:?}");
+    }
+    let quarantined = bed.status("s").quarantined;
+    let names: Vec<&str> = quarantined.iter().map(|one| one.tool.as_str()).collect();
+    assert_eq!(names, ["search_tools"]);
+    assert!(quarantined[0].reason.contains("the gateway has a tool of its own"), "{quarantined:?}");
+    bed.gateway.stop().await;
+}
+
 /// R5.3: adding a second server never renames the first one's tools.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_second_server_never_renames_the_first_ones_tools() {

@@ -3,8 +3,7 @@
 use serde_json::json;
 use toolcrib_contract::json::{Document, Limits, Node, Pointer};
 use toolcrib_contract::{Definition, Digest};
-use toolcrib_store::Store;
-use toolcrib_store::catalogue::{self, Put, ServerRow, Status};
+use toolcrib_store::catalogue::{Catalogue, Put, ServerRow, Status, StatusChange};
 
 use super::answer::server_response;
 use super::query::Query;
@@ -71,7 +70,7 @@ fn body<'b>(request: &'b Request) -> Result<Document<'b>, Response> {
 }
 
 pub(super) async fn publish(
-    store: &Store,
+    catalogue: &Catalogue,
     options: &Options,
     request: &Request,
 ) -> Result<Response, Response> {
@@ -96,7 +95,7 @@ pub(super) async fn publish(
         read.map_err(|issue| Response::error(400, &issue.to_string()))?
     };
     for _ in 0..TRIES {
-        if let Some(row) = attempt(store, options, &listed, breaking).await? {
+        if let Some(row) = attempt(catalogue, options, &listed, breaking).await? {
             return Ok(Response::json(200, server_response(&row)));
         }
     }
@@ -118,17 +117,17 @@ fn refuse_faults(report: &Report, sync: &Report) -> Result<(), Response> {
 
 /// Judges against the latest version, then keeps it if that is still the latest; `None` if it is not.
 async fn attempt(
-    store: &Store,
+    catalogue: &Catalogue,
     options: &Options,
     listed: &Listed,
     breaking: bool,
 ) -> Result<Option<ServerRow>, Response> {
     let name = listed.name.clone();
-    let latest = store
+    let latest = catalogue
         .read::<_, Response, _>(move |db| {
-            let row = catalogue::server(db, &name, "latest", false)?;
+            let row = db.server(&name, "latest", false)?;
             let tools = match &row {
-                Some(row) => catalogue::tools(db, &name, &row.version)?,
+                Some(row) => db.tools(&name, &row.version)?,
                 None => Vec::new(),
             };
             Ok(row.map(|row| (row.version, tools)))
@@ -149,19 +148,19 @@ async fn attempt(
             .map_err(|refused| *refused)?;
     }
     let new = listed.clone().into_new();
-    store
+    catalogue
         .write::<_, Response, _>(move |db| {
-            let now = catalogue::server(db, &new.name, "latest", false)?.map(|row| row.version);
+            let now = db.server(&new.name, "latest", false)?.map(|row| row.version);
             if now != judged {
                 return Ok(None);
             }
-            match catalogue::put(db, &new, &time::now())? {
+            match db.put(&new, &time::now())? {
                 Put::Added => {}
                 Put::Same | Put::Conflict => {
                     return Err(Response::error(400, "cannot publish duplicate version"));
                 }
             }
-            Ok(catalogue::server(db, &new.name, &new.version, true)?)
+            Ok(db.server(&new.name, &new.version, true)?)
         })
         .wait()
         .await
@@ -169,7 +168,7 @@ async fn attempt(
 
 /// Changes the status of a version, or of all of a server's versions.
 pub(super) async fn status(
-    store: &Store,
+    catalogue: &Catalogue,
     options: &Options,
     name: String,
     version: Option<String>,
@@ -198,35 +197,29 @@ pub(super) async fn status(
             &format!("statusMessage has at most {STATUS_MESSAGE_CHARS_MAX} characters"),
         ));
     }
-    store
+    catalogue
         .write::<_, Response, _>(move |db| {
             let known = match &version {
-                Some(version) => catalogue::server(db, &name, version, true)?.is_some(),
-                None => !catalogue::versions(db, &name, true)?.is_empty(),
+                Some(version) => db.server(&name, version, true)?.is_some(),
+                None => !db.versions(&name, true)?.is_empty(),
             };
             if !known {
                 return Err(Response::error(404, "Server not found"));
             }
             let exact = version.as_deref();
-            let changed = catalogue::set_status(
-                db,
-                &name,
-                exact,
-                status,
-                message.as_deref(),
-                &time::now(),
-                version::replaces,
-            )?;
+            let now = time::now();
+            let change = StatusChange { status, message: message.as_deref(), now: &now };
+            let changed = db.set_status(&name, exact, change, version::replaces)?;
             if changed == 0 {
                 return Err(Response::error(400, "nothing changes"));
             }
             match exact {
                 Some(exact) => {
-                    let row = catalogue::server(db, &name, exact, true)?;
+                    let row = db.server(&name, exact, true)?;
                     Ok(Response::json(200, row.as_ref().map(server_response).unwrap_or_default()))
                 }
                 None => {
-                    let rows = catalogue::versions(db, &name, true)?;
+                    let rows = db.versions(&name, true)?;
                     let items: Vec<String> = rows.iter().map(server_response).collect();
                     Ok(super::answer::list("servers", &items, None))
                 }

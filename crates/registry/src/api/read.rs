@@ -2,8 +2,7 @@
 
 use toolcrib_contract::json::ObjectWriter;
 use toolcrib_contract::{Definition, signature};
-use toolcrib_store::Store;
-use toolcrib_store::catalogue::{self, ListQuery, Status, ToolQuery};
+use toolcrib_store::catalogue::{Catalogue, ListQuery, Status, ToolQuery};
 
 use super::Response;
 use super::answer::{list, server_response};
@@ -13,7 +12,7 @@ fn not_found(what: &str) -> Response {
     Response::error(404, what)
 }
 
-pub(super) async fn servers(store: &Store, query: &str) -> Result<Response, Response> {
+pub(super) async fn servers(catalogue: &Catalogue, query: &str) -> Result<Response, Response> {
     let query = Query::read(query)?;
     let (limit, updated_since) = (query.limit()?, query.updated_since()?);
     let wanted = ListQuery {
@@ -26,17 +25,16 @@ pub(super) async fn servers(store: &Store, query: &str) -> Result<Response, Resp
         version: query.text("version").map(str::to_owned),
         documents: true,
     };
-    let rows = store.read::<_, Response, _>(move |db| Ok(catalogue::list(db, &wanted)?)).wait().await?;
+    let rows = catalogue.read::<_, Response, _>(move |db| Ok(db.list(&wanted)?)).wait().await?;
     let page = rows.get(..rows.len().min(limit as usize)).unwrap_or(&rows);
     let next = page.last().filter(|_| rows.len() > page.len()).map(|row| written(&row.name, &row.version));
     let items: Vec<String> = page.iter().map(server_response).collect();
     Ok(list("servers", &items, next.as_deref()))
 }
 
-pub(super) async fn versions(store: &Store, name: String, query: &str) -> Result<Response, Response> {
+pub(super) async fn versions(catalogue: &Catalogue, name: String, query: &str) -> Result<Response, Response> {
     let deleted = Query::read(query)?.flag("include_deleted")?.unwrap_or(false);
-    let rows =
-        store.read::<_, Response, _>(move |db| Ok(catalogue::versions(db, &name, deleted)?)).wait().await?;
+    let rows = catalogue.read::<_, Response, _>(move |db| Ok(db.versions(&name, deleted)?)).wait().await?;
     if rows.is_empty() {
         return Err(not_found("Server not found"));
     }
@@ -45,21 +43,19 @@ pub(super) async fn versions(store: &Store, name: String, query: &str) -> Result
 }
 
 pub(super) async fn version(
-    store: &Store,
+    catalogue: &Catalogue,
     name: String,
     version: String,
     query: &str,
 ) -> Result<Response, Response> {
     let deleted = Query::read(query)?.flag("include_deleted")?.unwrap_or(false);
-    let row = store
-        .read::<_, Response, _>(move |db| Ok(catalogue::server(db, &name, &version, deleted)?))
-        .wait()
-        .await?;
+    let row =
+        catalogue.read::<_, Response, _>(move |db| Ok(db.server(&name, &version, deleted)?)).wait().await?;
     let row = row.ok_or_else(|| not_found("Server not found"))?;
     Ok(Response::json(200, server_response(&row)))
 }
 
-pub(super) async fn search_tools(store: &Store, query: &str) -> Result<Response, Response> {
+pub(super) async fn search_tools(catalogue: &Catalogue, query: &str) -> Result<Response, Response> {
     let query = Query::read(query)?;
     let (limit, offset) = (query.limit()?, query.offset()?);
     let wanted = ToolQuery {
@@ -71,7 +67,7 @@ pub(super) async fn search_tools(store: &Store, query: &str) -> Result<Response,
         limit: limit + 1,
         offset,
     };
-    let hits = store.read::<_, Response, _>(move |db| Ok(catalogue::search(db, &wanted)?)).wait().await?;
+    let hits = catalogue.read::<_, Response, _>(move |db| Ok(db.search(&wanted)?)).wait().await?;
     let page = hits.get(..hits.len().min(limit as usize)).unwrap_or(&hits);
     let next = (hits.len() > page.len()).then(|| written_offset(offset.saturating_add(limit)));
     let items: Vec<String> = page
@@ -107,14 +103,18 @@ pub(super) fn effect_name(effect: toolcrib_contract::Effect) -> &'static str {
     }
 }
 
-pub(super) async fn tools(store: &Store, name: String, version: String) -> Result<Response, Response> {
-    let rows = store
+pub(super) async fn tools(
+    catalogue: &Catalogue,
+    name: String,
+    version: String,
+) -> Result<Response, Response> {
+    let rows = catalogue
         .read::<_, Response, _>(move |db| {
-            let row = catalogue::server(db, &name, &version, false)?;
+            let row = db.server(&name, &version, false)?;
             if row.is_none_or(|row| row.status == Status::Deleted) {
                 return Err(not_found("Server not found"));
             }
-            Ok(catalogue::tools(db, &name, &version)?)
+            Ok(db.tools(&name, &version)?)
         })
         .wait()
         .await?;
@@ -124,13 +124,13 @@ pub(super) async fn tools(store: &Store, name: String, version: String) -> Resul
 }
 
 pub(super) async fn tool(
-    store: &Store,
+    catalogue: &Catalogue,
     name: String,
     version: String,
     tool: String,
 ) -> Result<Response, Response> {
-    let row = store
-        .read::<_, Response, _>(move |db| Ok(catalogue::tool(db, &name, &version, &tool)?))
+    let row = catalogue
+        .read::<_, Response, _>(move |db| Ok(db.tool(&name, &version, &tool)?))
         .wait()
         .await?
         .ok_or_else(|| not_found("Tool not found"))?;

@@ -3,7 +3,7 @@
 //! A slot is an object with one member per direction it restores, and `made`, the number of containers that were made
 //! to hold it, so that taking the slot out leaves the document as it was.
 
-use toolcrib_contract::json::{Node, ObjectWriter};
+use toolcrib_contract::json::{Node, ObjectWriter, write_string};
 
 use crate::PUBLISHER_KEY;
 
@@ -81,32 +81,72 @@ pub(crate) fn replaced(
     value: Option<&str>,
     removable: usize,
 ) -> Option<String> {
-    let Some((first, rest)) = path.split_first() else { return value.map(str::to_owned) };
-    let mut out = ObjectWriter::new();
+    let mut out = String::with_capacity(node.raw().len() + value.map_or(0, str::len) + SLOT_BYTES);
+    write_replaced(node, path, value, removable, &mut out).then_some(out)
+}
+
+/// Room for the keys of containers that are made.
+const SLOT_BYTES: usize = 128;
+
+/// Writes into one text, so that a container is not copied once for each container around it; `false` if nothing is
+/// left, and then nothing was written.
+fn write_replaced(
+    node: Node<'_>,
+    path: &[&str],
+    value: Option<&str>,
+    removable: usize,
+    out: &mut String,
+) -> bool {
+    let Some((first, rest)) = path.split_first() else {
+        out.push_str(value.unwrap_or_default());
+        return value.is_some();
+    };
+    let start = out.len();
+    out.push('{');
     let (mut found, mut empty) = (false, true);
     for (key, member) in node.members() {
+        let before = out.len();
+        if !empty {
+            out.push(',');
+        }
         if key.is_text(first) {
             found = true;
+            write_string(out, first);
+            out.push(':');
             // A container counts as removable by its distance from the slot.
-            if let Some(text) = replaced(member, rest, value, removable) {
-                out.raw(first, &text);
+            if write_replaced(member, rest, value, removable, out) {
                 empty = false;
+            } else {
+                out.truncate(before);
             }
         } else {
-            out.copy(key, member);
+            out.push_str(key.raw());
+            out.push(':');
+            member.write_compact(out);
             empty = false;
         }
     }
     if !found && let Some(value) = value {
-        let inner = rest.iter().rev().fold(value.to_owned(), |inner, key| {
-            let mut out = ObjectWriter::new();
-            out.raw(key, &inner);
-            out.finish()
-        });
-        out.raw(first, &inner);
+        if !empty {
+            out.push(',');
+        }
+        write_string(out, first);
+        out.push(':');
+        for key in rest {
+            out.push('{');
+            write_string(out, key);
+            out.push(':');
+        }
+        out.push_str(value);
+        out.extend(rest.iter().map(|_| '}'));
         empty = false;
     }
-    (!empty || path.len() > removable).then(|| out.finish())
+    out.push('}');
+    let stays = !empty || path.len() > removable;
+    if !stays {
+        out.truncate(start);
+    }
+    stays
 }
 
 #[cfg(test)]

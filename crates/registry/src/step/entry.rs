@@ -2,10 +2,10 @@
 
 use toolcrib_contract::json::Node;
 
-use super::{payload, quoted, read, restored, to_carry};
+use super::{payload, plainly, quoted, read, restored, to_carry};
 use crate::carry::slot;
 use crate::issue::{Issue, Report};
-use crate::toolhive::from_server::from_server;
+use crate::toolhive::from_server::{from_server, kind_of};
 use crate::toolhive::to_server::to_server;
 use crate::toolhive::{Kind, full_name, key_of};
 
@@ -28,24 +28,24 @@ pub(crate) fn into_server(
         return to_server(key, kind, entry, report);
     }
     let carried = slot::ENTRY.carried(entry, SERVER);
-    let plain = slot::ENTRY.without(entry, SERVER);
-    let derived = read(&plain, |plain| to_server(&full_name(key), kind, plain, report))??;
-    let server = restored(derived, carried, report)?;
-    let made_up = carried.and_then(|carried| carried.get("key")).is_some_and(|made| made.is_text(key));
-    let text = read(&server, |node| -> Result<_, Issue> {
-        let name = node.get("name").and_then(Node::as_str).unwrap_or_default();
-        let usual = key_of(&name) == key || made_up;
-        let with_name = alone || full_name(key) != name;
-        let (_, back) = from_server(node, with_name, &mut Report::default())?;
-        let patch = read(&plain, |plain| to_carry(&back, plain))??;
-        let carry = payload([
-            ("shape", alone.then(|| quoted(ALONE))),
-            ("key", (!usual && !alone).then(|| quoted(key))),
-            ("patch", patch),
-        ]);
-        Ok(carry.map(|carry| slot::SERVER.with(node, TOOLHIVE, &carry)))
-    })??;
-    Ok(text.unwrap_or(server))
+    plainly(slot::ENTRY, entry, SERVER, |plain| {
+        let derived = to_server(&full_name(key), kind, plain, report)?;
+        let server = restored(derived, carried, report)?;
+        let made_up = carried.and_then(|carried| carried.get("key")).is_some_and(|made| made.is_text(key));
+        let text = read(&server, |node| -> Result<_, Issue> {
+            let name = node.get("name").and_then(Node::as_str).unwrap_or_default();
+            let usual = key_of(&name) == key || made_up;
+            let with_name = alone || full_name(key) != name;
+            let (_, back) = from_server(node, with_name, &mut Report::default())?;
+            let carry = payload([
+                ("shape", alone.then(|| quoted(ALONE))),
+                ("key", (!usual && !alone).then(|| quoted(key))),
+                ("patch", to_carry(&back, plain)?),
+            ]);
+            Ok(carry.map(|carry| slot::SERVER.with(node, TOOLHIVE, &carry)))
+        })??;
+        Ok(text.unwrap_or(server))
+    })?
 }
 
 /// `true` if this server was read from an entry that stood alone.
@@ -71,11 +71,10 @@ pub(crate) fn from(
     report: &mut Report,
 ) -> Result<Entry, Issue> {
     let carried = slot::SERVER.carried(server, TOOLHIVE);
-    let plain = slot::SERVER.without(server, TOOLHIVE);
     let name = server.get("name").and_then(Node::as_str).unwrap_or_default();
     let own_key = carried.and_then(|carried| carried.get("key")).and_then(Node::as_str);
-    read(&plain, |plain| {
-        let (kind, _) = from_server(plain, alone, &mut Report::default())?;
+    plainly(slot::SERVER, server, TOOLHIVE, |plain| {
+        let kind = kind_of(plain)?;
         let usual = own_key.as_deref().unwrap_or_else(|| key_of(&name));
         let key = free_key(usual, &name, plain, |key| is_taken(kind, key));
         let with_name = alone || full_name(&key) != name;

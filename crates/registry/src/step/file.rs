@@ -7,6 +7,7 @@ use toolcrib_contract::json::{Node, ObjectWriter, Pointer};
 use super::{entry, kind, object, payload, read, restored, to_carry};
 use crate::carry::slot::{self, replaced};
 use crate::issue::{Fault, Issue, Report};
+use crate::spread::in_order;
 use crate::toolhive::Kind;
 use crate::{EPOCH, TOOLHIVE_SCHEMA, UPSTREAM_SCHEMA};
 
@@ -32,36 +33,40 @@ fn at(place: &Pointer, issue: Issue) -> Issue {
 /// The upstream file for a ToolHive file.
 pub(crate) fn into_upstream(root: Node<'_>, lenient: bool, report: &mut Report) -> Result<String, Issue> {
     let carried = slot::FILE.carried(root, UPSTREAM);
-    let plain = slot::FILE.without(root, UPSTREAM);
-    let mut servers = Vec::new();
+    let mut entries = Vec::new();
     for kind_ in [Kind::Image, Kind::Remote] {
-        let Some(entries) = root.get(kind_.member()) else { continue };
-        let place = Pointer::root().join(kind_.member());
-        if !entries.is_object() {
-            or_note(kind(place, "an object", entries), lenient, report)?;
-            continue;
+        let Some(members) = root.get(kind_.member()) else { continue };
+        if members.is_object() {
+            entries.extend(members.members().map(|(key, value)| (kind_, key, value)));
+        } else {
+            or_note(kind(Pointer::root().join(kind_.member()), "an object", members), lenient, report)?;
         }
-        for (key, value) in entries.members() {
-            let key = key.as_str().unwrap_or_default();
-            let place = place.join(&key);
-            let mut own = Report::default();
-            match entry::into_server(&key, kind_, value, false, &mut own) {
-                Ok(server) => servers.push(server),
-                Err(issue) => or_note(at(&place, issue), lenient, report)?,
-            }
-            report.absorb(&place, own);
+    }
+    let made = in_order(&entries, root.raw().len(), |(kind_, key, value)| {
+        let mut own = Report::default();
+        let key = key.as_str().unwrap_or_default();
+        (entry::into_server(&key, *kind_, *value, false, &mut own), own)
+    });
+    let mut servers = Vec::with_capacity(made.len());
+    for ((kind_, key, _), (made, own)) in entries.iter().zip(made) {
+        let place = Pointer::root().join(kind_.member()).join(key.as_str().unwrap_or_default());
+        match made {
+            Ok(server) => servers.push(server),
+            Err(issue) => or_note(at(&place, issue), lenient, report)?,
         }
+        report.absorb(&place, own);
     }
     servers.extend(
         carried.and_then(|own| own.get("whole")).into_iter().flat_map(Node::elements).map(Node::to_compact),
     );
     let servers = reordered(servers, carried);
+    // What is left of a file without its entries is small, and everything else is done on that.
+    let plain = read(&bare_toolhive(root), |bare| slot::FILE.without(bare, UPSTREAM))?;
     let skeleton = read(&plain, upstream_skeleton)?;
     let skeleton = restored(skeleton, carried, report)?;
     let has_remotes = root.get(Kind::Remote.member()).is_some_and(|remotes| !remotes.is_empty());
     let back = read(&skeleton, |skeleton| toolhive_skeleton(skeleton, has_remotes))?;
-    let own = read(&plain, bare_toolhive)?;
-    let carry = payload([("patch", read(&own, |own| to_carry(&back, own))??)]);
+    let carry = payload([("patch", read(&plain, |plain| to_carry(&back, plain))??)]);
     filled(&skeleton, &servers, carry.map(|carry| (TOOLHIVE, carry)))
 }
 
@@ -131,26 +136,36 @@ pub(crate) fn filled(
     carry: Option<(&str, String)>,
 ) -> Result<String, Issue> {
     let list = format!("[{}]", servers.join(","));
-    let text = read(skeleton, |skeleton| {
-        replaced(skeleton, &["data", "servers"], Some(&list), 0).unwrap_or_default()
-    })?;
+    let fill =
+        |skeleton: Node<'_>| replaced(skeleton, &["data", "servers"], Some(&list), 0).unwrap_or_default();
     match carry {
-        None => Ok(text),
-        Some((key, carry)) => read(&text, |node| slot::FILE.with(node, key, &carry)),
+        None => read(skeleton, fill),
+        Some((key, carry)) => read(&read(skeleton, |node| slot::FILE.with(node, key, &carry))?, fill),
     }
 }
 
 /// The ToolHive file for an upstream file.
 pub(crate) fn from_upstream(root: Node<'_>, lenient: bool, report: &mut Report) -> Result<String, Issue> {
     let carried = slot::FILE.carried(root, TOOLHIVE);
-    let plain = slot::FILE.without(root, TOOLHIVE);
     let list = object(root, "data")?.get("servers");
     let place = Pointer::root().join("data").join("servers");
-    let mut split = Split::default();
-    for (index, server) in list.into_iter().flat_map(Node::elements).enumerate() {
-        let place = place.join(index.to_string());
+    let servers: Vec<Node<'_>> = list.into_iter().flat_map(Node::elements).collect();
+    let made = in_order(&servers, root.raw().len(), |server| {
         let mut own = Report::default();
-        match entry::from(server, false, |kind, key| split.is_taken(kind, key), &mut own) {
+        (entry::from(*server, false, |_, _| false, &mut own), own)
+    });
+    let mut split = Split::default();
+    for (index, (server, (made, mut own))) in servers.iter().zip(made).enumerate() {
+        let place = place.join(index.to_string());
+        // Two servers that want one key are told apart in the order of the file.
+        let made = match made {
+            Ok(entry) if split.is_taken(entry.kind, &entry.key) => {
+                own = Report::default();
+                entry::from(*server, false, |kind, key| split.is_taken(kind, key), &mut own)
+            }
+            made => made,
+        };
+        match made {
             Ok(entry) => split.add(entry),
             Err(issue) if lenient && server.is_object() => {
                 let name = server.get("name").and_then(Node::as_str).unwrap_or_default().into_owned();
@@ -161,13 +176,17 @@ pub(crate) fn from_upstream(root: Node<'_>, lenient: bool, report: &mut Report) 
         }
         report.absorb(&place, own);
     }
+    let plain = read(&bare_upstream(root), |bare| slot::FILE.without(bare, TOOLHIVE))?;
     let skeleton = read(&plain, |plain| toolhive_skeleton(plain, !split.remotes.is_empty()))?;
     let skeleton = restored(skeleton, carried, report)?;
     let back = read(&skeleton, upstream_skeleton)?;
-    let bare = read(&plain, bare_upstream)?;
-    let patch = read(&bare, |bare| to_carry(&back, bare))??;
+    let patch = read(&plain, |plain| to_carry(&back, plain))??;
     let carry = payload([("patch", patch), ("order", split.order()), ("whole", split.whole())]);
-    let text = read(&skeleton, |skeleton| {
+    let skeleton = match carry {
+        None => skeleton,
+        Some(carry) => read(&skeleton, |node| slot::FILE.with(node, UPSTREAM, &carry))?,
+    };
+    read(&skeleton, |skeleton| {
         let mut out = ObjectWriter::new();
         for (key, value) in skeleton.members() {
             if key.is_text(Kind::Image.member()) && value.is_null() {
@@ -179,11 +198,7 @@ pub(crate) fn from_upstream(root: Node<'_>, lenient: bool, report: &mut Report) 
             }
         }
         out.finish()
-    })?;
-    match carry {
-        None => Ok(text),
-        Some(carry) => read(&text, |node| slot::FILE.with(node, UPSTREAM, &carry)),
-    }
+    })
 }
 
 fn entries(list: &[(String, String)]) -> String {

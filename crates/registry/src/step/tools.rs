@@ -11,8 +11,9 @@ use crate::toolhive::to_server::meta;
 
 const SERVER: &str = "server";
 const TOOLS: &str = "tools";
-/// The name that stands where only tools are known.
+/// The name that stands where only tools are known, and what comes before one that is only half a name.
 const NAMELESS: &str = "local/tools";
+const NAMESPACE: &str = "local/";
 
 /// A list of tools as it was found: `{"tools":[…]}`, an array, or one definition.
 enum Shape {
@@ -55,8 +56,8 @@ pub(crate) fn into_server(root: Node<'_>, name: Option<&str>, report: &mut Repor
         let carried = slot::TOOLS.carried(list, SERVER);
         let plain = slot::TOOLS.without(list, SERVER);
         let subject = carried.and_then(|own| own.get("subject")).and_then(Node::as_str);
-        let name = name.filter(|_| carried.is_none()).unwrap_or(NAMELESS);
-        let derived = read(&plain, |plain| derived_server(plain, name, subject.as_deref()))?;
+        let name = name.filter(|_| carried.is_none()).map_or_else(|| NAMELESS.to_owned(), full_name);
+        let derived = read(&plain, |plain| derived_server(plain, &name, subject.as_deref()))?;
         Ok((restored(derived, carried, report)?, plain))
     })??;
     let text = read(&server, |node| -> Result<_, Issue> {
@@ -70,6 +71,28 @@ pub(crate) fn into_server(root: Node<'_>, name: Option<&str>, report: &mut Repor
         Ok(carry.map(|carry| slot::SERVER.with(node, TOOLS, &carry)))
     })??;
     Ok(text.unwrap_or(server))
+}
+
+/// Where the definition stood in the list as it was given, for a place below the block that was made of it.
+pub(crate) fn home(root: Node<'_>, below: &Pointer) -> Pointer {
+    let tokens: Vec<String> = below.tokens().skip(1).collect();
+    let wrapped = root.get(TOOLS).is_none() && root.get("result").is_some_and(|own| own.get(TOOLS).is_some());
+    let (start, skip) = match (root.is_array(), root.get(TOOLS).is_some(), wrapped) {
+        (true, ..) => (Pointer::root(), 0),
+        (_, true, _) => (Pointer::root().join(TOOLS), 0),
+        (_, _, true) => (Pointer::root().join("result").join(TOOLS), 0),
+        _ => (Pointer::root(), 1),
+    };
+    tokens.into_iter().skip(skip).fold(start, |place, token| place.join(token))
+}
+
+/// A name as server.json wants it: one slash, and nothing that is not allowed there.
+fn full_name(name: &str) -> String {
+    if name.contains('/') {
+        return name.to_owned();
+    }
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '-' };
+    format!("{NAMESPACE}{}", name.chars().map(plain).collect::<String>())
 }
 
 fn derived_server(list: Node<'_>, name: &str, subject: Option<&str>) -> String {

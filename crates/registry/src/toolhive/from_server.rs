@@ -88,6 +88,11 @@ pub(crate) fn from_server(
     Ok((subject.kind, out.finish()))
 }
 
+/// Which of the two kinds `server` is as an entry.
+pub(crate) fn kind_of(server: Node<'_>) -> Result<Kind, Issue> {
+    Subject::of(server).map(|subject| subject.kind)
+}
+
 /// The package or remote that an entry is made of.
 struct Subject<'d> {
     kind: Kind,

@@ -109,7 +109,9 @@ fn package(entry: Node<'_>, image: &str) -> String {
     let mut transport = ObjectWriter::new();
     transport.string("type", &kind);
     if matches!(kind.as_str(), "sse" | "streamable-http") {
-        let port = entry.get("target_port").and_then(Node::as_u64);
+        // What is no port would make a URL that nobody can read; it is carried along.
+        let port = entry.get("target_port").and_then(Node::as_u64).and_then(|port| u16::try_from(port).ok());
+        let port = port.filter(|port| *port > 0);
         transport.string(
             "url",
             &port.map_or_else(|| "http://localhost".to_owned(), |port| format!("http://localhost:{port}")),

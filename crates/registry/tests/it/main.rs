@@ -11,6 +11,7 @@
 mod api;
 mod arbitrary;
 mod budget;
+mod databases;
 mod goldens;
 mod import;
 mod real;

@@ -82,6 +82,15 @@ fn check(value: &serde_json::Value, from: Format) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// R6.3: a port that is none cannot stand in a URL; it is carried along and comes back.
+#[test]
+fn a_port_that_is_none_comes_back() {
+    for port in ["0", "65536", "-1", "1.5"] {
+        let text = format!(r#"{{"image":"img:1","transport":"sse","target_port":{port}}}"#);
+        assert_eq!(there_and_back(&text, Format::Toolhive, Format::Upstream).as_ref(), Some(&text));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(192))]
 

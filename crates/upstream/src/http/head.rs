@@ -29,6 +29,8 @@ pub(crate) struct Head {
     pub(crate) framing: Framing,
     pub(crate) keeps_alive: bool,
     pub(crate) session: Option<Box<str>>,
+    /// `WWW-Authenticate`, of a 401.
+    pub(crate) challenge: Option<Box<str>>,
 }
 
 impl Head {
@@ -54,6 +56,7 @@ impl Head {
             framing: Framing::UntilClose,
             keeps_alive: response.version == Some(1),
             session: None,
+            challenge: None,
         };
         let mut chunked = false;
         let mut announced = None;
@@ -79,6 +82,8 @@ impl Head {
                 && value.bytes().all(|byte| (0x21..=0x7e).contains(&byte))
             {
                 head.session = Some(value.into());
+            } else if status == 401 && field.name.eq_ignore_ascii_case("www-authenticate") {
+                head.challenge = Some(value.into());
             }
         }
         head.framing = match (chunked, announced) {

@@ -16,11 +16,15 @@ use crate::error::{Cause, UpstreamError};
 use crate::limits::UPSTREAM_MESSAGE_BYTES_MAX;
 use crate::link::{Delivery, Link};
 use crate::message::Message;
+use crate::oauth::Bearer;
 use crate::request::Request;
 use crate::spec::Endpoint;
 
 /// Bytes of the body of a refusal that are looked at.
 const REFUSAL_BYTES_MAX: usize = 256 * 1024;
+
+/// How long a server is given to show which transport it speaks.
+const PROBE: Duration = Duration::from_secs(3);
 
 /// How long a stream of unsolicited messages rests before it is opened again.
 const REOPEN: Duration = Duration::from_secs(1);
@@ -30,6 +34,8 @@ pub(crate) struct HttpLink {
     pool: Arc<Pool>,
     /// `Host` and the operator's headers, ready to be written.
     fixed: Box<str>,
+    /// The token that goes with every request, where tokens are used.
+    bearer: Option<Arc<Bearer>>,
     session: Mutex<Option<Arc<str>>>,
     revision: OnceLock<Revision>,
 }
@@ -57,9 +63,15 @@ impl HttpLink {
             link: Arc::default(),
             pool: Pool::new(target, tls),
             fixed: fixed.into(),
+            bearer: None,
             session: Mutex::default(),
             revision: OnceLock::new(),
         })
+    }
+
+    /// The same with the tokens that a server of this name is given.
+    pub(crate) fn for_server(name: &str, endpoint: &Endpoint) -> Result<Self, Cause> {
+        Ok(Self { bearer: Bearer::of(name, endpoint), ..Self::new(endpoint)? })
     }
 
     /// Both sides agreed on this revision.
@@ -163,6 +175,21 @@ impl HttpLink {
         fields: &str,
         revision: Option<Revision>,
     ) -> Result<Answer, UpstreamError> {
+        let Some(bearer) = &self.bearer else {
+            return self.exchange(&self.posting(text, fields, revision)).await;
+        };
+        let none = |error| UpstreamError::unsent(Cause::Token(error));
+        let token = bearer.ready().await.map_err(none)?;
+        let answer = self.exchange(&self.posting(text, fields, revision)).await?;
+        if answer.head.status != 401 {
+            return Ok(answer);
+        }
+        // It was taken back, or has ended by the server's clock: one more try with another.
+        bearer.renew(token.as_ref()).await.map_err(none)?;
+        self.exchange(&self.posting(text, fields, revision)).await
+    }
+
+    fn posting(&self, text: &[u8], fields: &str, revision: Option<Revision>) -> Vec<u8> {
         let mut message = Vec::with_capacity(self.fixed.len() + fields.len() + text.len() + 320);
         self.start(&mut message, "POST", revision);
         message.extend_from_slice(
@@ -173,7 +200,7 @@ impl HttpLink {
         message.extend_from_slice(text.len().to_string().as_bytes());
         message.extend_from_slice(b"\r\n\r\n");
         message.extend_from_slice(text);
-        self.exchange(&message).await
+        message
     }
 
     fn start(&self, message: &mut Vec<u8>, method: &str, revision: Option<Revision>) {
@@ -182,6 +209,11 @@ impl HttpLink {
         message.extend_from_slice(self.pool.target.path.as_bytes());
         message.extend_from_slice(b" HTTP/1.1\r\n");
         message.extend_from_slice(self.fixed.as_bytes());
+        if let Some(token) = self.bearer.as_ref().and_then(|bearer| bearer.current()) {
+            message.extend_from_slice(b"Authorization: Bearer ");
+            message.extend_from_slice(token.text().as_bytes());
+            message.extend_from_slice(b"\r\n");
+        }
         if let Some(revision) = revision {
             message.extend_from_slice(b"MCP-Protocol-Version: ");
             message.extend_from_slice(revision.as_str().as_bytes());
@@ -218,11 +250,21 @@ impl HttpLink {
         }
     }
 
-    /// A plain GET.
-    pub(super) async fn document(&self) -> Result<Answer, UpstreamError> {
+    /// One exchange that is no MCP.
+    pub(crate) async fn plain(
+        &self,
+        method: &str,
+        fields: &str,
+        body: &str,
+    ) -> Result<Answer, UpstreamError> {
         let mut message = Vec::new();
-        self.start(&mut message, "GET", None);
-        message.extend_from_slice(b"Accept: application/json\r\n\r\n");
+        self.start(&mut message, method, None);
+        message.extend_from_slice(fields.as_bytes());
+        if !body.is_empty() {
+            message.extend_from_slice(format!("Content-Length: {}\r\n", body.len()).as_bytes());
+        }
+        message.extend_from_slice(b"\r\n");
+        message.extend_from_slice(body.as_bytes());
         self.exchange(&message).await
     }
 
@@ -247,6 +289,12 @@ impl HttpLink {
         }
         message.extend_from_slice(b"\r\n");
         self.exchange(&message).await
+    }
+
+    /// Whether a GET without a session is answered with a stream: the transport of 2024-11-05 begins so.
+    pub(crate) async fn opens_with_a_stream(&self) -> bool {
+        let opened = tokio::time::timeout(PROBE, self.get(None)).await;
+        matches!(opened, Ok(Ok(answer)) if answer.head.status == 200 && answer.head.media == Media::Events)
     }
 
     /// Listens to a legacy server's unsolicited messages until it says that it has none, or the session is gone.

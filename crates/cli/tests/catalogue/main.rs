@@ -1,5 +1,14 @@
 //! The catalogue's verbs as people run them: what they print, the files they leave, and the code they end with.
-#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test may stop")]
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    reason = "a test may stop and say why"
+)]
+
+mod capturing;
+mod databases;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

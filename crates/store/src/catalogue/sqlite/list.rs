@@ -2,37 +2,13 @@
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::{SERVER_COLUMNS, ServerRow, ToolRow, server_row};
+use super::{SERVER_COLUMNS, server_row};
+use crate::catalogue::query::ListQuery;
+use crate::catalogue::row::{ServerRow, ToolRow};
 use crate::error::StoreError;
 
-/// Where a page begins: after this name and version.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cursor {
-    pub name: String,
-    pub version: String,
-}
-
-/// What of the list is wanted.
-#[derive(Debug, Clone, Default)]
-pub struct ListQuery {
-    pub after: Option<Cursor>,
-    pub limit: u32,
-    /// A part of the name, whatever its case.
-    pub search: Option<String>,
-    /// Changed at this time or later, as the store writes times.
-    pub updated_since: Option<String>,
-    /// `latest`, or an exact version.
-    pub version: Option<String>,
-    pub include_deleted: bool,
-    /// Read the documents as well.
-    pub documents: bool,
-}
-
 /// A page of versions, by name and version.
-///
-/// # Errors
-/// When the database fails.
-pub fn list(db: &Connection, query: &ListQuery) -> Result<Vec<ServerRow>, StoreError> {
+pub(super) fn list(db: &Connection, query: &ListQuery) -> Result<Vec<ServerRow>, StoreError> {
     let document = if query.documents { "d.document" } else { "''" };
     let join = if query.documents { "JOIN catalogue_documents d ON d.server = s.id" } else { "" };
     let sql = format!(
@@ -65,10 +41,11 @@ pub fn list(db: &Connection, query: &ListQuery) -> Result<Vec<ServerRow>, StoreE
 }
 
 /// Every version of `name`, newest first.
-///
-/// # Errors
-/// When the database fails.
-pub fn versions(db: &Connection, name: &str, include_deleted: bool) -> Result<Vec<ServerRow>, StoreError> {
+pub(super) fn versions(
+    db: &Connection,
+    name: &str,
+    include_deleted: bool,
+) -> Result<Vec<ServerRow>, StoreError> {
     let sql = format!(
         "SELECT {SERVER_COLUMNS}, d.document FROM catalogue_servers s JOIN catalogue_documents d ON d.server = s.id
          WHERE s.name = ?1 AND (?2 OR s.status <> 'deleted') ORDER BY s.published_at DESC, s.id DESC"
@@ -81,10 +58,7 @@ pub fn versions(db: &Connection, name: &str, include_deleted: bool) -> Result<Ve
 }
 
 /// One version of `name`; `latest` is a version too.
-///
-/// # Errors
-/// When the database fails.
-pub fn server(
+pub(super) fn server(
     db: &Connection,
     name: &str,
     version: &str,
@@ -98,10 +72,7 @@ pub fn server(
 }
 
 /// The tools of one version, in the order they were given.
-///
-/// # Errors
-/// When the database fails.
-pub fn tools(db: &Connection, name: &str, version: &str) -> Result<Vec<ToolRow>, StoreError> {
+pub(super) fn tools(db: &Connection, name: &str, version: &str) -> Result<Vec<ToolRow>, StoreError> {
     let sql = "SELECT t.name, t.definition, t.digest FROM catalogue_tools t JOIN catalogue_servers s ON s.id = t.server
          WHERE s.name = ?1 AND (s.version = ?2 OR (?2 = 'latest' AND s.is_latest = 1)) ORDER BY t.place";
     let rows = db
@@ -114,10 +85,12 @@ pub fn tools(db: &Connection, name: &str, version: &str) -> Result<Vec<ToolRow>,
 }
 
 /// One tool of one version that is not deleted.
-///
-/// # Errors
-/// When the database fails.
-pub fn tool(db: &Connection, name: &str, version: &str, tool: &str) -> Result<Option<ToolRow>, StoreError> {
+pub(super) fn tool(
+    db: &Connection,
+    name: &str,
+    version: &str,
+    tool: &str,
+) -> Result<Option<ToolRow>, StoreError> {
     let sql = "SELECT t.name, t.definition, t.digest FROM catalogue_tools t JOIN catalogue_servers s ON s.id = t.server
          WHERE s.name = ?1 AND (s.version = ?2 OR (?2 = 'latest' AND s.is_latest = 1)) AND t.name = ?3
            AND s.status <> 'deleted'";

@@ -2,57 +2,13 @@
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::Status;
+use crate::catalogue::latest::{Candidate, newest};
+use crate::catalogue::row::{NewServer, NewTool, Put, StatusChange};
+use crate::catalogue::shelves::Replaces;
 use crate::error::StoreError;
 
-/// A version of a server to be kept.
-#[derive(Debug, Clone)]
-pub struct NewServer {
-    pub name: String,
-    pub version: String,
-    pub title: Option<String>,
-    pub description: String,
-    pub status: Status,
-    /// server.json as given.
-    pub document: String,
-    pub digest: String,
-    pub tools: Vec<NewTool>,
-    /// Whether it becomes the latest of its name, given the version that is the latest now.
-    pub replaces: fn(new: &str, latest: &str) -> bool,
-}
-
-/// A tool to be kept.
-#[derive(Debug, Clone)]
-pub struct NewTool {
-    pub name: String,
-    pub definition: String,
-    pub digest: Option<String>,
-    pub read_only: bool,
-    pub destructive: bool,
-    pub has_output: bool,
-    /// The words that a name is made of.
-    pub words: String,
-    pub description: String,
-    /// Names and descriptions of its parameters.
-    pub parameters: String,
-}
-
-/// What became of a server that was put.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Put {
-    /// It was not there.
-    Added,
-    /// The same document was there.
-    Same,
-    /// Another document of the same version is there; nothing was changed.
-    Conflict,
-}
-
 /// Keeps a version of a server; `now` is the time of this.
-///
-/// # Errors
-/// When the database fails.
-pub fn put(db: &Connection, server: &NewServer, now: &str) -> Result<Put, StoreError> {
+pub(super) fn put(db: &Connection, server: &NewServer, now: &str) -> Result<Put, StoreError> {
     let known: Option<String> = db
         .prepare_cached("SELECT digest FROM catalogue_servers WHERE name = ?1 AND version = ?2")?
         .query_row(params![server.name, server.version], |row| row.get(0))
@@ -63,7 +19,8 @@ pub fn put(db: &Connection, server: &NewServer, now: &str) -> Result<Put, StoreE
         None => {}
     }
     let latest: Option<(i64, String)> = db
-        .prepare_cached("SELECT id, version FROM catalogue_servers WHERE name = ?1 AND is_latest = 1")?
+        // The plus keeps SQLite from the index of latest versions, which would be read from end to end.
+        .prepare_cached("SELECT id, version FROM catalogue_servers WHERE name = ?1 AND +is_latest = 1")?
         .query_row([&server.name], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     let is_latest = latest.as_ref().is_none_or(|(_, version)| (server.replaces)(&server.version, version));
@@ -129,14 +86,11 @@ fn put_tool(
 }
 
 /// Takes a version out, with its tools and their words; `false` if it was not there.
-///
-/// # Errors
-/// When the database fails.
-pub fn remove(
+pub(super) fn remove(
     db: &Connection,
     name: &str,
     version: &str,
-    replaces: fn(&str, &str) -> bool,
+    replaces: Replaces,
 ) -> Result<bool, StoreError> {
     db.execute(
         "DELETE FROM catalogue_words WHERE rowid IN (SELECT t.id FROM catalogue_tools t
@@ -150,49 +104,48 @@ pub fn remove(
 }
 
 /// Changes the status of one version, or of every version of a name; says how many changed.
-///
-/// # Errors
-/// When the database fails.
-pub fn set_status(
+pub(super) fn set_status(
     db: &Connection,
     name: &str,
     version: Option<&str>,
-    status: Status,
-    message: Option<&str>,
-    now: &str,
-    replaces: fn(&str, &str) -> bool,
+    change: StatusChange<'_>,
+    replaces: Replaces,
 ) -> Result<usize, StoreError> {
     let changed = db.execute(
         "UPDATE catalogue_servers SET status = ?3, status_message = ?4, status_changed_at = ?5, updated_at = ?5
             WHERE name = ?1 AND (?2 IS NULL OR version = ?2) AND (status <> ?3 OR status_message IS NOT ?4)",
-        params![name, version, status.name(), message, now],
+        params![name, version, change.status.name(), change.message, change.now],
     )?;
     elect(db, name, replaces)?;
     Ok(changed)
 }
 
 /// Makes the newest version that is not deleted the latest; the newest deleted one where all are.
-fn elect(db: &Connection, name: &str, replaces: fn(&str, &str) -> bool) -> Result<(), StoreError> {
+fn elect(db: &Connection, name: &str, replaces: Replaces) -> Result<(), StoreError> {
     let mut statement = db.prepare(
         "SELECT id, version, status = 'deleted' FROM catalogue_servers WHERE name = ?1 ORDER BY id",
     )?;
-    let rows: Vec<(i64, String, bool)> = statement
-        .query_map([name], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+    let rows: Vec<Candidate> = statement
+        .query_map([name], |row| {
+            Ok(Candidate { id: row.get(0)?, version: row.get(1)?, deleted: row.get(2)? })
+        })?
         .collect::<Result<_, _>>()?;
-    let mut latest: Option<&(i64, String, bool)> = None;
-    for row in &rows {
-        let better = latest.is_none_or(|(_, version, deleted)| match (*deleted, row.2) {
-            (true, false) => true,
-            (false, true) => false,
-            _ => replaces(&row.1, version),
-        });
-        if better {
-            latest = Some(row);
-        }
-    }
     db.execute(
         "UPDATE catalogue_servers SET is_latest = (id = ?2) WHERE name = ?1",
-        params![name, latest.map(|(id, ..)| *id)],
+        params![name, newest(&rows, replaces)],
     )?;
     Ok(())
+}
+
+/// SQLite's cache while a file is imported, and otherwise, in KiB.
+const IMPORT_CACHE_KIB: u32 = 48 * 1024;
+const USUAL_CACHE_KIB: u32 = 2_000;
+
+/// An index that grows beyond the usual cache would be written out and read back all the time.
+pub(super) fn begin_many(db: &Connection) -> Result<(), StoreError> {
+    Ok(db.execute_batch(&format!("PRAGMA cache_size = -{IMPORT_CACHE_KIB}"))?)
+}
+
+pub(super) fn end_many(db: &Connection) -> Result<(), StoreError> {
+    Ok(db.execute_batch(&format!("PRAGMA cache_size = -{USUAL_CACHE_KIB}"))?)
 }

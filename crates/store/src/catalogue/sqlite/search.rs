@@ -2,31 +2,10 @@
 
 use rusqlite::{Connection, params};
 
+use crate::catalogue::query::ToolQuery;
+use crate::catalogue::row::ToolHit;
+use crate::catalogue::words;
 use crate::error::StoreError;
-
-/// What is looked for.
-#[derive(Debug, Clone, Default)]
-pub struct ToolQuery {
-    /// Words; none finds every tool.
-    pub words: Vec<String>,
-    /// A part of the server's name, whatever its case.
-    pub server: Option<String>,
-    pub read_only: Option<bool>,
-    pub destructive: Option<bool>,
-    pub has_output: Option<bool>,
-    pub limit: u32,
-    pub offset: u32,
-}
-
-/// A tool that was found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolHit {
-    pub server: String,
-    pub version: String,
-    pub tool: String,
-    pub definition: String,
-    pub digest: Option<String>,
-}
 
 /// The condition that the filters make; `?1` to `?4` are theirs.
 const FILTERS: &str = "s.is_latest = 1 AND s.status <> 'deleted'
@@ -36,10 +15,7 @@ const FILTERS: &str = "s.is_latest = 1 AND s.status <> 'deleted'
     AND (?4 IS NULL OR t.has_output = ?4)";
 
 /// The tools of latest versions that match, best first: the name counts most, then its words, then the prose.
-///
-/// # Errors
-/// When the database fails.
-pub fn search(db: &Connection, query: &ToolQuery) -> Result<Vec<ToolHit>, StoreError> {
+pub(super) fn search(db: &Connection, query: &ToolQuery) -> Result<Vec<ToolHit>, StoreError> {
     let server = query.server.as_ref().map(|text| text.to_lowercase());
     let read = |row: &rusqlite::Row<'_>| {
         Ok(ToolHit {
@@ -84,12 +60,7 @@ pub fn search(db: &Connection, query: &ToolQuery) -> Result<Vec<ToolHit>, StoreE
 
 /// The words as a question to the index: all of them, the last one as a beginning. Quoted, so nothing is an operator.
 fn matching(words: &[String]) -> Option<String> {
-    let quoted: Vec<String> = words
-        .iter()
-        .flat_map(|word| word.split(|c: char| !c.is_alphanumeric()))
-        .filter(|word| !word.is_empty())
-        .map(|word| format!("\"{word}\""))
-        .collect();
+    let quoted: Vec<String> = words::plain(words).map(|word| format!("\"{word}\"")).collect();
     (!quoted.is_empty()).then(|| format!("{}*", quoted.join(" ")))
 }
 

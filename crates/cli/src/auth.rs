@@ -1,0 +1,104 @@
+//! `toolcrib auth`: logs in to a server that asks for OAuth, with the browser, and keeps its tokens (R5.9).
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::anyhow;
+use toolcrib_gateway::config::ProcessEnvironment;
+use toolcrib_gateway::{Config, Prefixing};
+use toolcrib_upstream::oauth::{Grant, forget, login};
+use toolcrib_upstream::spec::Endpoint;
+use toolcrib_upstream::{Spec, Transport};
+
+use crate::Outcome;
+use crate::add::CONFIG;
+use crate::data::Data;
+use crate::exit::{Exit, Failure, print};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "toolcrib auth issues\ntoolcrib auth https://example.org/mcp --no-browser\n\n\
+                        A running gateway takes up the new tokens by itself.")]
+pub(crate) struct Args {
+    /// The name of a server in the file, or its URL.
+    server: String,
+    /// The file that names servers.
+    #[arg(long, value_name = "FILE", default_value = CONFIG)]
+    config: PathBuf,
+    /// Only print the address to open.
+    #[arg(long)]
+    no_browser: bool,
+    /// Log out: forget the tokens that are kept.
+    #[arg(long, conflicts_with = "no_browser")]
+    forget: bool,
+    #[command(flatten)]
+    data: Data,
+}
+
+pub(crate) fn run(args: &Args) -> Outcome {
+    let tokens = args.data.tokens()?;
+    let mut spec = spec(args)?;
+    spec.keep_tokens_in(&tokens);
+    let Transport::Http(endpoint) = &spec.transport else {
+        return Err(usage(anyhow!("{:?} is a command: what it needs stands in its env", spec.name)));
+    };
+    if args.forget {
+        let unkept = |error| Failure::new(Exit::Unreachable, anyhow::Error::new(error));
+        let was_there = forget(&tokens, &spec.name, &endpoint.url).map_err(unkept)?;
+        let said = if was_there { "Logged out." } else { "Nobody was logged in." };
+        print(&format!("{said}\n"))?;
+        return Ok(Exit::Nothing);
+    }
+    let Some(oauth) = &endpoint.oauth else {
+        return Err(usage(anyhow!("{:?} has a credential in its headers already", spec.name)));
+    };
+    if oauth.grant == Grant::ClientCredentials {
+        return Err(usage(anyhow!("{:?} has client credentials: nobody needs to log in", spec.name)));
+    }
+    log_in(&spec.name, endpoint, args.no_browser)
+}
+
+fn log_in(name: &str, endpoint: &Endpoint, no_browser: bool) -> Outcome {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::new(Exit::Internal, error))?;
+    let shown = runtime.block_on(login(name, endpoint, |url| {
+        // A closed pipe is no failure of ours.
+        let _ = print(&format!("Open this to log in to {name}:\n\n  {url}\n\n"));
+        if !no_browser {
+            open(url);
+        }
+    }));
+    let login = shown.map_err(|error| Failure::new(Exit::Unreachable, anyhow::Error::new(error)))?;
+    let scopes =
+        if login.scopes.is_empty() { String::new() } else { format!(" for {}", login.scopes.join(" ")) };
+    let lasts = if login.is_renewable { "renews itself" } else { "has to be repeated when it ends" };
+    print(&format!("Logged in to {name} at {}{scopes}; this {lasts}.\n", login.issuer))?;
+    Ok(Exit::Nothing)
+}
+
+fn usage(error: anyhow::Error) -> Failure {
+    Failure::new(Exit::Usage, error)
+}
+
+/// The server as the file has it; a URL that stands in no file is one of its own.
+fn spec(args: &Args) -> Result<Spec, Failure> {
+    let word = &args.server;
+    let is_url = word.starts_with("http://") || word.starts_with("https://");
+    if is_url {
+        return Ok(Spec::url(word, word));
+    }
+    let config = Config::load(&args.config, Prefixing::Default, &ProcessEnvironment);
+    let config =
+        config.map_err(|error| Failure::new(Exit::Usage, error).hint("name another file with --config"))?;
+    let names: Vec<&str> = config.sources.iter().map(toolcrib_gateway::Source::name).collect();
+    let unknown = || usage(anyhow!("there is no server {word:?} (known: {})", names.join(", ")));
+    let found = config.sources.iter().find(|source| source.name() == word);
+    found.map(|source| source.spec.clone()).ok_or_else(unknown)
+}
+
+/// Asks the desktop; whoever has none opens the printed address.
+fn open(url: &str) {
+    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let mut command = Command::new(program);
+    command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let _ = command.spawn();
+}

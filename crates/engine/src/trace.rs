@@ -1,0 +1,324 @@
+//! Spans of requests, for whoever collects them (R5.10).
+//!
+//! Guarantees: nothing is done where no sink is set; a client's own trace is continued (`_meta.traceparent`, as MCP has
+//! it, or the header of that name) and handed on to the server behind; a client that does not sample is not recorded;
+//! no argument, answer or secret is in a span. A sink never blocks: what it cannot take it drops and counts.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use toolcrib_contract::json::Node;
+use toolcrib_protocol::Request;
+use toolcrib_protocol::header::{Field, Headers};
+
+use crate::caller::Caller;
+use crate::limits::TRACESTATE_CHARS_MAX;
+use crate::refusal::Refusal;
+
+tokio::task_local! {
+    /// The request that this task works on.
+    static CURRENT: Arc<Active>;
+}
+
+/// Who collects spans.
+pub trait SpanSink: fmt::Debug + Send + Sync {
+    /// A span has ended. Called from the task that did the work: must not block.
+    fn ended(&self, span: Span);
+}
+
+/// Which side of a request a span is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Server,
+    Client,
+}
+
+/// One span that has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Span {
+    pub trace: TraceId,
+    pub id: SpanId,
+    pub parent: Option<SpanId>,
+    pub state: Option<Box<str>>,
+    pub name: String,
+    pub kind: Kind,
+    pub start_ns: u64,
+    pub end_ns: u64,
+    pub attributes: Vec<(&'static str, String)>,
+    /// What went wrong, in a word.
+    pub error: Option<&'static str>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TraceId([u8; 16]);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SpanId([u8; 8]);
+
+impl fmt::Display for TraceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Display for SpanId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl SpanId {
+    fn random() -> Self {
+        let mut bytes = [0; 8];
+        // Without randomness the trace is broken, the call is not.
+        let _ = getrandom::fill(&mut bytes);
+        Self(bytes)
+    }
+}
+
+/// Where a request comes from, as W3C Trace Context writes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Origin {
+    trace: TraceId,
+    parent: Option<SpanId>,
+    sampled: bool,
+}
+
+impl Origin {
+    fn fresh() -> Self {
+        let mut bytes = [0; 16];
+        let _ = getrandom::fill(&mut bytes);
+        Self { trace: TraceId(bytes), parent: None, sampled: true }
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let mut parts = text.split('-');
+        let (version, trace, parent, flags) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+        let [version] = bytes::<1>(version)?;
+        // A later version may say more; this one says nothing else.
+        if version == 0xff || (version == 0 && parts.next().is_some()) {
+            return None;
+        }
+        let (trace, parent, [flags]) = (bytes::<16>(trace)?, bytes::<8>(parent)?, bytes::<1>(flags)?);
+        let is_named = trace != [0; 16] && parent != [0; 8];
+        is_named.then_some(Self {
+            trace: TraceId(trace),
+            parent: Some(SpanId(parent)),
+            sampled: flags & 1 == 1,
+        })
+    }
+}
+
+/// Lower-case hexadecimal digits, exactly as many.
+fn bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let mut out = [0; N];
+    let digits = text.as_bytes();
+    if digits.len() != N * 2 {
+        return None;
+    }
+    let digit = |byte: u8| match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    };
+    for (byte, pair) in out.iter_mut().zip(digits.chunks_exact(2)) {
+        let [high, low] = pair else { return None };
+        *byte = digit(*high)? * 16 + digit(*low)?;
+    }
+    Some(out)
+}
+
+/// A request under way.
+pub struct Active {
+    sink: Arc<dyn SpanSink>,
+    trace: TraceId,
+    span: SpanId,
+    state: Option<Box<str>>,
+    sampled: bool,
+}
+
+/// The request that this task works on, if it is followed.
+#[must_use]
+pub fn current() -> Option<Arc<Active>> {
+    CURRENT.try_with(Arc::clone).ok()
+}
+
+/// A span that has not ended; it ends when it is dropped.
+pub struct Open {
+    active: Arc<Active>,
+    id: SpanId,
+    parent: Option<SpanId>,
+    name: String,
+    kind: Kind,
+    begun: Instant,
+    start_ns: u64,
+    attributes: Vec<(&'static str, String)>,
+    error: Option<&'static str>,
+}
+
+impl Active {
+    /// Begins a request to somebody else on behalf of this one.
+    #[must_use]
+    pub fn client(self: &Arc<Self>, name: String, attributes: Vec<(&'static str, String)>) -> Open {
+        Open::new(self.clone(), SpanId::random(), Some(self.span), name, Kind::Client, attributes)
+    }
+
+    /// `tracestate`, as the client sent it.
+    #[must_use]
+    pub fn state(&self) -> Option<&str> {
+        self.state.as_deref()
+    }
+}
+
+impl Open {
+    fn new(
+        active: Arc<Active>,
+        id: SpanId,
+        parent: Option<SpanId>,
+        name: String,
+        kind: Kind,
+        attributes: Vec<(&'static str, String)>,
+    ) -> Self {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let start_ns = u64::try_from(since.as_nanos()).unwrap_or_default();
+        Self { active, id, parent, name, kind, begun: Instant::now(), start_ns, attributes, error: None }
+    }
+
+    /// What the other side is told, as `traceparent`.
+    #[must_use]
+    pub fn traceparent(&self) -> String {
+        format!("00-{}-{}-{:02x}", self.active.trace, self.id, u8::from(self.active.sampled))
+    }
+
+    /// It did not go well.
+    pub fn fail(&mut self, error: &'static str) {
+        self.error = Some(error);
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        if !self.active.sampled {
+            return;
+        }
+        let took = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or_default();
+        self.active.sink.ended(Span {
+            trace: self.active.trace,
+            id: self.id,
+            parent: self.parent,
+            state: self.active.state.clone(),
+            name: std::mem::take(&mut self.name),
+            kind: self.kind,
+            start_ns: self.start_ns,
+            end_ns: self.start_ns.saturating_add(took),
+            attributes: std::mem::take(&mut self.attributes),
+            error: self.error,
+        });
+    }
+}
+
+/// Requests that reach a tool, a prompt or a resource.
+pub(crate) fn is_followed(method: &str) -> bool {
+    matches!(method, "tools/call" | "prompts/get" | "resources/read")
+}
+
+/// Does the work of a request inside its span.
+pub(crate) async fn follow<T>(
+    sink: &Arc<dyn SpanSink>,
+    caller: &Caller<'_>,
+    request: &Request<'_>,
+    work: impl Future<Output = Result<T, Refusal>>,
+) -> Result<T, Refusal> {
+    let mut open = begin(sink, caller, request);
+    let outcome = CURRENT.scope(open.active.clone(), work).await;
+    if let Err(refusal) = &outcome
+        && let Some(word) = crate::meter::trouble(refusal)
+    {
+        open.fail(word);
+    }
+    outcome
+}
+
+fn begin(sink: &Arc<dyn SpanSink>, caller: &Caller<'_>, request: &Request<'_>) -> Open {
+    let headers = caller.headers.map(|headers| headers as &dyn Headers);
+    let origin = member(request, headers, "traceparent").and_then(|text| Origin::read(&text));
+    let state = origin.and_then(|_| member(request, headers, "tracestate"));
+    let origin = origin.unwrap_or_else(Origin::fresh);
+    let active = Arc::new(Active {
+        sink: sink.clone(),
+        trace: origin.trace,
+        span: SpanId::random(),
+        state: state.filter(|state| state.chars().count() <= TRACESTATE_CHARS_MAX).map(Into::into),
+        sampled: origin.sampled,
+    });
+    let target = request.params.string("name").or_else(|_| request.params.string("uri")).unwrap_or_default();
+    let mut attributes = vec![
+        ("mcp.method.name", request.method.to_string()),
+        ("mcp.protocol.version", caller.peer.revision().as_str().to_owned()),
+        ("jsonrpc.request.id", request.id.trim_matches('"').to_owned()),
+    ];
+    attributes.push(match &*request.method {
+        "tools/call" => ("gen_ai.tool.name", target.to_string()),
+        "prompts/get" => ("gen_ai.prompt.name", target.to_string()),
+        _ => ("mcp.resource.uri", target.to_string()),
+    });
+    // A URI may be of any length and number: it does not belong into a name.
+    let name = match &*request.method {
+        "resources/read" => request.method.to_string(),
+        method => format!("{method} {target}"),
+    };
+    Open::new(active.clone(), active.span, origin.parent, name, Kind::Server, attributes)
+}
+
+fn member(request: &Request<'_>, headers: Option<&dyn Headers>, name: &str) -> Option<String> {
+    let own = request.params.get("_meta").and_then(|meta| meta.get(name)).and_then(Node::as_str);
+    if let Some(text) = own {
+        return Some(text.into_owned());
+    }
+    match headers?.field(name) {
+        Field::One(text) => std::str::from_utf8(text).ok().map(|text| text.trim().to_owned()),
+        Field::Absent | Field::Repeated => None,
+    }
+}
+
+impl fmt::Debug for Active {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Active").field("trace", &self.trace).field("span", &self.span).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Open {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Open").field("id", &self.id).field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// R5.10: the examples of W3C Trace Context, and what it says to ignore.
+    #[test]
+    fn a_traceparent_is_read_strictly() {
+        let whole = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+        let origin = Origin::read(whole).unwrap();
+        assert_eq!(origin.trace.to_string(), "0af7651916cd43dd8448eb211c80319c");
+        assert_eq!(origin.parent.unwrap().to_string(), "b7ad6b7169203331");
+        assert!(origin.sampled);
+        assert!(!Origin::read(&whole.replace("-01", "-00")).unwrap().sampled);
+        assert!(Origin::read(&whole.replace("00-0af", "cc-0af").replace("-01", "-01-what")).is_some());
+        for wrong in [
+            "",
+            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331",
+            "00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01",
+            "00-00000000000000000000000000000000-b7ad6b7169203331-01",
+            "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
+            "ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more",
+            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b716920333-01",
+        ] {
+            assert_eq!(Origin::read(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! Spans sent to a collector, as OTLP over HTTP in JSON (R5.10).
+//!
+//! Guarantees: whoever makes a call never waits for the collector; what waits to be sent is bounded, and what does not fit
+//! is dropped and counted; a collector that is gone costs log lines and nothing else.
+
+mod exporter;
+mod otlp;
+mod settings;
+
+pub use exporter::Exporter;
+pub use settings::Settings;

@@ -1,0 +1,42 @@
+//! Tools' schemas that were found to be schemas: registries repeat them, and a schema is judged once.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+
+use toolcrib_contract::json::{Node, Pointer};
+use toolcrib_contract::{Definition, Digest, Schema, SchemaError, SchemaOptions};
+
+use crate::issue::{Fault, Report};
+
+/// The good ones of one check or import, by the digest of their text.
+#[derive(Debug, Default)]
+pub(crate) struct Known(Mutex<HashSet<Digest>>);
+
+impl Known {
+    /// Whether `schema` is one.
+    fn judge(&self, schema: Node<'_>) -> Result<(), SchemaError> {
+        let digest = Digest::of_bytes(schema.raw().as_bytes());
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if lock().contains(&digest) {
+            return Ok(());
+        }
+        Schema::compile(schema, &SchemaOptions::default())?;
+        lock().insert(digest);
+        Ok(())
+    }
+
+    /// Notes each schema of `definition`, which stands at `place`, that is none.
+    pub(crate) fn note(&self, definition: &Definition, place: &Pointer, report: &mut Report) {
+        for (member, schema) in
+            [("inputSchema", definition.input_schema()), ("outputSchema", definition.output_schema())]
+        {
+            if let Some(schema) = schema
+                && let Err(error) = self.judge(schema)
+            {
+                let place = place.join(member);
+                let at = Pointer::from_escaped(format!("{}{}", place.as_str(), error.pointer().as_str()));
+                report.note(at, Fault::ToolSchema { reason: error.reason() });
+            }
+        }
+    }
+}

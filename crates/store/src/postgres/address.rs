@@ -1,0 +1,90 @@
+//! Where the database is, as its URL says, and whether the way there is encrypted.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use ::postgres::Config;
+use ::postgres::config::{Host, SslMode};
+
+use super::tls::Rustls;
+use crate::error::StoreError;
+use crate::limits::POSTGRES_CONNECT_MS_MAX;
+
+/// What the database sees of this program.
+const PROGRAM: &str = "toolcrib";
+
+/// How to reach a database. Its password is shown nowhere.
+#[derive(Clone)]
+pub(super) struct Address {
+    pub(super) config: Config,
+    pub(super) tls: Rustls,
+}
+
+impl std::fmt::Debug for Address {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Address").field("hosts", &self.config.get_hosts()).finish_non_exhaustive()
+    }
+}
+
+impl Address {
+    pub(super) fn read(url: &str) -> Result<Self, StoreError> {
+        let mut config: Config = url.parse()?;
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(Duration::from_millis(POSTGRES_CONNECT_MS_MAX));
+        }
+        if config.get_application_name().is_none() {
+            config.application_name(PROGRAM);
+        }
+        config.ssl_mode(mode(config.get_ssl_mode(), config.get_hosts()));
+        Ok(Self { config, tls: Rustls::new() })
+    }
+}
+
+/// Encryption is demanded of every host but this machine, where there is nobody on the way and the certificate that
+/// comes with a package is signed by nobody. What the URL says itself is kept.
+fn mode(said: SslMode, hosts: &[Host]) -> SslMode {
+    match said {
+        SslMode::Prefer if hosts.iter().all(is_here) => SslMode::Disable,
+        SslMode::Prefer => SslMode::Require,
+        said => said,
+    }
+}
+
+fn is_here(host: &Host) -> bool {
+    match host {
+        Host::Tcp(name) => {
+            name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+        }
+        #[cfg(unix)]
+        Host::Unix(_) => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode_of(url: &str) -> SslMode {
+        Address::read(url).unwrap().config.get_ssl_mode()
+    }
+
+    /// R6.1: a database on another machine is reached encrypted unless its address says otherwise.
+    #[test]
+    fn only_this_machine_is_reached_in_the_clear() {
+        assert_eq!(mode_of("postgres://u:p@db.example/x"), SslMode::Require);
+        assert_eq!(mode_of("postgres://u:p@db.example/x?sslmode=disable"), SslMode::Disable);
+        assert_eq!(mode_of("postgres://u:p@127.0.0.1,db.example/x"), SslMode::Require);
+        for here in
+            ["postgres://u@localhost/x", "postgres://u@[::1]:5/x", "postgres:///x?host=/run/postgresql"]
+        {
+            assert_eq!(mode_of(here), SslMode::Disable, "{here}");
+        }
+        assert_eq!(mode_of("postgres://u@localhost/x?sslmode=require"), SslMode::Require);
+    }
+
+    #[test]
+    fn a_password_is_not_shown() {
+        assert!(!format!("{:?}", Address::read("postgres://u:hush@h/x").unwrap()).contains("hush"));
+        assert!(!Address::read("postgres://u:hush@h/x?nonsense=1").unwrap_err().to_string().contains("hush"));
+    }
+}

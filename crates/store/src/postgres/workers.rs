@@ -1,0 +1,66 @@
+//! The threads that hold the connections: a connection is made when its thread first has something to do.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::address::Address;
+use super::session::Session;
+use crate::error::StoreError;
+use crate::limits::{POSTGRES_CONNECTIONS, READS_WAITING_MAX};
+
+/// Is given a connection, or the reason why there is none.
+pub(super) type Job = Box<dyn FnOnce(Result<&mut Session, StoreError>) + Send>;
+
+#[derive(Debug)]
+pub(super) struct Workers {
+    jobs: SyncSender<Job>,
+}
+
+impl Workers {
+    pub(super) fn start(address: &Address) -> Result<Self, StoreError> {
+        let (jobs, waiting) = sync_channel(READS_WAITING_MAX);
+        let waiting = Arc::new(Mutex::new(waiting));
+        for _ in 0..POSTGRES_CONNECTIONS {
+            let (address, waiting) = (address.clone(), waiting.clone());
+            std::thread::Builder::new()
+                .name("toolcrib-postgres".to_owned())
+                .spawn(move || run(&address, &waiting))
+                .map_err(|cause| StoreError::File {
+                    path: PathBuf::from("a thread"),
+                    cause: Arc::new(cause),
+                })?;
+        }
+        Ok(Self { jobs })
+    }
+
+    pub(super) fn push(&self, job: Job) -> Result<(), StoreError> {
+        self.jobs.try_send(job).map_err(|error| match error {
+            TrySendError::Full(_) => StoreError::Busy,
+            TrySendError::Disconnected(_) => StoreError::Closed,
+        })
+    }
+}
+
+fn run(address: &Address, waiting: &Mutex<Receiver<Job>>) {
+    let mut open: Option<Session> = None;
+    loop {
+        let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(job) = next else { return };
+        if !open.as_mut().is_some_and(Session::is_usable) {
+            open = None;
+        }
+        // A panic drops the job's sender, which tells whoever waits; its transaction is rolled back.
+        let done = catch_unwind(AssertUnwindSafe(|| match &mut open {
+            Some(session) => job(Ok(session)),
+            None => match Session::connect(address) {
+                Ok(session) => job(Ok(open.insert(session))),
+                Err(error) => job(Err(error)),
+            },
+        }));
+        if done.is_err() {
+            open = None;
+        }
+    }
+}

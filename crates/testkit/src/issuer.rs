@@ -1,0 +1,298 @@
+//! An authorization server and an MCP server that trusts it, on one port.
+//!
+//! It is strict where OAuth is: PKCE is compared, codes and refresh tokens are good once, a redirect must be the one
+//! that was registered or asked with, `resource` must name the MCP server. Whoever opens `/authorize` has consented.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use serde_json::{Value, json};
+
+use crate::listener::{Incoming, Listener, Outgoing};
+
+/// What it does.
+#[derive(Debug, Clone)]
+pub struct Manner {
+    /// Seconds that an access token lasts.
+    pub lasts_s: u64,
+    /// Clients may register themselves.
+    pub registers: bool,
+    /// A client with a secret that is known from the start.
+    pub client: Option<(String, String)>,
+    /// The browser comes back with this as `iss` instead of the issuer.
+    pub iss: Option<String>,
+    /// What the metadata of the MCP server calls itself instead of its URL.
+    pub resource: Option<String>,
+}
+
+impl Default for Manner {
+    fn default() -> Self {
+        Self { lasts_s: 3600, registers: true, client: None, iss: None, resource: None }
+    }
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Client to redirect.
+    clients: HashMap<String, String>,
+    codes: HashMap<String, Code>,
+    refresh: HashSet<String>,
+    access: HashSet<String>,
+    /// Grants that were made, in order.
+    grants: Vec<String>,
+    /// `Authorization` of every request to the MCP server.
+    presented: Vec<Option<String>>,
+}
+
+#[derive(Debug)]
+struct Code {
+    challenge: String,
+    redirect: String,
+    client: String,
+}
+
+#[derive(Debug)]
+pub struct Issuer {
+    listener: Listener,
+    state: Arc<Mutex<State>>,
+}
+
+impl Issuer {
+    pub fn start(manner: Manner) -> std::io::Result<Self> {
+        let state: Arc<Mutex<State>> = Arc::default();
+        let held = state.clone();
+        let origin: Arc<std::sync::OnceLock<String>> = Arc::default();
+        let known = origin.clone();
+        let listener = Listener::start(move |incoming| {
+            let origin = known.get().cloned().unwrap_or_default();
+            Desk { manner: &manner, origin: &origin, state: &held }.answer(incoming)
+        })?;
+        let _ = origin.set(listener.url(""));
+        Ok(Self { listener, state })
+    }
+
+    /// Of the MCP server.
+    #[must_use]
+    pub fn url(&self) -> String {
+        self.listener.url("/mcp")
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes back every access token; refresh tokens stay good.
+    pub fn revoke(&self) {
+        self.lock().access.clear();
+    }
+
+    /// Takes back everything.
+    pub fn revoke_all(&self) {
+        let mut state = self.lock();
+        state.access.clear();
+        state.refresh.clear();
+    }
+
+    #[must_use]
+    pub fn grants(&self) -> Vec<String> {
+        self.lock().grants.clone()
+    }
+
+    /// What was presented to the MCP server.
+    #[must_use]
+    pub fn presented(&self) -> Vec<Option<String>> {
+        self.lock().presented.clone()
+    }
+}
+
+struct Desk<'a> {
+    manner: &'a Manner,
+    origin: &'a str,
+    state: &'a Mutex<State>,
+}
+
+impl Desk<'_> {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn answer(&self, incoming: &Incoming) -> Outgoing {
+        let origin = self.origin;
+        match (incoming.method.as_str(), incoming.path()) {
+            ("GET", "/.well-known/oauth-protected-resource/mcp") => {
+                let resource = self.manner.resource.clone().unwrap_or_else(|| format!("{origin}/mcp"));
+                Outgoing::json(
+                    200,
+                    &json!({"resource": resource, "authorization_servers": [origin],
+                    "scopes_supported": ["tools:read", "tools:write"]}),
+                )
+            }
+            ("GET", "/.well-known/oauth-authorization-server") => {
+                let mut about = json!({"issuer": origin, "authorization_endpoint": format!("{origin}/authorize"),
+                    "token_endpoint": format!("{origin}/token"), "response_types_supported": ["code"],
+                    "code_challenge_methods_supported": ["S256"], "authorization_response_iss_parameter_supported": true,
+                    "token_endpoint_auth_methods_supported": ["none", "client_secret_basic"]});
+                if let (true, Some(members)) = (self.manner.registers, about.as_object_mut()) {
+                    members.insert("registration_endpoint".to_owned(), json!(format!("{origin}/register")));
+                }
+                Outgoing::json(200, &about)
+            }
+            ("POST", "/register") if self.manner.registers => self.register(&incoming.body),
+            ("GET", "/authorize") => self.authorize(incoming.query()),
+            ("POST", "/token") => self.token(incoming),
+            ("POST", "/mcp") => self.mcp(incoming),
+            _ => Outgoing::empty(404),
+        }
+    }
+
+    fn register(&self, body: &str) -> Outgoing {
+        let about: Value = serde_json::from_str(body).unwrap_or_default();
+        let redirect = about.pointer("/redirect_uris/0").and_then(Value::as_str).unwrap_or_default();
+        let client = fresh("client");
+        self.lock().clients.insert(client.clone(), redirect.to_owned());
+        Outgoing::json(201, &json!({"client_id": client, "redirect_uris": [redirect]}))
+    }
+
+    fn authorize(&self, query: &str) -> Outgoing {
+        let get = |name: &str| field(query, name).unwrap_or_default();
+        let (client, redirect) = (get("client_id"), get("redirect_uri"));
+        let mut state = self.lock();
+        let is_known = match &self.manner.client {
+            Some((id, _)) => *id == client,
+            None => state.clients.get(&client) == Some(&redirect),
+        };
+        let is_whole = get("response_type") == "code"
+            && get("code_challenge_method") == "S256"
+            && get("resource") == format!("{}/mcp", self.origin);
+        if !is_known || !is_whole {
+            return Outgoing::empty(400);
+        }
+        let code = fresh("code");
+        let challenge = get("code_challenge");
+        state.codes.insert(code.clone(), Code { challenge, redirect: redirect.clone(), client });
+        let iss = encoded(self.manner.iss.as_deref().unwrap_or(self.origin));
+        let back = format!("{redirect}?code={code}&state={}&iss={iss}", get("state"));
+        Outgoing::empty(302).with("Location", &back)
+    }
+
+    fn token(&self, incoming: &Incoming) -> Outgoing {
+        let get = |name: &str| field(&incoming.body, name).unwrap_or_default();
+        let refuse = |error: &str| Outgoing::json(400, &json!({"error": error}));
+        if get("resource") != format!("{}/mcp", self.origin) {
+            return refuse("invalid_target");
+        }
+        let secret = incoming
+            .header("authorization")
+            .and_then(|value| value.strip_prefix("Basic "))
+            .and_then(|value| {
+                let pair = String::from_utf8(STANDARD.decode(value).ok()?).ok()?;
+                let (id, secret) = pair.split_once(':')?;
+                Some((id.to_owned(), secret.to_owned()))
+            });
+        let has_secret = self.manner.client.is_some() && secret == self.manner.client;
+        let mut state = self.lock();
+        let is_client = has_secret || state.clients.contains_key(&get("client_id"));
+        if !is_client {
+            return Outgoing::json(401, &json!({"error": "invalid_client"}));
+        }
+        let grant = get("grant_type");
+        let renewable = match grant.as_str() {
+            "authorization_code" => {
+                let Some(code) = state.codes.remove(&get("code")) else { return refuse("invalid_grant") };
+                let digest = ring::digest::digest(&ring::digest::SHA256, get("code_verifier").as_bytes());
+                let is_his = has_secret || code.client == get("client_id");
+                if URL_SAFE_NO_PAD.encode(digest) != code.challenge
+                    || code.redirect != get("redirect_uri")
+                    || !is_his
+                {
+                    return refuse("invalid_grant");
+                }
+                true
+            }
+            "refresh_token" => {
+                if !state.refresh.remove(&get("refresh_token")) {
+                    return refuse("invalid_grant");
+                }
+                true
+            }
+            "client_credentials" if has_secret => false,
+            _ => return refuse("unauthorized_client"),
+        };
+        state.grants.push(grant);
+        let access = fresh("access");
+        state.access.insert(access.clone());
+        let mut answer =
+            json!({"access_token": access, "token_type": "Bearer", "expires_in": self.manner.lasts_s});
+        if let (true, Some(members)) = (renewable, answer.as_object_mut()) {
+            let refresh = fresh("refresh");
+            state.refresh.insert(refresh.clone());
+            members.insert("refresh_token".to_owned(), json!(refresh));
+        }
+        Outgoing::json(200, &answer)
+    }
+
+    /// A modern server with one tool that says whose token it was called with.
+    fn mcp(&self, incoming: &Incoming) -> Outgoing {
+        let mut state = self.lock();
+        let presented = incoming.header("authorization").map(str::to_owned);
+        state.presented.push(presented.clone());
+        let token = presented.as_deref().and_then(|value| value.strip_prefix("Bearer ")).unwrap_or_default();
+        if !state.access.contains(token) {
+            let place = format!("{}/.well-known/oauth-protected-resource/mcp", self.origin);
+            let challenge = format!("Bearer resource_metadata=\"{place}\", scope=\"tools:read\"");
+            return Outgoing::empty(401).with("WWW-Authenticate", &challenge);
+        }
+        let message: Value = serde_json::from_str(&incoming.body).unwrap_or_default();
+        let mut result = match message.get("method").and_then(Value::as_str) {
+            Some("server/discover") => {
+                json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}})
+            }
+            Some("tools/list") => {
+                json!({"tools": [{"name": "whoami", "description": "Says which token was used",
+                "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": true}}]})
+            }
+            Some("tools/call") => json!({"content": [{"type": "text", "text": token}]}),
+            _ => {
+                let error = json!({"jsonrpc": "2.0", "id": message.get("id"), "error": {"code": -32601, "message": "no"}});
+                return Outgoing::json(404, &error);
+            }
+        };
+        if let Some(members) = result.as_object_mut() {
+            members.extend([
+                ("resultType".to_owned(), json!("complete")),
+                ("ttlMs".to_owned(), json!(0)),
+                ("cacheScope".to_owned(), json!("private")),
+            ]);
+        }
+        Outgoing::json(200, &json!({"jsonrpc": "2.0", "id": message.get("id"), "result": result}))
+    }
+}
+
+fn fresh(kind: &str) -> String {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    format!("{kind}-{}", LAST.fetch_add(1, Ordering::Relaxed))
+}
+
+fn field(form: &str, name: &str) -> Option<String> {
+    let (_, value) = form.split('&').filter_map(|pair| pair.split_once('=')).find(|(own, _)| *own == name)?;
+    let mut bytes = Vec::new();
+    let mut rest = value.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                let digits = [rest.next()?, rest.next()?];
+                u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?
+            }
+            other => other,
+        });
+    }
+    String::from_utf8(bytes).ok()
+}
+
+fn encoded(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+}

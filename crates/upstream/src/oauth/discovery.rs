@@ -1,0 +1,210 @@
+//! Where tokens for a server come from: its own metadata (RFC 9728), then its authorization server's (RFC 8414).
+//!
+//! Refuses: metadata of another resource, metadata that names another issuer than the one it was asked for.
+
+use serde_json::Value;
+
+use super::error::{OAuthError, plain};
+use super::wire::Way;
+use crate::http::Target;
+
+/// An authorization server, as far as it is used here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Issuer {
+    pub(super) issuer: String,
+    pub(super) token_endpoint: String,
+    pub(super) authorization_endpoint: Option<String>,
+    pub(super) registration_endpoint: Option<String>,
+    /// `token_endpoint_auth_methods_supported`; RFC 8414 says `client_secret_basic` where it is absent.
+    pub(super) auth_methods: Vec<String>,
+    pub(super) has_pkce: bool,
+    /// RFC 9207: the browser comes back with `iss`.
+    pub(super) names_itself: bool,
+}
+
+/// What is asked for, and of whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Found {
+    /// What tokens are for, as RFC 8707 wants it named.
+    pub(super) resource: String,
+    pub(super) issuer: Issuer,
+    pub(super) scopes: Vec<String>,
+}
+
+/// What a 401 said.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Challenge {
+    resource_metadata: Option<String>,
+    scope: Option<String>,
+}
+
+/// Asks the server itself without a token, then everybody it names. `chosen` is the operator's own authorization server.
+pub(super) async fn discover(
+    way: &Way,
+    chosen: Option<&str>,
+    scopes: &[String],
+) -> Result<Found, OAuthError> {
+    let challenge = challenge(way).await;
+    let (metadata, resource) = resource_metadata(way, &challenge).await?;
+    let named =
+        metadata.as_ref().and_then(|metadata| texts(metadata, "authorization_servers").into_iter().next());
+    // A server of before RFC 9728 is its own authorization server.
+    let issuer = chosen.map(str::to_owned).or(named).map_or_else(|| origin(&way.server), Ok)?;
+    let issuer = issuer_metadata(way, &issuer).await?;
+    let scopes = if !scopes.is_empty() {
+        scopes.to_vec()
+    } else if let Some(scope) = challenge.scope {
+        scope.split(' ').filter(|scope| !scope.is_empty()).map(str::to_owned).collect()
+    } else {
+        metadata.as_ref().map(|metadata| texts(metadata, "scopes_supported")).unwrap_or_default()
+    };
+    Ok(Found { resource, issuer, scopes })
+}
+
+/// What the server answers to somebody without a token. No answer says nothing: there are other places to look.
+async fn challenge(way: &Way) -> Challenge {
+    let probe = r#"{"jsonrpc":"2.0","id":0,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+    let fields = "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: server/discover\r\n";
+    let answer = way.unchecked("POST", &way.server, fields, probe).await;
+    answer.ok().and_then(|answer| answer.challenge).map(|text| read_challenge(&text)).unwrap_or_default()
+}
+
+fn read_challenge(text: &str) -> Challenge {
+    Challenge { resource_metadata: parameter(text, "resource_metadata"), scope: parameter(text, "scope") }
+}
+
+/// A parameter of a challenge, quoted or not.
+fn parameter(challenge: &str, name: &str) -> Option<String> {
+    let mut rest = challenge;
+    while let Some(at) = rest.find(name) {
+        let is_whole =
+            rest.get(..at).is_none_or(|before| before.is_empty() || before.ends_with([' ', ',', '\t']));
+        rest = rest.get(at + name.len()..)?;
+        let Some(value) = rest.trim_start().strip_prefix('=').filter(|_| is_whole) else { continue };
+        let value = value.trim_start();
+        return Some(match value.strip_prefix('"') {
+            Some(quoted) => quoted.split('"').next()?.to_owned(),
+            None => value.split([',', ' ']).next()?.to_owned(),
+        });
+    }
+    None
+}
+
+async fn resource_metadata(way: &Way, challenge: &Challenge) -> Result<(Option<Value>, String), OAuthError> {
+    let own = without_fragment(&way.server).to_owned();
+    let target = Target::read(&way.server).map_err(|_| unusable(&way.server))?;
+    let (base, path) = (origin(&way.server)?, target.path.split('?').next().unwrap_or("/"));
+    let well_known = format!("{base}/.well-known/oauth-protected-resource");
+    let places = match &challenge.resource_metadata {
+        Some(url) => vec![url.clone()],
+        None if path == "/" => vec![well_known],
+        None => vec![format!("{well_known}{}", path.trim_end_matches('/')), well_known],
+    };
+    for place in places {
+        let Some(metadata) = way.metadata(&place).await? else { continue };
+        let resource = text(&metadata, "resource").ok_or_else(|| incomplete(&place, "resource"))?;
+        if !covers(&resource, &own) {
+            let (found, expected) = (plain(&resource), own.into());
+            return Err(OAuthError::Mismatch { what: "the resource of the metadata", found, expected });
+        }
+        return Ok((Some(metadata), resource));
+    }
+    Ok((None, own))
+}
+
+/// A resource is the server's URL or a part of it that ends at a slash.
+fn covers(resource: &str, server: &str) -> bool {
+    let (resource, server) = (resource.trim_end_matches('/'), without_fragment(server));
+    let rest = server.strip_prefix(resource);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?'])) && resource.contains("://")
+}
+
+async fn issuer_metadata(way: &Way, issuer: &str) -> Result<Issuer, OAuthError> {
+    let target = super::address::check(issuer, &way.server).await?;
+    let (base, path) = (origin(issuer)?, target.path.trim_end_matches('/'));
+    let mut places = vec![
+        format!("{base}/.well-known/oauth-authorization-server{path}"),
+        format!("{base}/.well-known/openid-configuration{path}"),
+    ];
+    if !path.is_empty() {
+        places.push(format!("{base}{path}/.well-known/openid-configuration"));
+    }
+    for place in places {
+        let Some(metadata) = way.metadata(&place).await? else { continue };
+        let named = text(&metadata, "issuer").ok_or_else(|| incomplete(&place, "issuer"))?;
+        // Exactly, as RFC 8414 asks; a slash at the end of a bare origin makes no other issuer.
+        if named.trim_end_matches('/') != issuer.trim_end_matches('/') {
+            let (found, expected) = (plain(&named), issuer.into());
+            return Err(OAuthError::Mismatch { what: "the issuer of the metadata", found, expected });
+        }
+        return Ok(Issuer {
+            issuer: named,
+            token_endpoint: text(&metadata, "token_endpoint")
+                .ok_or_else(|| incomplete(&place, "token_endpoint"))?,
+            authorization_endpoint: text(&metadata, "authorization_endpoint"),
+            registration_endpoint: text(&metadata, "registration_endpoint"),
+            auth_methods: texts(&metadata, "token_endpoint_auth_methods_supported"),
+            has_pkce: texts(&metadata, "code_challenge_methods_supported").iter().any(|one| one == "S256"),
+            names_itself: metadata.get("authorization_response_iss_parameter_supported")
+                == Some(&Value::Bool(true)),
+        });
+    }
+    Err(OAuthError::Incomplete { url: plain(issuer), what: "authorization server metadata" })
+}
+
+fn incomplete(url: &str, what: &'static str) -> OAuthError {
+    OAuthError::Incomplete { url: plain(url), what }
+}
+
+fn unusable(url: &str) -> OAuthError {
+    OAuthError::Address { url: plain(url), why: "it is no URL" }
+}
+
+fn origin(url: &str) -> Result<String, OAuthError> {
+    let target = Target::read(url).map_err(|_| unusable(url))?;
+    Ok(format!("{}://{}", if target.secure { "https" } else { "http" }, target.authority))
+}
+
+fn without_fragment(url: &str) -> &str {
+    url.split('#').next().unwrap_or(url)
+}
+
+fn text(metadata: &Value, name: &str) -> Option<String> {
+    Some(metadata.get(name)?.as_str()?.to_owned())
+}
+
+fn texts(metadata: &Value, name: &str) -> Vec<String> {
+    let listed = metadata.get(name).and_then(Value::as_array).into_iter().flatten();
+    listed.filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_challenge_is_read_quoted_or_not_and_whole_names_alone_count() {
+        let text =
+            r#"Bearer error="invalid_token", resource_metadata="https://x/m", my_scope=no, scope="a b""#;
+        assert_eq!(parameter(text, "resource_metadata").as_deref(), Some("https://x/m"));
+        assert_eq!(parameter(text, "scope").as_deref(), Some("a b"));
+        assert_eq!(parameter("Bearer scope=files:read, x=1", "scope").as_deref(), Some("files:read"));
+        assert_eq!(parameter("Bearer", "scope"), None);
+    }
+
+    /// R5.9: metadata of another resource gives no token for this one.
+    #[test]
+    fn a_resource_covers_its_own_url_and_what_is_below_it() {
+        let server = "https://example.org/mcp";
+        assert!(
+            ["https://example.org/mcp", "https://example.org", "https://example.org/"]
+                .iter()
+                .all(|one| covers(one, server))
+        );
+        for other in
+            ["https://example.org/m", "https://example.com/mcp", "https://example.org/mcp/x", "", "https:"]
+        {
+            assert!(!covers(other, server), "{other}");
+        }
+    }
+}
