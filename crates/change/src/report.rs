@@ -137,8 +137,10 @@ impl Report {
             let waived = self.waived.iter();
             let waived: Vec<Value> =
                 waived.map(|one| json!({"change": written(&one.change), "reason": one.reason})).collect();
-            report["waived"] = waived.into();
-            report["stale_waivers"] = json!(self.stale);
+            if let Some(members) = report.as_object_mut() {
+                members.insert("waived".to_owned(), waived.into());
+                members.insert("stale_waivers".to_owned(), json!(self.stale));
+            }
         }
         report
     }

@@ -5,7 +5,7 @@
 
 use std::io::{IsTerminal as _, Read, Write as _};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -26,7 +26,7 @@ pub(crate) fn be_quiet() {
 /// Work under way; dropped when it is over.
 pub(crate) struct Progress {
     tally: Arc<Tally>,
-    shown: Option<(Sender<()>, JoinHandle<()>)>,
+    shown: Option<(SyncSender<()>, JoinHandle<()>)>,
 }
 
 #[derive(Debug)]
@@ -104,8 +104,8 @@ fn is_wanted() -> bool {
     !off && std::io::stderr().is_terminal()
 }
 
-fn show(tally: Arc<Tally>) -> (Sender<()>, JoinHandle<()>) {
-    let (end, ended) = mpsc::channel();
+fn show(tally: Arc<Tally>) -> (SyncSender<()>, JoinHandle<()>) {
+    let (end, ended) = mpsc::sync_channel(1);
     let thread = std::thread::spawn(move || {
         let mut drawn = false;
         while ended.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {

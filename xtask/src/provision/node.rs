@@ -1,4 +1,5 @@
-//! The conformance suite, the TypeScript SDK's client and a Node new enough to load them, by npm, from the lock file.
+//! The conformance suite, the TypeScript SDK's client, the Inspector and a Node new enough to load them, by npm, from the lock
+//! file. `package.json` holds the Inspector's bundler back to a version whose parts for every platform can be had.
 
 use anyhow::{Context as _, Result};
 use toolcrib_testkit::deps::Deps;

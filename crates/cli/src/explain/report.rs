@@ -53,20 +53,32 @@ impl<'a> Report<'a> {
 fn put(report: &mut Value, account: &Account) {
     let told = serde_json::to_value(account).unwrap_or_default();
     for name in ["source", "filter", "drift", "quarantined"] {
-        report[name] = told.get(name).cloned().unwrap_or_default();
+        set(report, name, told.get(name).cloned().unwrap_or_default());
     }
-    report["schema"]["state"] = account.schema.state.into();
-    report["schema"]["reason"] = account.schema.reason.as_deref().into();
+    if let Some(schema) = report.get_mut("schema") {
+        set(schema, "state", account.schema.state.into());
+        set(schema, "reason", account.schema.reason.as_deref().into());
+    }
 }
 
 fn put_own(report: &mut Value, place: &str, tool: &str) {
-    report["source"] = json!({"server": null, "reached": place, "state": "ready", "reason": null, "own_name": tool,
+    let source = json!({"server": null, "reached": place, "state": "ready", "reason": null, "own_name": tool,
         "served_as": tool, "offered": true, "toolset": null});
-    report["filter"] = json!({"admitted": true, "reason": NO_FILTER});
-    report["drift"] =
+    set(report, "source", source);
+    set(report, "filter", json!({"admitted": true, "reason": NO_FILTER}));
+    let nothing =
         json!({"state": "no lock", "verdict": null, "action": null, "reason": null, "approve": null});
-    report["schema"]["reason"] = Value::Null;
-    report["quarantined"] = Value::Null;
+    set(report, "drift", nothing);
+    set(report, "quarantined", Value::Null);
+    if let Some(schema) = report.get_mut("schema") {
+        set(schema, "reason", Value::Null);
+    }
+}
+
+fn set(object: &mut Value, name: &str, value: Value) {
+    if let Some(members) = object.as_object_mut() {
+        members.insert(name.to_owned(), value);
+    }
 }
 
 const NO_FILTER: &str = "no server's include or exclude applies to it";

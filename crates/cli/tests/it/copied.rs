@@ -156,7 +156,7 @@ fn the_systemd_unit_is_in_order_and_starts() {
             assert!(ran.status.success() && !said.contains("toolcrib.service"), "{said}");
         }
         Err(_) => {
-            eprintln!("SKIPPED: there is no systemd-analyze here; the unit is started, but not verified")
+            eprintln!("SKIPPED: there is no systemd-analyze here; the unit is started, but not verified");
         }
     }
     let value = |name: &str| unit.lines().find_map(|line| line.strip_prefix(name)).unwrap().to_owned();

@@ -22,4 +22,5 @@ mod progress;
 mod published;
 mod servers;
 mod serving;
+mod shown;
 mod terminal;

@@ -115,8 +115,9 @@ impl Gateway {
         if member.entries.contains_key(*own) {
             return Schema { state: "admitted", reason: None };
         }
+        // Of two that are called the same it is the second that is not served.
         let tools = member.catalogue.iter().flat_map(|all| &all.tools);
-        let listed = tools.filter(|listed| *listed.name == **own).last();
+        let listed = tools.rev().find(|listed| *listed.name == **own);
         let (Some(listed), Some(upstream)) = (listed, &member.upstream) else {
             return Schema { state: "unseen", reason: None };
         };

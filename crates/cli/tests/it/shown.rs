@@ -1,0 +1,142 @@
+//! The `sh` blocks of the guides: every line that calls the program is run, by a shell, where what it names is there.
+//!
+//! A line that serves is stopped when it has said where; it is given a free port. Where a line is meant to fail, or stands
+//! for something that the reader has to fill in, the code it ends with is written down here.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use toolcrib_testkit::deps::Deps;
+use toolcrib_testkit::process::Process;
+
+use crate::home::{Home, Ran};
+
+const REGISTRY: &str = r#"{"version":"1.0.0","last_updated":"2026-01-01T00:00:00Z","servers":{"github":{
+    "description":"Repositories and issues.","tier":"Official","status":"Active","transport":"stdio","image":"ghcr.io/example/github:1.0.0",
+    "tools":["create_issue","list_issues"],"tool_definitions":[
+    {"name":"create_issue","description":"Creates an issue.","inputSchema":{"type":"object","properties":{"owner":{"type":"string"},"title":{"type":"string"}},"required":["owner","title"]}},
+    {"name":"list_issues","description":"Lists issues, to create none.","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object"}}]}}}"#;
+
+/// Lines that do not end with 0, and why.
+const OTHER_CODES: [(&str, i32); 2] = [
+    // The title is missing.
+    ("toolcrib validate github/create_issue --args '{\"owner\":\"o\"}'", 1),
+    // No approval is called so.
+    ("toolcrib approve allow apr_…", 2),
+];
+
+/// The lines of a document's `sh` blocks that call the program, without their comments.
+fn lines(text: &str) -> Vec<String> {
+    let text = text.replace("\\\n", " ");
+    let blocks = text.split("\n```").skip(1).step_by(2).filter_map(|block| block.strip_prefix("sh\n"));
+    let bare = |line: &str| line.split("  #").next().unwrap_or_default().trim_end().to_owned();
+    blocks.flat_map(str::lines).filter(|line| line.starts_with("toolcrib ")).map(bare).collect()
+}
+
+/// A folder that has what the guides' lines name.
+fn furnished() -> Home {
+    let home = Home::new("shown");
+    home.write("registry.json", REGISTRY);
+    home.write("notes.sh", include_str!("scripted.sh"));
+    home.write("tools.json", r#"{"tools":[{"name":"find","inputSchema":{"type":"object"}}]}"#);
+    home.write("toolcrib.toml", "[servers.notes]\ncommand = \"sh\"\nargs = [\"notes.sh\"]\n");
+    let own =
+        serde_json::json!({"mcpServers": {"notes": {"command": "sh", "args": [home.path("notes.sh")]}}});
+    home.write(".cursor/mcp.json", &own.to_string());
+    let server = home.write("my-server", "#!/bin/sh\nexec sh \"$(dirname \"$0\")/notes.sh\"\n");
+    std::fs::set_permissions(server, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    home.write("demo.json", r#"{"name":"com.example/demo","description":"A demo.","version":"1.0.0"}"#);
+    assert_eq!(home.run(&["registry", "import", "demo.json"]).code, 0);
+    home
+}
+
+fn path() -> std::ffi::OsString {
+    let deps = Deps::of_this_workspace();
+    let binary = Path::new(env!("CARGO_BIN_EXE_toolcrib")).parent().unwrap().to_owned();
+    let node = deps.node().unwrap_or_else(|error| panic!("{error}")).parent().unwrap().to_owned();
+    let machine = std::env::var_os("PATH").unwrap_or_default();
+    let npm = deps.npm_project().join("node_modules/.bin");
+    std::env::join_paths([binary, node, npm].into_iter().chain(std::env::split_paths(&machine))).unwrap()
+}
+
+fn shell(home: &Home, line: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("exec {line}")]).current_dir(&home.folder).stdin(Stdio::null());
+    command.env("HOME", &home.folder).env("PATH", path()).env("CI", "true");
+    for variable in
+        ["XDG_DATA_HOME", "XDG_CONFIG_HOME", "TOOLCRIB_DATA", "TOOLCRIB_STORE", "TOOLCRIB_TOOLSET_CONFIG"]
+    {
+        command.env_remove(variable);
+    }
+    command
+}
+
+/// Starts what serves, and stops it when it has said where.
+fn serves(home: &Home, line: &str) {
+    let line = line.replacen("toolcrib serve", "toolcrib serve --listen 127.0.0.1:0", 1);
+    let mut process = Process::start(&mut shell(home, &line)).unwrap();
+    let greeted = process.wait_for_line("greeting", Duration::from_secs(60), |line| {
+        line.starts_with("toolcrib serves at ").then_some(())
+    });
+    greeted.unwrap_or_else(|error| panic!("{line}: {error}: {}", process.said()));
+    assert!(process.terminate(Duration::from_secs(10)).unwrap().success(), "{line}");
+}
+
+/// R8.1: every line of the guides' `sh` blocks works where what it names is there.
+#[test]
+fn every_line_that_the_guides_show_can_be_run() {
+    let home = furnished();
+    let (_desk, url) = crate::serving::desk(&home);
+    let entry = serde_json::json!({"name": "com.example/desk", "description": "A desk.", "version": "1.0.0",
+        "remotes": [{"type": "streamable-http", "url": url}]});
+    home.write("server.json", &entry.to_string());
+    let guides = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide");
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(guides).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let mut run = 0;
+    for file in files {
+        for line in lines(&std::fs::read_to_string(&file).unwrap()) {
+            run += 1;
+            // Nothing is written outside the test's own folder, and the packages are those that are pinned.
+            let own = line.replace("/var/lib/toolcrib", &home.path("kept").display().to_string());
+            let own = own.replace("npx -y @modelcontextprotocol/server-everything", "mcp-server-everything");
+            if own.starts_with("toolcrib serve") && !own.contains("--stdio") {
+                serves(&home, &own);
+                continue;
+            }
+            let ran: Ran = shell(&home, &own).output().unwrap().into();
+            let code = OTHER_CODES.iter().find(|(other, _)| *other == line).map_or(0, |(_, code)| *code);
+            assert_eq!(ran.code, code, "{}: {line}\n{}{}", file.display(), ran.out, ran.err);
+        }
+    }
+    assert!(run >= 15, "the guides show {run} lines");
+}
+
+/// R8.1: every configuration that the documents show is one that can be used.
+#[test]
+fn every_configuration_that_the_documents_show_can_be_used() {
+    let home = Home::new("shown-configurations");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut used = 0;
+    for name in ["README.md", "docs/guide/gateway.md", "docs/guide/safety.md", "docs/guide/authors.md"] {
+        let text = std::fs::read_to_string(root.join(name)).unwrap();
+        let blocks = text.split("\n```").skip(1).step_by(2).filter_map(|block| block.strip_prefix("toml\n"));
+        for block in blocks {
+            used += 1;
+            let ran: Ran = if block.contains("[safety]") {
+                home.write("policy.toml", block);
+                home.run(&["explain", "desk/get_quote", "--policy", "policy.toml"])
+            } else {
+                let servers =
+                    if block.contains("[servers.") { "" } else { "\n[servers.x]\ncommand = \"x\"\n" };
+                home.write("toolcrib.toml", &format!("{block}{servers}"));
+                let mut command = home.command(&["config", "validate", "toolcrib.toml"]);
+                command.envs([("TRACKER_TOKEN", "x"), ("TOOLCRIB_TOKEN", "x")]).output().unwrap().into()
+            };
+            assert_eq!(ran.code, 0, "{name}: {}\n{block}", ran.err);
+        }
+    }
+    assert!(used >= 4, "the documents show {used} configurations");
+}
