@@ -60,10 +60,15 @@ fn version(is_newer: bool) -> Result<Vec<Definition>> {
             if is_newer {
                 let states = ["open", "closed", "all"];
                 let kept = states.get(..2 + number % 2).unwrap_or_default();
-                schema["properties"]["state"]["enum"] = json!(kept);
-                schema["properties"]["limit"]["maximum"] = json!(50 + number);
+                let mut set = |place: &str, value: Value| {
+                    if let Some(slot) = schema.pointer_mut(place) {
+                        *slot = value;
+                    }
+                };
+                set("/properties/state/enum", json!(kept));
+                set("/properties/limit/maximum", json!(50 + number));
                 if number % 3 == 0 {
-                    schema["required"] = json!(["department", "query"]);
+                    set("/required", json!(["department", "query"]));
                 }
             }
             let tool = json!({"name": name, "description": description, "inputSchema": schema});
@@ -84,7 +89,7 @@ fn history() -> Result<Option<Vec<Vec<Definition>>>> {
         let numbers: Vec<u32> =
             name.trim_start_matches('v').split('.').map_while(|part| part.parse().ok()).collect();
         let document: Value = serde_json::from_slice(&std::fs::read(&path)?)?;
-        let tools = document["tools"].as_array().with_context(|| name.clone())?;
+        let tools = document.get("tools").and_then(Value::as_array).with_context(|| name.clone())?;
         let tools: Result<Vec<_>, _> = tools.iter().map(Definition::from_value).collect();
         releases.push((numbers, tools.with_context(|| name)?));
     }
