@@ -56,11 +56,13 @@ async fn first_contact(wire: &Wire) -> Result<Introduction, UpstreamError> {
         Err(_) => {
             let mut initialization = send(wire, &initialize_request(), Revision::NEWEST_LEGACY).await?;
             tokio::select! {
-                answer = initialization.answer() => initialized(answer?),
+                // A modern server that was slow answers both at once, the second with a refusal.
+                biased;
                 answer = discovery.answer() => match discovered(answer?)? {
                     Discovered::Modern(introduction) => Ok(introduction),
                     Discovered::Legacy => initialized(initialization.answer().await?),
                 },
+                answer = initialization.answer() => initialized(answer?),
             }
         }
     }
