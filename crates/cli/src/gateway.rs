@@ -87,9 +87,10 @@ pub(crate) async fn run(args: &Args, safe: &Safe) -> Outcome {
         Some(bound) => {
             let origin = format!("http://{}", bound.address().map_err(internal)?);
             let kept = safe.greeting(&origin).await?;
+            let stop = stop();
             let greeting = tokio::spawn(greet(gateway.clone(), server.clone(), origin, kept));
             let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-            bound.on_threads(threads.min(THREADS_MAX)).serve(stop()).await.map_err(internal)?;
+            bound.on_threads(threads.min(THREADS_MAX)).serve(stop).await.map_err(internal)?;
             greeting.abort();
         }
     }

@@ -71,8 +71,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let bound = bind(&server, listen, safe.http(listen)).await?;
         let origin = format!("http://{}", bound.address().map_err(internal)?);
         let kept = safe.greeting(&origin).await?;
+        let stop = stop();
         print(&greeting::text(&server, &origin, &kept).await)?;
-        bound.serve(stop()).await.map_err(internal)?;
+        bound.serve(stop).await.map_err(internal)?;
         Ok(Exit::Nothing)
     })
 }
@@ -99,15 +100,19 @@ pub(crate) fn signatures(server: &Server) -> String {
     text
 }
 
-pub(crate) async fn stop() {
+/// Until somebody ends the program. Signals are heard from the call on, so that none is missed after the greeting.
+pub(crate) fn stop() -> impl Future<Output = ()> {
     use tokio::signal::unix::{SignalKind, signal};
-    match signal(SignalKind::terminate()) {
-        Ok(mut terminate) => tokio::select! {
-            _ = tokio::signal::ctrl_c() => {}
-            _ = terminate.recv() => {}
-        },
-        Err(_) => {
-            let _ = tokio::signal::ctrl_c().await;
+    let terminate = signal(SignalKind::terminate());
+    async move {
+        match terminate {
+            Ok(mut terminate) => tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = terminate.recv() => {}
+            },
+            Err(_) => {
+                let _ = tokio::signal::ctrl_c().await;
+            }
         }
     }
 }
