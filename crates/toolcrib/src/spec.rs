@@ -3,8 +3,9 @@
 //! Only the name is needed at first; everything else is optional and may be set in any order. Unknown members are
 //! kept: what is given is what is advertised.
 
-use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 use toolcrib_contract::{Audience, Definition, DefinitionError};
 
@@ -144,5 +145,15 @@ impl ToolSpec {
 
 /// The 2020-12 schema of a Rust type.
 fn schema_of<T: JsonSchema>() -> Value {
-    SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().to_value()
+    let settings = SchemaSettings::draft2020_12().with_transform(RecursiveTransform(without_width));
+    settings.into_generator().into_root_schema_for::<T>().to_value()
+}
+
+/// The width of a Rust number is no format that clients know: some warn at every one of them.
+fn without_width(schema: &mut Schema) {
+    let format = schema.get("format").and_then(Value::as_str).unwrap_or_default();
+    let width = format.trim_start_matches('u').strip_prefix("int");
+    if width.is_some_and(|width| width.chars().all(|digit| digit.is_ascii_digit())) {
+        schema.remove("format");
+    }
 }
