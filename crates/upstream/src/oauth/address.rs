@@ -22,7 +22,8 @@ pub(super) async fn check(url: &str, server: &str) -> Result<Target, OAuthError>
     };
     let is_same_host = own.as_ref().is_some_and(|own| own.host.eq_ignore_ascii_case(&target.host));
     let theirs = reach(&target).await;
-    if !target.secure && !(theirs == Reach::ThisMachine && own_reach == Reach::ThisMachine) {
+    let stays_here = theirs == Reach::ThisMachine && own_reach == Reach::ThisMachine;
+    if !target.secure && !stays_here {
         return Err(refused("it is not https"));
     }
     if theirs != Reach::Public && own_reach == Reach::Public && !is_same_host {
