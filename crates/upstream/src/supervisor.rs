@@ -83,6 +83,9 @@ impl Drop for Entered {
     }
 }
 
+/// How long a server is waited for when everything ends; more than its child is given to end.
+const STOP_PATIENCE: Duration = Duration::from_secs(10);
+
 impl Upstream {
     /// Starts to start it; returns at once.
     pub fn start(spec: Spec, observer: Arc<dyn Observer>) -> Arc<Self> {
@@ -126,11 +129,14 @@ impl Upstream {
         }
     }
 
-    /// Ends the connection or the process; waits until it is gone.
+    /// Ends the connection or the process; waits until it is gone, but not for ever.
     pub async fn stop(&self) {
-        let _ = self.stopping.send(true);
+        self.stopping.send_replace(true);
         let mut states = self.watch();
-        let _ = states.wait_for(|state| *state == State::Stopped).await;
+        let stopped = states.wait_for(|state| *state == State::Stopped);
+        if tokio::time::timeout(STOP_PATIENCE, stopped).await.is_err() {
+            tracing::warn!(target: "toolcrib", upstream = self.spec.name, "it did not stop in time");
+        }
     }
 
     /// One call more is under way, if there is room.
