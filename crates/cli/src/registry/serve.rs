@@ -77,10 +77,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
             return Err(unusable(anyhow!("{address} is no loopback address"))
                 .hint("listen at 127.0.0.1 and put a proxy in front"));
         }
+        let stop = crate::serve::stop();
         print(&format!("toolcrib's registry serves at http://{address}/v0.1/servers\n"))?;
-        let stop = async {
-            let _ = tokio::signal::ctrl_c().await;
-        };
         listener.serve(stop).await.map_err(|error| Failure::new(Exit::Internal, error))?;
         Ok(Exit::Nothing)
     })

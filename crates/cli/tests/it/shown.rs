@@ -19,7 +19,14 @@ const REGISTRY: &str = r#"{"version":"1.0.0","last_updated":"2026-01-01T00:00:00
     {"name":"list_issues","description":"Lists issues, to create none.","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object"}}]}}}"#;
 
 /// Lines that do not end with 0, and why.
-const OTHER_CODES: [(&str, i32); 2] = [
+const OTHER_CODES: [(&str, i32); 4] = [
+    // The entry names neither a package nor a remote.
+    ("toolcrib capture com.example/demo", 3),
+    // The reader's own server and variable.
+    (
+        "toolcrib capture com.example/demo --url https://demo.example/mcp --header 'Authorization: Bearer ${DEMO_TOKEN}'",
+        2,
+    ),
     // The title is missing.
     ("toolcrib validate github/create_issue --args '{\"owner\":\"o\"}'", 1),
     // No approval is called so.
@@ -74,10 +81,10 @@ fn shell(home: &Home, line: &str) -> Command {
 
 /// Starts what serves, and stops it when it has said where.
 fn serves(home: &Home, line: &str) {
-    let line = line.replacen("toolcrib serve", "toolcrib serve --listen 127.0.0.1:0", 1);
+    let line = line.replacen(" serve", " serve --listen 127.0.0.1:0", 1);
     let mut process = Process::start(&mut shell(home, &line)).unwrap();
     let greeted = process.wait_for_line("greeting", Duration::from_secs(60), |line| {
-        line.starts_with("toolcrib serves at ").then_some(())
+        (line.starts_with("toolcrib") && line.contains(" serves at ")).then_some(())
     });
     greeted.unwrap_or_else(|error| panic!("{line}: {error}: {}", process.said()));
     assert!(process.terminate(Duration::from_secs(10)).unwrap().success(), "{line}");
@@ -102,7 +109,8 @@ fn every_line_that_the_guides_show_can_be_run() {
             // Nothing is written outside the test's own folder, and the packages are those that are pinned.
             let own = line.replace("/var/lib/toolcrib", &home.path("kept").display().to_string());
             let own = own.replace("npx -y @modelcontextprotocol/server-everything", "mcp-server-everything");
-            if own.starts_with("toolcrib serve") && !own.contains("--stdio") {
+            let is_served = own.starts_with("toolcrib serve") || own.starts_with("toolcrib registry serve");
+            if is_served && !own.contains("--stdio") {
                 serves(&home, &own);
                 continue;
             }
