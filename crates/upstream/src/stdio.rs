@@ -12,6 +12,7 @@ use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::{mpsc, oneshot, watch};
 use toolcrib_contract::json::Document;
 
+use crate::brake::Brake;
 use crate::error::{Cause, UpstreamError};
 use crate::limits::{UPSTREAM_MESSAGE_BYTES_MAX, UPSTREAM_WRITES_MAX};
 use crate::link::{Delivery, Link, Seat};
@@ -138,6 +139,7 @@ async fn write(mut stdin: ChildStdin, mut writes: mpsc::Receiver<Bytes>) {
 async fn read(name: Arc<str>, stdout: ChildStdout, link: Arc<Link>, writer: mpsc::Sender<Bytes>) -> Cause {
     let mut input = BufReader::with_capacity(64 * 1024, stdout);
     let garbage = AtomicU64::new(0);
+    let mut brake = Brake::default();
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -151,6 +153,7 @@ async fn read(name: Arc<str>, stdout: ChildStdout, link: Arc<Link>, writer: mpsc
         }
         match Message::from_bytes(&line) {
             Ok(message) => {
+                brake.hold(&message).await;
                 if let Delivery::Answer(answer) = link.deliver(message)
                     && let Ok(answer) = single_line(answer)
                 {
