@@ -14,6 +14,7 @@ use tokio::process::ChildStdout;
 use tokio::sync::{oneshot, watch};
 use toolcrib_contract::json::Document;
 
+use crate::brake::Brake;
 use crate::error::{Cause, UpstreamError};
 use crate::limits::UPSTREAM_MESSAGE_BYTES_MAX;
 use crate::link::{Delivery, Link, Seat};
@@ -126,6 +127,7 @@ async fn supervise(
 async fn read(name: Arc<str>, stdout: ChildStdout, link: Arc<Link>, writer: Arc<Writer>) -> Cause {
     let mut input = BufReader::with_capacity(64 * 1024, stdout);
     let garbage = AtomicU64::new(0);
+    let mut brake = Brake::default();
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -139,6 +141,7 @@ async fn read(name: Arc<str>, stdout: ChildStdout, link: Arc<Link>, writer: Arc<
         }
         match Message::from_bytes(&line) {
             Ok(message) => {
+                brake.hold(&message).await;
                 if let Delivery::Answer(answer) = link.deliver(message)
                     && let Ok(answer) = single_line(answer)
                 {
