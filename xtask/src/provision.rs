@@ -10,6 +10,7 @@ mod debian;
 mod node;
 mod postgres;
 mod python;
+mod samples;
 mod stamp;
 mod test_suite;
 mod uvx;
@@ -56,6 +57,7 @@ pub(crate) fn provision(force: bool) -> Result<()> {
     cargo_tool::nextest(&deps)?;
     cargo_tool::deny(&deps)?;
     node::install(&deps)?;
+    samples::install(&deps)?;
     python::install(&deps)?;
     uvx::install(&deps)?;
     test_suite::install(&deps)?;

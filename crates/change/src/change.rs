@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::fingerprint::Fingerprint;
 use crate::level::{Bump, Group, Level};
+use crate::unusable::Sides;
 
 /// What part of a definition changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -44,6 +45,8 @@ pub enum Note {
     Obstacle(String),
     /// What the refusing validator said of the witness.
     Refused(String),
+    /// On which side a schema is such that nothing can be judged by it.
+    Unusable(Sides),
 }
 
 impl std::fmt::Display for Note {
@@ -57,6 +60,7 @@ impl std::fmt::Display for Note {
             Note::WordDiff(text) => write!(f, "words: {text}"),
             Note::Obstacle(text) => write!(f, "undecided: {text}"),
             Note::Refused(text) => write!(f, "refused: {text}"),
+            Note::Unusable(sides) => write!(f, "unusable {sides}"),
         }
     }
 }
@@ -90,4 +94,14 @@ pub struct Change {
     pub notes: Vec<Note>,
     /// Stable over runs, for approvals.
     pub fingerprint: Fingerprint,
+}
+
+impl Change {
+    /// On which side the schema is unusable, if that is the finding.
+    pub fn unusable(&self) -> Option<Sides> {
+        self.notes.iter().find_map(|note| match note {
+            Note::Unusable(sides) => Some(*sides),
+            _ => None,
+        })
+    }
 }

@@ -7,12 +7,13 @@ use serde_json::Value;
 use toolcrib_containment::{Prover, World};
 use toolcrib_contract::Definition;
 
-use crate::change::{Change, Direction, Note};
+use crate::change::{Change, Note};
 use crate::definition::{self, Draft};
 use crate::level::Level;
 use crate::pairing::{self, Rename};
 use crate::report::Report;
 use crate::schema;
+use crate::unusable::{self, SCHEMAS, Sides};
 
 /// How to judge.
 #[derive(Clone, Debug)]
@@ -94,6 +95,7 @@ fn changes(old: &[Definition], new: &[Definition], options: &Options, prover: &P
         }
         draft.old = Some(Value::from(tool.name()));
         changes.extend(draft.finish(tool.name(), options));
+        changes.extend(unusable_alone(tool, Sides::Old, options, prover));
     }
     for tool in &pairing.added {
         let clash = shadows(tool.name(), old, options);
@@ -101,8 +103,15 @@ fn changes(old: &[Definition], new: &[Definition], options: &Options, prover: &P
         let mut draft = Draft::new(id, "").named(clash.unwrap_or_else(|| tool.name().to_owned()));
         draft.new = Some(Value::from(tool.name()));
         changes.extend(draft.finish(tool.name(), options));
+        changes.extend(unusable_alone(tool, Sides::New, options, prover));
     }
     changes
+}
+
+/// What is unusable of a tool that has nothing to be compared with.
+fn unusable_alone(tool: &Definition, sides: Sides, options: &Options, prover: &Prover) -> Vec<Change> {
+    let found = unusable::of_tool(tool, prover);
+    found.iter().filter_map(|one| one.draft(sides).finish(tool.name(), options)).collect()
 }
 
 fn renamed(rename: &Rename<'_>, options: &Options) -> Draft {
@@ -150,18 +159,25 @@ fn of_pair(
     names: &[&str],
 ) -> Vec<Change> {
     if old.text() == new.text() {
-        return Vec::new();
+        return unusable_alone(new, Sides::Both, options, prover);
     }
     let others: Vec<&str> =
         names.iter().copied().filter(|name| *name != new.name() && *name != old.name()).collect();
     let mut drafts = definition::changes(old, new, options, &others);
-    for (direction, key) in [(Direction::Input, "inputSchema"), (Direction::Output, "outputSchema")] {
+    for (direction, key) in SCHEMAS {
         let part = |tool: &Definition| tool.get(key).map(toolcrib_contract::json::Node::to_value);
+        let unusable = |tool: &Definition| unusable::of_schema(tool, direction, key, prover);
         let (before, after) = (part(old), part(new));
-        if before != after {
-            let place = schema::Place { direction, key, options, prover, others: &others };
-            drafts.extend(schema::changes(before.as_ref(), after.as_ref(), &place));
+        if before == after {
+            drafts.extend(unusable(new).map(|one| one.draft(Sides::Both)));
+            continue;
         }
+        let (bad_before, bad_after) = (unusable(old), unusable(new));
+        let is_judged = bad_before.is_none() && bad_after.is_none();
+        let place = schema::Place { direction, key, options, prover, others: &others, is_judged };
+        drafts.extend(bad_before.map(|one| one.draft(Sides::Old)));
+        drafts.extend(bad_after.map(|one| one.draft(Sides::New)));
+        drafts.extend(schema::changes(before.as_ref(), after.as_ref(), &place));
     }
     drafts.into_iter().filter_map(|draft| draft.finish(old.name(), options)).collect()
 }

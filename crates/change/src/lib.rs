@@ -20,6 +20,7 @@ mod report;
 mod rule;
 mod schema;
 mod text;
+mod unusable;
 mod waiver;
 
 pub use change::{Change, Direction, Note};
@@ -31,4 +32,5 @@ pub use place::{Place, Places};
 pub use report::{FailOn, Report, Summary};
 pub use rule::{Rule, RuleLevel, rule, rules};
 pub use text::{Danger, dangers, word_diff};
+pub use unusable::{Sides, Unusable, unusable};
 pub use waiver::{Waived, Waiver, WaiverError, Waivers};

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::change::{Change, Note};
 use crate::level::{Bump, Level};
+use crate::unusable::Sides;
 use crate::waiver::Waived;
 
 /// Changes by verdict.
@@ -63,6 +64,11 @@ impl Report {
         self.changes.sort_by_key(|change| std::cmp::Reverse(change.verdict));
         self.waived.extend(other.waived);
         self.stale.extend(other.stale);
+    }
+
+    /// The findings on schemas that nothing can be judged by.
+    pub fn unusable(&self) -> impl Iterator<Item = (&Change, Sides)> {
+        self.changes.iter().filter_map(|change| Some((change, change.unusable()?)))
     }
 
     /// Changes by verdict.

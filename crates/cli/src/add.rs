@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
+use clap::Parser as _;
 use serde_json::{Map, Value, json};
 use toolcrib_gateway::config::Environment;
 use toolcrib_gateway::{Config, Prefixing};
@@ -11,6 +12,7 @@ use crate::Outcome;
 use crate::edit;
 use crate::exit::{Exit, Failure};
 use crate::form::Form;
+use crate::words;
 
 /// The file that is written where none is named.
 pub(crate) const CONFIG: &str = "toolcrib.toml";
@@ -27,6 +29,13 @@ pub(crate) struct Args {
     /// The URL, or the command with its arguments.
     #[arg(required = true, trailing_var_arg = true, value_name = "COMMAND | URL")]
     target: Vec<String>,
+    #[command(flatten)]
+    options: Options,
+}
+
+/// What may stand before the name, after it, and behind a URL.
+#[derive(Debug, Default, clap::Args)]
+struct Options {
     /// How it is reached [default: http for a URL, stdio for a command].
     #[arg(long, short, value_enum)]
     transport: Option<Transport>,
@@ -39,11 +48,32 @@ pub(crate) struct Args {
     /// Replace a server of this name.
     #[arg(long)]
     force: bool,
-    /// The file.
-    #[arg(long, value_name = "FILE", default_value = CONFIG)]
-    config: PathBuf,
+    /// The file [default: toolcrib.toml].
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     #[command(flatten)]
     form: Form,
+}
+
+/// The words behind a URL: it takes no arguments, so these are options.
+#[derive(Debug, clap::Parser)]
+#[command(name = "toolcrib add NAME URL", no_binary_name = true, disable_help_flag = true)]
+struct Behind {
+    #[command(flatten)]
+    options: Options,
+}
+
+impl Options {
+    fn join(&mut self, behind: Options) {
+        self.transport = behind.transport.or(self.transport);
+        self.env.extend(behind.env);
+        self.header.extend(behind.header);
+        self.force |= behind.force;
+        self.config = behind.config.or(self.config.take());
+        if behind.form.is_json() {
+            self.form = behind.form;
+        }
+    }
 }
 
 #[derive(Debug, clap::Args)]
@@ -63,23 +93,34 @@ enum Transport {
     Http,
 }
 
-pub(crate) fn run(args: &Args) -> Outcome {
-    let entry = entry(args)?;
-    let before = edit::read(&args.config)?.unwrap_or_else(|| HEAD.to_owned());
-    let known = edit::toml::names(&args.config, &before, SECTION)?;
-    if known.contains(&args.name) && !args.force {
-        let error = anyhow!("{} has a server {:?} already", args.config.display(), args.name);
+pub(crate) fn run(mut args: Args) -> Outcome {
+    let is_behind_url = args.target.first().is_some_and(|first| is_url(first))
+        && args.target.get(1).is_some_and(|word| word.starts_with('-'));
+    if is_behind_url {
+        let words = args.target.drain(1..);
+        args.options.join(Behind::try_parse_from(words).map_err(|error| words::failure(&error))?.options);
+    }
+    let entry = entry(&args)?;
+    let Args { name, options: Options { config, force, form, .. }, .. } = args;
+    let path = config.unwrap_or_else(|| CONFIG.into());
+    let before = edit::read(&path)?.unwrap_or_else(|| HEAD.to_owned());
+    let known = edit::toml::names(&path, &before, SECTION)?;
+    if known.contains(&name) && !force {
+        let error = anyhow!("{} has a server {name:?} already", path.display());
         return Err(Failure::new(Exit::Usage, error).hint("replace it with --force, or choose another name"));
     }
-    let after = edit::toml::set(&args.config, &before, SECTION, &args.name, &entry)?;
-    judged(&args.config, &after)?;
-    edit::write(&args.config, &after)?;
-    let (name, file) = (&args.name, args.config.display());
-    let (outcome, word) = if known.contains(name) { ("replaced", "in") } else { ("added", "to") };
+    let after = edit::toml::set(&path, &before, SECTION, &name, &entry)?;
+    judged(&path, &after)?;
+    edit::write(&path, &after)?;
+    let file = path.display();
+    let (outcome, word) = if known.contains(&name) { ("replaced", "in") } else { ("added", "to") };
     let text = format!("{outcome} {name} {word} {file}\nserve it: toolcrib serve --config {file}\n");
-    let json = json!({"outcome": outcome, "server": name, "file": args.config, "entry": entry});
-    args.form.say(&text, &json)?;
+    form.say(&text, &json!({"outcome": outcome, "server": name, "file": path, "entry": entry}))?;
     Ok(Exit::Nothing)
+}
+
+fn is_url(word: &str) -> bool {
+    word.starts_with("http://") || word.starts_with("https://")
 }
 
 pub(crate) fn remove(args: &RemoveArgs) -> Outcome {
@@ -100,7 +141,7 @@ pub(crate) fn remove(args: &RemoveArgs) -> Outcome {
 fn entry(args: &Args) -> Result<Value, Failure> {
     let usage = |text: String| Failure::new(Exit::Usage, anyhow!(text));
     let (first, rest) = args.target.split_first().ok_or_else(|| usage("no command and no URL".to_owned()))?;
-    let is_url = first.starts_with("http://") || first.starts_with("https://");
+    let (options, is_url) = (&args.options, is_url(first));
     let pairs = |words: &[String], sign: char, what: &str| -> Result<Map<String, Value>, Failure> {
         let pair = |word: &String| {
             let (name, value) =
@@ -109,23 +150,23 @@ fn entry(args: &Args) -> Result<Value, Failure> {
         };
         words.iter().map(pair).collect()
     };
-    match args.transport.unwrap_or(if is_url { Transport::Http } else { Transport::Stdio }) {
+    match options.transport.unwrap_or(if is_url { Transport::Http } else { Transport::Stdio }) {
         Transport::Http if !is_url => {
             Err(usage(format!("{first:?} is no URL; expected http:// or https://")))
         }
-        Transport::Http if !rest.is_empty() || !args.env.is_empty() => {
+        Transport::Http if !rest.is_empty() || !options.env.is_empty() => {
             Err(usage("a URL takes neither arguments nor variables".to_owned()))
         }
         Transport::Http => {
             let mut entry = json!({"url": first});
-            with(&mut entry, "headers", pairs(&args.header, ':', "a header, \"Name: value\"")?);
+            with(&mut entry, "headers", pairs(&options.header, ':', "a header, \"Name: value\"")?);
             Ok(entry)
         }
         Transport::Stdio if is_url => Err(usage(format!("{first:?} is a URL, not a command"))),
-        Transport::Stdio if !args.header.is_empty() => Err(usage("a command takes no headers".to_owned())),
+        Transport::Stdio if !options.header.is_empty() => Err(usage("a command takes no headers".to_owned())),
         Transport::Stdio => {
             let mut entry = json!({"command": first, "args": rest});
-            with(&mut entry, "env", pairs(&args.env, '=', "a variable, NAME=VALUE")?);
+            with(&mut entry, "env", pairs(&options.env, '=', "a variable, NAME=VALUE")?);
             Ok(entry)
         }
     }

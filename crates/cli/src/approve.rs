@@ -12,7 +12,7 @@ use toolcrib_contract::text::one_line;
 use crate::Outcome;
 use crate::data::{Data, operate, operator, unkept};
 use crate::exit::{Exit, Failure, print};
-use crate::form::Form;
+use crate::form::{Form, Format};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -26,8 +26,8 @@ enum What {
     List {
         #[command(flatten)]
         data: Data,
-        #[arg(long, value_enum, default_value_t = Format::Text)]
-        format: Format,
+        #[command(flatten)]
+        form: Form,
     },
     /// Let a waiting call run, once, as shown.
     Allow {
@@ -47,30 +47,25 @@ enum What {
     },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Format {
-    #[value(alias = "terminal")]
-    Text,
-    Json,
-}
-
 pub(crate) fn run(args: &Args) -> Outcome {
     match &args.what {
-        What::List { data, format } => list(data, *format),
+        What::List { data, form } => list(data, *form),
         What::Allow { id, data, form } => decide(data, id, true, *form),
         What::Deny { id, data, form } => decide(data, id, false, *form),
     }
 }
 
-fn list(data: &Data, format: Format) -> Outcome {
+fn list(data: &Data, form: Form) -> Outcome {
     let (waiting, now_ms) = operate(data, async |safety| {
         let now_ms = safety.now_ms();
         Ok((safety.store().approvals(now_ms).await.map_err(unkept)?, now_ms))
     })?;
-    print(&match format {
+    print(&match form.format() {
         Format::Json => json!({"approvals": waiting.iter().map(json_of).collect::<Vec<_>>()}).to_string(),
-        Format::Text if waiting.is_empty() => "nothing waits".to_owned(),
-        Format::Text => waiting.iter().map(|approval| text(approval, now_ms)).collect::<Vec<_>>().join("\n"),
+        Format::Terminal if waiting.is_empty() => "nothing waits".to_owned(),
+        Format::Terminal => {
+            waiting.iter().map(|approval| text(approval, now_ms)).collect::<Vec<_>>().join("\n")
+        }
     })?;
     Ok(Exit::Nothing)
 }

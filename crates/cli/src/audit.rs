@@ -14,9 +14,9 @@ use toolcrib::engine::safety::export;
 use toolcrib_contract::text::one_line;
 
 use crate::Outcome;
-use crate::approve::Format;
 use crate::data::{Data, operate, unkept};
 use crate::exit::{Exit, Failure, print};
+use crate::form::{Form, Format};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -31,8 +31,8 @@ enum What {
         /// How many.
         #[arg(long, default_value_t = 50)]
         last: u64,
-        #[arg(long, value_enum, default_value_t = Format::Text)]
-        format: Format,
+        #[command(flatten)]
+        form: Form,
         #[command(flatten)]
         data: Data,
     },
@@ -63,33 +63,36 @@ enum What {
 
 pub(crate) fn run(args: &Args) -> Outcome {
     match &args.what {
-        What::List { last, format, data } => list(data, *last, *format),
+        What::List { last, form, data } => list(data, *last, *form),
         What::Verify { file, key, data } => verify(file.as_deref(), key.as_deref(), data),
         What::Export { out, data } => export(data, out.as_deref()),
         What::Unknown { data } => unknown(data),
     }
 }
 
-fn list(data: &Data, last: u64, format: Format) -> Outcome {
+fn list(data: &Data, last: u64, form: Form) -> Outcome {
     let page = data.open()?.audit().last(last).map_err(unkept)?;
     let mut out = String::new();
     for record in &page.records {
-        match format {
+        match form.format() {
             Format::Json => out.push_str(&export::line(record)),
-            Format::Text => out.push_str(&text(record)),
+            Format::Terminal => out.push_str(&text(record)),
         }
         out.push('\n');
     }
-    print(if out.is_empty() { "no records" } else { &out })?;
+    if out.is_empty() {
+        form.remark("no records")?;
+    } else {
+        print(&out)?;
+    }
     Ok(Exit::Nothing)
 }
 
 fn text(record: &Kept) -> String {
     let value: Value = serde_json::from_str(&record.body).unwrap_or_default();
-    let mut out = format!("{:>8}", record.seq);
-    for name in
-        ["at_ms", "kind", "caller", "tool", "decision", "outcome", "rule", "ticket", "intent", "by", "note"]
-    {
+    let at = value.get("at_ms").and_then(Value::as_i64).map(toolcrib_registry::time::written);
+    let mut out = format!("{:>8}  {}", record.seq, at.unwrap_or_default());
+    for name in ["kind", "caller", "tool", "decision", "outcome", "rule", "ticket", "intent", "by", "note"] {
         match value.get(name) {
             None => {}
             Some(Value::String(text)) => {

@@ -108,7 +108,8 @@ async fn call(args: &Args, server: &Server, tool: &str) -> Outcome {
     let Some(entry) = server.get(tool) else {
         let names: Vec<String> =
             server.list(&toolcrib::Filter::default()).iter().map(|entry| entry.name().to_owned()).collect();
-        return Err(usage(anyhow!("there is no tool {tool:?} (known: {})", names.join(", "))));
+        let hint = crate::suggestion::hint(tool, names.iter().map(String::as_str));
+        return Err(usage(anyhow!("there is no tool {tool:?}")).hint(hint));
     };
     let contract = entry.contract();
     let given = arguments::read(contract.definition(), args.args.as_deref(), &args.pairs).map_err(usage)?;

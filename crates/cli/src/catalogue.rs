@@ -88,8 +88,8 @@ pub(crate) fn find(store: &Catalogue, wanted: &str) -> Result<Found, Failure> {
         let tools = tools(store, &server)?;
         let found = tools.iter().find(|own| own.name() == tool).cloned();
         let tool = found.ok_or_else(|| {
-            Failure::new(Exit::Usage, anyhow!("{} has no tool {tool:?}", server.name))
-                .hint("`toolcrib show SERVER` lists its tools")
+            let hint = crate::suggestion::hint(tool, tools.iter().map(|own| own.name()));
+            Failure::new(Exit::Usage, anyhow!("{} has no tool {tool:?}", server.name)).hint(hint)
         })?;
         return Ok(Found { server, tools, tool: Some(tool) });
     }

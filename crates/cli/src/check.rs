@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use toolcrib_change::{Places, Report, pinned_digest};
 use toolcrib_contract::Definition;
+use toolcrib_contract::text::one_line;
 
 use crate::Outcome;
 use crate::exit::{Exit, Failure, print};
-use crate::judge::Judge;
+use crate::judge::{Judge, Judged, Side};
 use crate::lock::{LOCK, load, twice};
-use crate::origin::{Origin, Origins, place};
+use crate::origin::{Origin, Origins, bare, place};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = crate::origin::HELP)]
@@ -38,26 +39,62 @@ pub(crate) fn run(args: &Args) -> Outcome {
         None => (pinned_by_lock(args)?, &args.lock),
     };
     let many = pinned.len() > 1;
-    let mut whole = Report::default();
+    let mut whole = Judged::default();
     let mut approvals = String::new();
-    for Pair { server, old, new } in &pinned {
-        let report = args.judge.compare(old, new);
-        for tool in changed(&report) {
+    let shown_word = shown.display().to_string();
+    for Pair { server, word, old, new } in &pinned {
+        let old = Side { word: &shown_word, definitions: old };
+        let judged =
+            args.judge.compare(old, Side { word: word.as_deref().unwrap_or(server), definitions: new });
+        for tool in changed(&judged.report) {
             let digest = new.iter().find(|own| own.name() == tool).map(|own| pinned_digest(own).to_string());
-            let prefix = if many { format!("{server}/") } else { String::new() };
             let digest = digest.as_deref().unwrap_or("removed");
-            approvals.push_str(&format!("  toolcrib lock --approve '{prefix}{tool}@{digest}'\n"));
+            approvals.push_str(&args.approval(server, word.as_deref(), many, &format!("{tool}@{digest}")));
         }
-        whole.join(report, many.then_some(server));
+        whole.join(judged, many.then_some(server));
     }
-    let mut places = vec![place(&shown.display().to_string())];
+    let mut places = vec![place(&shown_word)];
     // A tool that is new stands in what was read, where that is a file.
     places.extend(args.servers.iter().map(|word| place(word)));
     let exit = args.judge.conclude(whole, &Places::new(places))?;
     if args.judge.is_for_people() && !approvals.is_empty() && args.registry.is_none() {
-        print(&format!("\nto pin what is offered now, once reviewed, of the same servers:\n{approvals}"))?;
+        print(&format!("\nto pin what is offered now, once reviewed:\n{approvals}"))?;
     }
     Ok(exit)
+}
+
+impl Args {
+    /// The line that pins one tool as it is now, to be copied whole.
+    fn approval(&self, server: &str, word: Option<&str>, many: bool, tool: &str) -> String {
+        let mut line = String::from("  toolcrib lock");
+        let mut say = |word: &str| line.push_str(&format!(" {}", for_shell(word)));
+        if self.lock.as_os_str() != LOCK {
+            say("-o");
+            say(&self.lock.display().to_string());
+        }
+        if let Some(config) = self.origins.config() {
+            say("--config");
+            say(&config.display().to_string());
+        }
+        let tool = match word {
+            Some(word) => {
+                // A name with these is no NAME=SERVER, and is the server's own.
+                let is_own = server.contains(['/', ':', '.', '#', '?']);
+                say(&if is_own { word.to_owned() } else { format!("{server}={word}") });
+                tool.to_owned()
+            }
+            None if many => format!("{server}/{tool}"),
+            None => tool.to_owned(),
+        };
+        line.push_str(&format!(" --approve '{}'", tool.replace('\'', r"'\''")));
+        format!("{}\n", one_line(&line))
+    }
+}
+
+/// A word as a shell takes it.
+fn for_shell(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=#@,+%".contains(c);
+    if word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
 /// Tools with a finding, each once, under the name they have now where they are still offered.
@@ -68,6 +105,8 @@ fn changed(report: &Report) -> BTreeSet<&str> {
 /// A server before and now.
 struct Pair {
     server: String,
+    /// What it was asked for by, unless the configuration names it.
+    word: Option<String>,
     old: Vec<Definition>,
     new: Vec<Definition>,
 }
@@ -87,14 +126,16 @@ fn pinned_by_lock(args: &Args) -> Result<Vec<Pair>, Failure> {
         // One server on either side is the same server, whatever its file or address is called.
         one.server = (*only).to_owned();
     }
+    let asked = args.servers.iter().map(|word| Some(bare(word).to_owned())).chain(std::iter::repeat(None));
     live.into_iter()
-        .map(|Origin { server, definitions: new }| {
+        .zip(asked)
+        .map(|(Origin { server, definitions: new }, word)| {
             if !pinned.contains(server.as_str()) {
                 let error = anyhow!("{}: the lock has no server {server:?}", args.lock.display());
                 return Err(Failure::new(Exit::Usage, error)
                     .hint("say which one of the lock it is, as NAME=SERVER, or lock it"));
             }
-            Ok(Pair { old: lock.definitions(&server), new, server })
+            Ok(Pair { old: lock.definitions(&server), new, server, word })
         })
         .collect()
 }
@@ -107,7 +148,7 @@ fn pinned_by_registry(args: &Args, file: &std::path::Path) -> Result<Vec<Pair>, 
     let pair = |word: &String| {
         let Origin { server, definitions: new } = args.origins.read(word)?;
         let old = args.origins.read(&format!("{}#{server}", file.display()))?.definitions;
-        Ok(Pair { server, old, new })
+        Ok(Pair { server, word: Some(bare(word).to_owned()), old, new })
     };
     args.servers.iter().map(pair).collect()
 }

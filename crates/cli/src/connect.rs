@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use crate::Outcome;
 use crate::connect::client::{Client, Scope};
 use crate::edit::{self, EditError, undo};
-use crate::exit::{Exit, Failure, print};
+use crate::exit::{Exit, Failure};
+use crate::form::Form;
 use crate::terminal::confirmed;
 
 #[derive(Debug, clap::Args)]
@@ -40,15 +41,8 @@ pub(crate) struct Args {
     /// Do not ask.
     #[arg(long, short)]
     yes: bool,
-    #[arg(long, value_enum, default_value_t = Format::Terminal)]
-    format: Format,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    #[value(alias = "text")]
-    Terminal,
-    Json,
+    #[command(flatten)]
+    form: Form,
 }
 
 impl From<EditError> for Failure {
@@ -126,9 +120,7 @@ fn take_back(args: &Args, path: &Path) -> Outcome {
 
 /// Shows a change and asks, unless told not to.
 fn agreed(args: &Args, path: &Path, before: &str, after: &str) -> Result<bool, Failure> {
-    if args.format == Format::Terminal {
-        print(&format!("{}\n{}", path.display(), edit::shown(before, after)))?;
-    }
+    args.form.remark(&format!("{}\n{}", path.display(), edit::shown(before, after)))?;
     if args.dry_run {
         return Ok(false);
     }
@@ -136,8 +128,8 @@ fn agreed(args: &Args, path: &Path, before: &str, after: &str) -> Result<bool, F
 }
 
 fn said(args: &Args, path: &Path, outcome: &str, text: String) -> Outcome {
-    let json = || json!({"client": args.client.name(), "file": path, "outcome": outcome, "name": args.name});
-    print(&if args.format == Format::Json { json().to_string() } else { text })?;
+    let json = json!({"client": args.client.name(), "file": path, "outcome": outcome, "name": args.name});
+    args.form.say(&text, &json)?;
     Ok(Exit::Nothing)
 }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 use clap::ValueEnum;
 use toolcrib_contract::json::{Document, Limits};
+use toolcrib_contract::limits::JSON_FILE_BYTES_MAX;
 use toolcrib_registry::convert::{ConvertError, Options, convert};
 use toolcrib_registry::{Fault, Format, Report, pretty, strict};
 
@@ -111,11 +112,20 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(Exit::Nothing)
 }
 
-/// Reads a file that was named on the command line.
+/// Reads a file that was named on the command line, and no more of it than is ever taken.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    std::fs::read(path)
+    use std::io::Read as _;
+    let limit = JSON_FILE_BYTES_MAX;
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)
+        .and_then(|file| file.take(limit as u64 + 1).read_to_end(&mut bytes))
         .with_context(|| path.display().to_string())
-        .map_err(|error| Failure::new(Exit::Unreachable, error))
+        .map_err(|error| Failure::new(Exit::Unreachable, error))?;
+    if bytes.len() > limit {
+        let error = anyhow!("{}: over {limit} bytes (JSON_FILE_BYTES_MAX)", path.display());
+        return Err(Failure::new(Exit::Usage, error));
+    }
+    Ok(bytes)
 }
 
 /// A file's name without its endings, as the name of what is in it.

@@ -3,7 +3,7 @@
 use toolcrib_change::Places;
 
 use crate::Outcome;
-use crate::judge::Judge;
+use crate::judge::{Judge, Side};
 use crate::origin::{Origins, place};
 
 #[derive(Debug, clap::Args)]
@@ -22,5 +22,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Outcome {
     let (old, new) = (args.origins.read(&args.old)?, args.origins.read(&args.new)?);
     let places = Places::new(vec![place(&args.new), place(&args.old)]);
-    args.judge.conclude(args.judge.compare(&old.definitions, &new.definitions), &places)
+    let old = Side { word: &args.old, definitions: &old.definitions };
+    let new = Side { word: &args.new, definitions: &new.definitions };
+    args.judge.conclude(args.judge.compare(old, new), &places)
 }

@@ -15,6 +15,7 @@ use crate::add::CONFIG;
 use crate::connect::client::{Client, Scope, is_there};
 use crate::connect::servers;
 use crate::exit::{Exit, print};
+use crate::form::{Form, Format};
 use crate::terminal::{Paint, Style, Table};
 use crate::{Outcome, edit};
 
@@ -26,15 +27,8 @@ pub(crate) struct Args {
     /// The address to serve at.
     #[arg(long, default_value = "127.0.0.1:7420")]
     listen: String,
-    #[arg(long, value_enum, default_value_t = Format::Terminal)]
-    format: Format,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    #[value(alias = "text")]
-    Terminal,
-    Json,
+    #[command(flatten)]
+    form: Form,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +51,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     findings.extend(configuration(&args.config));
     findings.extend(Client::ALL.into_iter().filter_map(client));
     let fault = findings.iter().any(|finding| finding.health == Health::Fault);
-    print(&match args.format {
+    print(&match args.form.format() {
         Format::Terminal => table(&findings),
         Format::Json => as_json(&findings),
     })?;

@@ -10,7 +10,7 @@ pub(crate) enum Exit {
     Nothing = 0,
     /// Done, something found.
     Findings = 1,
-    /// The words or the configuration are wrong.
+    /// The words, the configuration or the input are wrong.
     Usage = 2,
     /// A side could not be loaded or reached.
     Unreachable = 3,

@@ -18,6 +18,7 @@ use toolcrib::protocol::{ClientCapabilities, Era};
 use crate::Outcome;
 use crate::data::Data;
 use crate::exit::{Exit, Failure, print};
+use crate::form::{Form, Format};
 use crate::gateway::Prefix;
 use crate::toolsets::Toolsets;
 use report::KeepsOut as _;
@@ -48,8 +49,8 @@ pub(crate) struct Args {
     /// A file whose section `safety` says which calls have to be confirmed.
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[command(flatten)]
+    form: Form,
     #[command(flatten)]
     supposed: Supposed,
     #[command(flatten)]
@@ -109,13 +110,6 @@ impl Supposed {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    #[value(alias = "terminal")]
-    Text,
-    Json,
-}
-
 pub(crate) fn run(args: &Args) -> Outcome {
     let runtime = tokio::runtime::Runtime::new().map_err(|error| Failure::new(Exit::Internal, error))?;
     let subject = Subject::open(args, &runtime)?;
@@ -141,10 +135,12 @@ fn told(args: &Args, subject: &Subject) -> Result<String, Failure> {
     let report = match (explanation, account) {
         (Some(explanation), account) => report::Report::served(explanation, account, &subject.place),
         (None, Some(account)) => report::Report::kept_out(account, engine.client_mode(&caller)),
-        (None, None) => return Err(usage(anyhow!("there is no tool {:?}", args.tool)).hint(subject.hint())),
+        (None, None) => {
+            return Err(usage(anyhow!("there is no tool {:?}", args.tool)).hint(subject.hint(own)));
+        }
     };
-    Ok(match args.format {
-        Format::Text => report.to_string(),
+    Ok(match args.form.format() {
+        Format::Terminal => report.to_string(),
         Format::Json => report.as_json().to_string(),
     })
 }

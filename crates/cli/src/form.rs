@@ -4,16 +4,17 @@ use serde_json::Value;
 
 use crate::exit::{Failure, print};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::Args)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::Args)]
 pub(crate) struct Form {
     /// How to print.
     #[arg(long, value_enum, default_value_t = Format::Terminal)]
     format: Format,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Format {
     /// For people.
+    #[default]
     #[value(alias = "text")]
     Terminal,
     /// For machines.
@@ -21,6 +22,10 @@ enum Format {
 }
 
 impl Form {
+    pub(crate) fn format(self) -> Format {
+        self.format
+    }
+
     pub(crate) fn is_json(self) -> bool {
         self.format == Format::Json
     }

@@ -4,7 +4,9 @@ mod access;
 mod pages;
 mod reload;
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use toolcrib::engine::trace::SpanSink;
@@ -19,6 +21,7 @@ use crate::Outcome;
 use crate::exit::{Exit, Failure, print};
 use crate::gateway::pages::Pages;
 use crate::gateway::reload::Running;
+use crate::progress::{Beside, Progress};
 use crate::safe::Safe;
 use crate::serve::{ADDRESS, Args, bind, signatures, stop};
 use crate::toolsets::Toolsets;
@@ -28,6 +31,9 @@ const STDIO_PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long the greeting waits; clients are served meanwhile.
 const GREETING_PATIENCE: Duration = Duration::from_secs(60);
+
+/// Between two looks at how many servers have answered.
+const PROGRESS_LOOK: Duration = Duration::from_millis(100);
 
 /// Threads that serve connections.
 const THREADS_MAX: usize = 16;
@@ -78,7 +84,7 @@ pub(crate) async fn run(args: &Args, safe: &Safe) -> Outcome {
     let reloading = args.config.is_some().then(|| tokio::spawn(running.follow(config)));
     match bound {
         None => {
-            gateway.settled(STDIO_PATIENCE).await;
+            settled(&gateway, STDIO_PATIENCE).await;
             tokio::select! {
                 served = server.serve_stdio() => served.map_err(internal)?,
                 () = stop() => {}
@@ -106,7 +112,7 @@ pub(crate) async fn run(args: &Args, safe: &Safe) -> Outcome {
 
 async fn greet(gateway: Arc<Gateway>, server: Server, origin: String, kept: String) {
     let url = format!("{origin}/mcp");
-    gateway.settled(GREETING_PATIENCE).await;
+    settled(&gateway, GREETING_PATIENCE).await;
     let mut text = format!("toolcrib serves at {url}\n\n");
     for status in gateway.status() {
         let revision = status.revision.map(|revision| format!(", MCP {revision}")).unwrap_or_default();
@@ -128,6 +134,20 @@ async fn greet(gateway: Arc<Gateway>, server: Server, origin: String, kept: Stri
     text.push_str(&format!("\n{kept}\nconnect\n{}\nstop with Ctrl-C\n", crate::greeting::lines(&url)));
     // A closed pipe is no failure of ours.
     let _ = print(&text);
+}
+
+/// Waits for the first answers of the servers, and shows how many there are.
+async fn settled(gateway: &Gateway, patience: Duration) {
+    let progress = Progress::new("starting servers", gateway.status().len());
+    let (done, _) = progress.counters();
+    let mut all = pin!(gateway.settled(patience));
+    while tokio::time::timeout(PROGRESS_LOOK, &mut all).await.is_err() {
+        let status = gateway.status();
+        let waiting: Vec<&str> =
+            status.iter().filter(|one| one.state == "starting").map(|one| one.name.as_str()).collect();
+        progress.at(waiting.first().copied().unwrap_or_default());
+        done.store(status.len().saturating_sub(waiting.len()), Ordering::Relaxed);
+    }
 }
 
 /// The server that will stand in front of what a configuration names; nothing is started yet.
@@ -185,7 +205,7 @@ fn named(args: &Args) -> anyhow::Result<Config> {
 }
 
 fn log_to_stderr(json: bool) {
-    let builder = tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(level());
+    let builder = tracing_subscriber::fmt().with_writer(|| Beside).with_max_level(level());
     // Only the first one counts, which is this one.
     let _ = if json { builder.json().try_init() } else { builder.with_ansi(false).try_init() };
 }

@@ -3,11 +3,12 @@
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use clap::ValueEnum;
-use toolcrib_change::{FailOn, Options, Places, Report, Waivers, diff, render};
+use toolcrib_change::{FailOn, Fingerprint, Options, Places, Report, Sides, Waivers, diff, render};
 use toolcrib_containment::World;
 use toolcrib_contract::Definition;
+use toolcrib_contract::text::one_line;
 
 use crate::Outcome;
 use crate::exit::{Exit, Failure, print};
@@ -71,16 +72,77 @@ enum Format {
     Html,
 }
 
+/// One side of a comparison: the word it was asked for by, and what is there.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Side<'a> {
+    pub(crate) word: &'a str,
+    pub(crate) definitions: &'a [Definition],
+}
+
+/// What changed, and the schemas that nothing could be judged by.
+#[derive(Debug, Default)]
+pub(crate) struct Judged {
+    pub(crate) report: Report,
+    unusable: Vec<(Fingerprint, String)>,
+}
+
+impl Judged {
+    /// Adds a further server's; with a name, its tools are called `server/tool`.
+    pub(crate) fn join(&mut self, other: Judged, server: Option<&str>) {
+        self.report.join(other.report, server);
+        self.unusable.extend(other.unusable);
+    }
+
+    /// Refuses to pass a judgement on what is no contract, unless every such tool is waived.
+    fn refuse_unusable(&self) -> Result<(), Failure> {
+        let left: Vec<&Fingerprint> = self.report.unusable().map(|(change, _)| &change.fingerprint).collect();
+        let named = self.unusable.iter().filter(|(fingerprint, _)| left.contains(&fingerprint));
+        match unusable(named.map(|(_, line)| line.clone()).collect()) {
+            None => Ok(()),
+            Some(failure) => Err(failure
+                .hint("nothing is judged by such a schema: repair it, or waive schema.invalid for the tool")),
+        }
+    }
+}
+
+/// Schemas that are none, each by a line that names file, tool and place.
+pub(crate) fn unusable(mut lines: Vec<String>) -> Option<Failure> {
+    const LINES_SHOWN: usize = 20;
+    let count = lines.len();
+    if count > LINES_SHOWN {
+        lines.truncate(LINES_SHOWN);
+        lines.push(format!("and {} more", count - LINES_SHOWN));
+    }
+    let error = match lines.as_slice() {
+        [] => return None,
+        [line] => anyhow!("{line}"),
+        _ => anyhow!("{count} schemas are unusable\n  {}", lines.join("\n  ")),
+    };
+    Some(Failure::new(Exit::Usage, error))
+}
+
 impl Judge {
     /// What changed from `old` to `new`.
-    pub(crate) fn compare(&self, old: &[Definition], new: &[Definition]) -> Report {
+    pub(crate) fn compare(&self, old: Side<'_>, new: Side<'_>) -> Judged {
         let options = Options {
             world: self.world.into(),
             assert_formats: self.assert_formats,
             strict_safety: self.strict_safety,
             ..Options::default()
         };
-        diff(old, new, &options)
+        let report = diff(old.definitions, new.definitions, &options);
+        let named = report.unusable().map(|(change, sides)| {
+            let word = match sides {
+                Sides::Old => old.word.to_owned(),
+                Sides::New => new.word.to_owned(),
+                Sides::Both if old.word == new.word => new.word.to_owned(),
+                Sides::Both => format!("{} and {}", old.word, new.word),
+            };
+            let (path, message) = (one_line(&change.path), &change.message);
+            (change.fingerprint.clone(), format!("{word}: tool {:?}: {path}: {message}", change.tool))
+        });
+        let unusable = named.collect();
+        Judged { report, unusable }
     }
 
     pub(crate) fn is_for_people(&self) -> bool {
@@ -88,7 +150,7 @@ impl Judge {
     }
 
     /// Shows what is left of a report after the waivers, in `places` where a format shows places.
-    pub(crate) fn conclude(&self, mut report: Report, places: &Places) -> Outcome {
+    pub(crate) fn conclude(&self, mut judged: Judged, places: &Places) -> Outcome {
         if let Some(path) = &self.waivers {
             let text = std::fs::read_to_string(path)
                 .with_context(|| path.display().to_string())
@@ -96,8 +158,10 @@ impl Judge {
             let waivers = Waivers::parse(&text)
                 .with_context(|| path.display().to_string())
                 .map_err(|error| Failure::new(Exit::Usage, error))?;
-            waivers.apply(&mut report, &today());
+            waivers.apply(&mut judged.report, &today());
         }
+        judged.refuse_unusable()?;
+        let report = judged.report;
         let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
         print(&match self.format {
             Format::Terminal => render::terminal(&report, colour),

@@ -10,6 +10,7 @@ use serde_json::json;
 use toolcrib_contract::lint::{Level, Report, lint};
 
 use crate::exit::{Exit, print};
+use crate::form::{Form, Format};
 use crate::{Outcome, source};
 
 #[derive(Debug, clap::Args)]
@@ -20,9 +21,8 @@ pub(crate) struct Args {
     /// From which level on a finding fails the run.
     #[arg(long, value_enum, default_value_t = FailOn::Error)]
     fail_on: FailOn,
-    /// How to print.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[command(flatten)]
+    form: Form,
     /// Repair what can be repaired in catalogue files: `tools` becomes the names of `tool_definitions`.
     #[arg(long)]
     fix: bool,
@@ -41,13 +41,6 @@ enum FailOn {
     Error,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    #[value(alias = "terminal")]
-    Text,
-    Json,
-}
-
 pub(crate) fn run(args: &Args) -> Outcome {
     let least = match args.fail_on {
         FailOn::Info => Level::Info,
@@ -64,8 +57,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let fails =
         reports.iter().any(|(.., report)| report.findings.iter().any(|finding| finding.level >= least));
-    print(&match args.format {
-        Format::Text => text(&reports),
+    print(&match args.form.format() {
+        Format::Terminal => text(&reports),
         Format::Json => json_text(&reports),
     })?;
     Ok(if fails || catalogue_fails { Exit::Findings } else { Exit::Nothing })

@@ -8,6 +8,7 @@ use toolcrib_store::catalogue::{ListQuery, ServerRow, ToolRow};
 use crate::Outcome;
 use crate::catalogue::{Place, unreachable};
 use crate::exit::{Exit, print};
+use crate::form::{Form, Format};
 use crate::show::badge;
 use crate::table::{columns, table};
 
@@ -21,18 +22,10 @@ pub(crate) struct Args {
     /// Every version, not only the latest.
     #[arg(long)]
     all_versions: bool,
-    /// How to print.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[command(flatten)]
+    form: Form,
     #[command(flatten)]
     place: Place,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Format {
-    #[value(alias = "terminal")]
-    Text,
-    Json,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -58,10 +51,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
         })
         .wait_blocking()
         .map_err(unreachable)?;
-    let text = match (args.format, args.show_tools) {
+    let is_empty = rows.is_empty();
+    let text = match (args.form.format(), args.show_tools) {
         (Format::Json, _) => json_text(&rows, args.show_tools),
-        (Format::Text, true) => with_tools_text(&rows),
-        (Format::Text, false) => {
+        (Format::Terminal, true) => with_tools_text(&rows),
+        (Format::Terminal, false) => {
             let rows: Vec<[String; 4]> = rows
                 .into_iter()
                 .map(|(row, _)| [row.name, row.version, row.tool_count.to_string(), row.description])
@@ -70,7 +64,20 @@ pub(crate) fn run(args: &Args) -> Outcome {
         }
     };
     print(&text)?;
+    if is_empty && !args.form.is_json() {
+        eprintln!("{}", args.nothing());
+    }
     Ok(Exit::Nothing)
+}
+
+impl Args {
+    /// What to do where nothing is listed.
+    fn nothing(&self) -> String {
+        match &self.search {
+            Some(part) => format!("no server has {:?} in its name; `toolcrib search` looks at tools", part),
+            None => "the catalogue is empty: `toolcrib registry import FILE` fills it".to_owned(),
+        }
+    }
 }
 
 /// The first tool stands on the server's row, the rest below with a blank name.

@@ -10,8 +10,10 @@ use toolcrib_change::Lock;
 use toolcrib_contract::Digest;
 
 use crate::Outcome;
+use crate::convert::read;
 use crate::exit::{Exit, Failure};
 use crate::form::Form;
+use crate::judge::unusable;
 use crate::origin::{Origin, Origins};
 
 /// The file's usual name.
@@ -30,6 +32,9 @@ pub(crate) struct Args {
     /// gone. With several servers TOOL is SERVER/TOOL.
     #[arg(long, value_name = "TOOL@DIGEST")]
     approve: Vec<String>,
+    /// Pin tools with an unusable schema too, as they are; `check` then wants a waiver for each.
+    #[arg(long)]
+    pin_unusable: bool,
     #[command(flatten)]
     origins: Origins,
     #[command(flatten)]
@@ -44,6 +49,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let origins = args.origins.read_all(&words)?;
     twice(&origins)?;
+    if !args.pin_unusable {
+        refuse_unusable(&words, &origins, &args.approve)?;
+    }
     let lock = if args.approve.is_empty() {
         let mut lock = Lock::default();
         for origin in origins {
@@ -67,6 +75,23 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(Exit::Nothing)
 }
 
+/// What nothing can be judged by is pinned only by somebody who knows; of an approval only what is approved counts.
+fn refuse_unusable(words: &[String], origins: &[Origin], approvals: &[String]) -> Result<(), Failure> {
+    let names = approvals.iter().filter_map(|approval| approval.rsplit_once('@'));
+    let names: Vec<&str> =
+        names.map(|(tool, _)| tool.rsplit_once('/').map_or(tool, |(_, tool)| tool)).collect();
+    let mut lines = Vec::new();
+    for (word, origin) in words.iter().zip(origins) {
+        let found = toolcrib_change::unusable(&origin.definitions).into_iter();
+        let found = found.filter(|one| approvals.is_empty() || names.contains(&one.tool.as_str()));
+        lines.extend(found.map(|one| format!("{word}: {one}")));
+    }
+    match unusable(lines) {
+        None => Ok(()),
+        Some(failure) => Err(failure.hint("nothing was pinned; --pin-unusable pins it as it is")),
+    }
+}
+
 /// A lock tells servers apart by their names.
 pub(crate) fn twice(origins: &[Origin]) -> Result<(), Failure> {
     let mut names: Vec<&str> = origins.iter().map(|origin| origin.server.as_str()).collect();
@@ -82,9 +107,10 @@ pub(crate) fn twice(origins: &[Origin]) -> Result<(), Failure> {
 
 /// Reads a lock; every digest in it is checked.
 pub(crate) fn load(path: &Path) -> Result<Lock, Failure> {
-    let text = std::fs::read_to_string(path)
+    let bytes = read(path).map_err(|failure| failure.hint("`toolcrib lock SERVER…` makes one"))?;
+    let text = String::from_utf8(bytes)
         .with_context(|| path.display().to_string())
-        .map_err(|error| Failure::new(Exit::Unreachable, error).hint("`toolcrib lock SERVER…` makes one"))?;
+        .map_err(|error| Failure::new(Exit::Usage, error))?;
     Lock::parse(&text)
         .with_context(|| path.display().to_string())
         .map_err(|error| Failure::new(Exit::Usage, error))

@@ -42,11 +42,12 @@ mod source;
 mod status;
 mod stop;
 mod stubs;
+mod suggestion;
 mod table;
 mod terminal;
 mod toolsets;
-
 mod validate;
+mod words;
 mod workshop;
 mod written;
 
@@ -144,12 +145,7 @@ enum Verb {
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => {
-            let code = if error.use_stderr() { Exit::Usage } else { Exit::Nothing };
-            // A closed pipe is no failure of ours.
-            let _ = error.print();
-            return code.into();
-        }
+        Err(error) => return words::refused(&error).into(),
     };
     if cli.quiet {
         progress::be_quiet();
@@ -159,7 +155,7 @@ fn main() -> ExitCode {
         Some(Verb::Serve(args)) => serve::run(&args),
         Some(Verb::Connect(args)) => connect::run(&args),
         Some(Verb::Init(args)) => init::run(&args),
-        Some(Verb::Add(args)) => add::run(&args),
+        Some(Verb::Add(args)) => add::run(args),
         Some(Verb::Remove(args)) => add::remove(&args),
         Some(Verb::Call(args)) => call::run(&args),
         Some(Verb::Status(args)) => status::run(&args),

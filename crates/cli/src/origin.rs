@@ -14,6 +14,7 @@ use toolcrib_registry::Format;
 use toolcrib_registry::convert::{Options, convert};
 use toolcrib_upstream::{Spec, snapshot};
 
+use crate::convert::read;
 use crate::data::Data;
 use crate::exit::{Exit, Failure};
 use crate::progress::Progress;
@@ -49,16 +50,22 @@ fn named(word: &str) -> Option<(&str, &str)> {
     pair.filter(|(name, _)| !name.is_empty() && !name.contains(['/', ':', '.', '#', '?']))
 }
 
+/// The word without the name that it is given.
+pub(crate) fn bare(word: &str) -> &str {
+    named(word).map_or(word, |(_, word)| word)
+}
+
 /// Where findings about what a word stands for can be shown: lines, if it is a file.
 pub(crate) fn place(word: &str) -> Place {
-    let word = named(word).map_or(word, |(_, word)| word);
+    let word = bare(word);
     let path = match word.rsplit_once('#') {
         Some((path, _)) if !Path::new(word).exists() => path,
         _ => word,
     };
-    match std::fs::read_to_string(path) {
-        Ok(text) => Place::read(path, text),
-        Err(_) => Place::new(word),
+    let text = read(Path::new(path)).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    match text {
+        Some(text) => Place::read(path, text),
+        None => Place::new(word),
     }
 }
 
@@ -90,6 +97,11 @@ impl Origins {
             origin
         };
         words.iter().map(read).collect()
+    }
+
+    /// The file of servers, if one was named.
+    pub(crate) fn config(&self) -> Option<&Path> {
+        self.config.as_deref()
     }
 
     pub(crate) fn patience(&self) -> Duration {
@@ -190,9 +202,7 @@ fn own_name(info: Option<&str>, otherwise: &str) -> String {
 fn file(path: &Path, server: Option<&str>) -> Result<Origin, Failure> {
     let shown = path.display().to_string();
     let usage = |error: anyhow::Error| Failure::new(Exit::Usage, error.context(shown.clone()));
-    let bytes = std::fs::read(path)
-        .with_context(|| shown.clone())
-        .map_err(|error| Failure::new(Exit::Unreachable, error))?;
+    let bytes = read(path)?;
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let of_servers = Document::parse(&bytes, &Limits::file())
         .ok()

@@ -1,9 +1,10 @@
 //! How far long work is, on standard error.
 //!
 //! Guarantees: nothing is shown where standard error is no terminal, under `--quiet`, or where `CI` or `NO_COLOR` is set
-//! or `TERM` is `dumb`; work that is done at once shows nothing; the line is gone before anything else is said.
+//! or `TERM` is `dumb`; work that is done at once shows nothing; the line is gone before anything else is said, also by a
+//! log that goes on meanwhile ([`Beside`]).
 
-use std::io::{IsTerminal as _, Read, Write as _};
+use std::io::{IsTerminal as _, Read, Write};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,6 +18,12 @@ const TICK: Duration = Duration::from_millis(150);
 const BAR_CHARS: usize = 24;
 
 static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Whether the line is on the terminal now; looked at and changed under the lock of standard error alone.
+static DRAWN: AtomicBool = AtomicBool::new(false);
+
+/// To the beginning of the line, and nothing is left of it.
+const CLEARED: &str = "\r\u{1b}[K";
 
 /// Nothing is shown from now on.
 pub(crate) fn be_quiet() {
@@ -97,6 +104,24 @@ impl<R: Read> Read for Reading<R> {
     }
 }
 
+/// Standard error for whoever speaks while work is under way: a line that is drawn there goes first.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Beside;
+
+impl Write for Beside {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let mut out = std::io::stderr().lock();
+        if DRAWN.swap(false, Ordering::Relaxed) {
+            out.write_all(CLEARED.as_bytes())?;
+        }
+        out.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        std::io::stderr().lock().flush()
+    }
+}
+
 fn is_wanted() -> bool {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
@@ -107,18 +132,17 @@ fn is_wanted() -> bool {
 fn show(tally: Arc<Tally>) -> (SyncSender<()>, JoinHandle<()>) {
     let (end, ended) = mpsc::sync_channel(1);
     let thread = std::thread::spawn(move || {
-        let mut drawn = false;
         while ended.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
             let columns = rustix::termios::tcgetwinsize(std::io::stderr()).map_or(80, |size| size.ws_col);
             let line: String = tally.line().chars().take(usize::from(columns).saturating_sub(1)).collect();
             let mut out = std::io::stderr().lock();
             // A terminal that went away has nobody to tell.
-            let _ = write!(out, "\r\u{1b}[K{line}").and_then(|()| out.flush());
-            drawn = true;
+            let _ = write!(out, "{CLEARED}{line}").and_then(|()| out.flush());
+            DRAWN.store(true, Ordering::Relaxed);
         }
-        if drawn {
-            let mut out = std::io::stderr().lock();
-            let _ = write!(out, "\r\u{1b}[K").and_then(|()| out.flush());
+        let mut out = std::io::stderr().lock();
+        if DRAWN.swap(false, Ordering::Relaxed) {
+            let _ = write!(out, "{CLEARED}").and_then(|()| out.flush());
         }
     });
     (end, thread)

@@ -13,7 +13,7 @@ use toolcrib_contract::{Definition, signature};
 use toolcrib_engine::search::{Index, Text};
 
 use crate::exit::{Exit, Failure, print};
-use crate::list::Format;
+use crate::form::{Form, Format};
 use crate::show::badge;
 use crate::{Outcome, source};
 
@@ -27,11 +27,10 @@ pub(crate) struct Args {
     /// At most so many results.
     #[arg(long, default_value_t = 10)]
     limit: usize,
-    /// How to print.
-    #[arg(long, value_enum, default_value_t = Format::Text, conflicts_with = "eval")]
-    format: Format,
+    #[command(flatten)]
+    form: Form,
     /// Measure instead: hit@1, recall@5, recall@10 and MRR over judged questions.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "format")]
     eval: bool,
     /// The judged questions: one `{"query", "right": ["file#tool", …]}` a line.
     #[arg(long, requires = "eval", default_value = "crates/engine/tests/search/queries.jsonl")]
@@ -47,7 +46,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let (file, words) = match args.words.split_first() {
         Some((first, rest)) if Path::new(first).is_file() || first.ends_with(".json") => (first, rest),
-        _ => return catalogue::run(&args.words, args.limit, args.format, &args.filters),
+        _ => return catalogue::run(&args.words, args.limit, args.form, &args.filters),
     };
     if words.is_empty() {
         return Err(Failure::new(Exit::Usage, anyhow!("what should the tools of {file} do?")));
@@ -56,8 +55,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let index = Index::build(definitions.iter().map(|definition| Text::of(definition, "")));
     let hits = index.search(&words.join(" "), args.limit, |_| true);
     let found = hits.iter().filter_map(|hit| Some((definitions.get(hit.at)?, hit.score)));
-    print(&match args.format {
-        Format::Text => found.map(|(definition, _)| format!("{}\n", line(definition))).collect(),
+    print(&match args.form.format() {
+        Format::Terminal => found.map(|(definition, _)| format!("{}\n", line(definition))).collect(),
         Format::Json => {
             let found = found.map(|(definition, score)| {
                 json!({"name": definition.name(), "signature": signature(definition), "score": score,

@@ -9,9 +9,11 @@ use toolcrib_contract::text::escaped;
 use toolcrib_contract::{Definition, Digests, Effect, signature};
 
 use crate::catalogue::{Place, find};
+use crate::demonstration::{self, Subject};
 use crate::exit::{Exit, Failure, print};
-use crate::list::Format;
-use crate::{Outcome, source};
+use crate::form::{Form, Format};
+use crate::toolsets::Toolsets;
+use crate::{Outcome, source, suggestion};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -19,18 +21,17 @@ pub(crate) struct Args {
     what: String,
     /// Only this tool, with its description, schemas and digests.
     tool: Option<String>,
-    /// How to print.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[command(flatten)]
+    form: Form,
     #[command(flatten)]
     place: Place,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let (definitions, wanted) = tools(&args.what, args.tool.as_deref(), &args.place)?;
-    let text = match (&wanted, args.format) {
-        (Some(tool), Format::Text) => whole(tool),
-        (None, Format::Text) => definitions
+    let text = match (&wanted, args.form.format()) {
+        (Some(tool), Format::Terminal) => whole(tool),
+        (None, Format::Terminal) => definitions
             .iter()
             .map(|definition| {
                 format!("{:<12} {}\n", badge(definition.annotations().effect()), signature(definition))
@@ -46,26 +47,45 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 /// The tools of a file or of a server, and the one that was named.
-pub(crate) fn tools(
-    what: &str,
-    tool: Option<&str>,
-    place: &Place,
-) -> Result<(Vec<Definition>, Option<Definition>), Failure> {
+pub(crate) fn tools(what: &str, tool: Option<&str>, place: &Place) -> Result<Tools, Failure> {
     let path = Path::new(what);
     let looks_like_a_file = what.ends_with(".json") || what.ends_with(".lock") || what.ends_with(".yaml");
     let (definitions, named) = if path.is_file() || looks_like_a_file {
         (source::definitions(path)?, None)
     } else {
-        let found = find(&place.open()?, what)?;
-        (found.tools, found.tool)
+        match (find(&place.open()?, what), desk(what)?) {
+            (Ok(found), _) => (found.tools, found.tool),
+            // The demonstration is called by its name, so it can be looked at by it, unless the catalogue has one.
+            (Err(_), Some((tools, tool))) => (tools, tool),
+            (Err(failure), None) => return Err(failure),
+        }
     };
     let Some(wanted) = tool else { return Ok((definitions, named)) };
     let found = definitions.iter().find(|definition| definition.name() == wanted).cloned();
     let found = found.ok_or_else(|| {
         Failure::new(Exit::Usage, anyhow!("{what} holds no tool {wanted:?}"))
-            .hint("`toolcrib show WHAT` lists its tools")
+            .hint(suggestion::hint(wanted, definitions.iter().map(Definition::name)))
     })?;
     Ok((definitions, Some(found)))
+}
+
+type Tools = (Vec<Definition>, Option<Definition>);
+
+/// The tools of the demonstration, where `what` is `desk`, or `desk/` and one of them.
+fn desk(what: &str) -> Result<Option<Tools>, Failure> {
+    let (server, tool) = what.split_once('/').map_or((what, None), |(server, tool)| (server, Some(tool)));
+    if server != "desk" {
+        return Ok(None);
+    }
+    let server = demonstration::server(Subject::Desk, &Toolsets::default(), None)?;
+    let entries = server.list(&toolcrib::Filter::default());
+    let tools: Vec<Definition> = entries.iter().map(|entry| entry.contract().definition().clone()).collect();
+    let Some(wanted) = tool else { return Ok(Some((tools, None))) };
+    match tools.iter().find(|own| own.name() == wanted).cloned() {
+        Some(found) => Ok(Some((tools, Some(found)))),
+        None => Err(Failure::new(Exit::Usage, anyhow!("desk has no tool {wanted:?}"))
+            .hint(suggestion::hint(wanted, tools.iter().map(Definition::name)))),
+    }
 }
 
 fn json_of(definition: &Definition) -> serde_json::Value {

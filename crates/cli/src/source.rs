@@ -10,13 +10,12 @@ use toolcrib_contract::json::{Document, Limits, Node, Pointer};
 use toolcrib_registry::convert::json_text;
 use toolcrib_registry::{Format, listed};
 
-use crate::convert::{failure, stem};
+use crate::convert::{failure, read, stem};
 use crate::exit::{Exit, Failure};
 
 /// Reads every definition in the file at `path`.
 pub(crate) fn definitions(path: &Path) -> Result<Vec<Definition>, Failure> {
-    let unreadable = |error| Failure::new(Exit::Unreachable, error);
-    let bytes = std::fs::read(path).with_context(|| path.display().to_string()).map_err(unreadable)?;
+    let bytes = read(path)?;
     if let Some(lock) = std::str::from_utf8(&bytes).ok().and_then(|text| Lock::parse(text).ok()) {
         return Ok(lock.tools().iter().map(|tool| tool.definition.clone()).collect());
     }

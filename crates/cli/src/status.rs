@@ -8,6 +8,7 @@ use toolcrib_upstream::Spec;
 use crate::Outcome;
 use crate::call::behind;
 use crate::exit::{Exit, Failure, print};
+use crate::form::{Form, Format};
 use crate::terminal::{Style, Table};
 
 #[derive(Debug, clap::Args)]
@@ -18,15 +19,8 @@ pub(crate) struct Args {
     /// How long it may take to answer, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     patience: u64,
-    #[arg(long, value_enum, default_value_t = Format::Terminal)]
-    format: Format,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
-    #[value(alias = "text")]
-    Terminal,
-    Json,
+    #[command(flatten)]
+    form: Form,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
@@ -54,7 +48,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let status = status.and_then(|status| serde_json::to_value(status).ok()).unwrap_or_default();
         let report = json!({"url": args.url, "answered_ms": answered_ms as u64, "server": status,
             "servers": servers, "toolsets": toolsets, "tools": tools});
-        print(&match args.format {
+        print(&match args.form.format() {
             Format::Json => report.to_string(),
             Format::Terminal => spoken(&report),
         })?;

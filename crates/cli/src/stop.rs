@@ -68,7 +68,10 @@ pub(crate) fn unlock(args: &UnlockArgs) -> Outcome {
     let still =
         if names.is_empty() { String::new() } else { format!("; still stopped: {}", names.join(", ")) };
     if !lifted {
-        let error = anyhow!("{} is not stopped{still}", whom(caller));
+        let error = match caller {
+            None if names.is_empty() => anyhow!("nothing is stopped"),
+            _ => anyhow!("{} is not stopped{still}", whom(caller)),
+        };
         return Err(Failure::new(Exit::Usage, error));
     }
     let json = json!({"outcome": "unlocked", "caller": caller, "still_stopped": names});

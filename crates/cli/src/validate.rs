@@ -11,7 +11,7 @@ use crate::Outcome;
 use crate::catalogue::Place;
 use crate::convert::read;
 use crate::exit::{Exit, Failure, print};
-use crate::list::Format;
+use crate::form::{Form, Format};
 use crate::show::tools;
 
 #[derive(Debug, clap::Args)]
@@ -29,9 +29,8 @@ pub(crate) struct Args {
     /// `format` asserts.
     #[arg(long)]
     assert_formats: bool,
-    /// How to print.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[command(flatten)]
+    form: Form,
     #[command(flatten)]
     place: Place,
 }
@@ -52,9 +51,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let schema = definition.output_schema();
         broken.extend(check(&definition, "output", schema, given, &options)?.map(|found| ("output", found)));
     }
-    let text = match args.format {
-        Format::Text if broken.is_empty() => format!("{}: valid\n", definition.name()),
-        Format::Text => broken
+    let text = match args.form.format() {
+        Format::Terminal if broken.is_empty() => format!("{}: valid\n", definition.name()),
+        Format::Terminal => broken
             .iter()
             .map(|(side, found)| format!("{} {side}:\n{}\n", definition.name(), found.full()))
             .collect(),

@@ -2,7 +2,7 @@
 //! same order. A line that cannot be judged is answered *unknown* with the fault's name and counted
 //! as a fault, so that the caller can fail without losing the other answers.
 
-use std::io::{BufRead, Write};
+use std::io::{BufRead, Read as _, Write};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -95,18 +95,20 @@ pub fn answer(id: &Value, judgement: &Judgement) -> Value {
 /// # Errors
 /// When reading or writing fails.
 pub fn run(
-    input: impl BufRead + Send,
+    mut input: impl BufRead + Send,
     mut output: impl Write + Send,
     prover: &Prover,
 ) -> std::io::Result<Vec<LineFault>> {
     prover.on_large_stack(|| {
         let mut faults = Vec::new();
-        for (at, line) in input.lines().enumerate() {
-            let line = line?;
-            if line.trim().is_empty() {
+        let mut line = Vec::new();
+        for at in 0.. {
+            let Some(is_whole) = next_line(&mut input, &mut line)? else { break };
+            if is_whole && line.trim_ascii().is_empty() {
                 continue;
             }
-            let written = match judged(&line, prover) {
+            let judged = if is_whole { judged(&line, prover) } else { Err(too_long()) };
+            let written = match judged {
                 Ok(written) => written,
                 Err(faulty) => {
                     let (id, fault) = *faulty;
@@ -123,12 +125,27 @@ pub fn run(
     })
 }
 
-fn judged(line: &str, prover: &Prover) -> Result<Value, Box<(Value, PairFault)>> {
-    if line.len() > BATCH_LINE_BYTES_MAX {
-        return Err(Box::new((Value::Null, PairFault::TooLong)));
+/// Reads the next line, of one that is too long only the beginning; `None` at the end, else whether it is whole.
+fn next_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<Option<bool>> {
+    line.clear();
+    let mut bounded = input.by_ref().take(BATCH_LINE_BYTES_MAX as u64 + 1);
+    if bounded.read_until(b'\n', line)? == 0 {
+        return Ok(None);
     }
-    let pair: Pair = serde_json::from_str(line).map_err(|error| {
-        let id = serde_json::from_str::<Value>(line).ok().and_then(|value| value.get("id").cloned());
+    let is_whole = line.ends_with(b"\n") || line.len() <= BATCH_LINE_BYTES_MAX;
+    if !is_whole {
+        input.skip_until(b'\n')?;
+    }
+    Ok(Some(is_whole))
+}
+
+fn too_long() -> Box<(Value, PairFault)> {
+    Box::new((Value::Null, PairFault::TooLong))
+}
+
+fn judged(line: &[u8], prover: &Prover) -> Result<Value, Box<(Value, PairFault)>> {
+    let pair: Pair = serde_json::from_slice(line).map_err(|error| {
+        let id = serde_json::from_slice::<Value>(line).ok().and_then(|value| value.get("id").cloned());
         Box::new((id.unwrap_or_default(), error.into()))
     })?;
     match pair.judge(prover) {

@@ -174,6 +174,22 @@ impl Prover {
         Ok(Judgement { verdict, micros })
     }
 
+    /// Whether a schema can be judged by at all, on the current thread, whose stack must be large. One that is too much
+    /// for a search is usable: a judgement on it is *unknown*, and names the limit.
+    ///
+    /// # Errors
+    /// What makes it unusable.
+    pub fn examine_here(&self, schema: &Value, dialect: Dialect) -> Result<(), SchemaFault> {
+        let Options { assert_formats, limits, .. } = self.options;
+        let lowered = Document::admit(schema, dialect, &limits).and_then(|document| {
+            document.lower(&mut Arena::new(), &mut Patterns::default(), assert_formats, Mode::Open)
+        });
+        match lowered {
+            Ok(_) | Err(Stop::Obstacle(_)) => Ok(()),
+            Err(Stop::Fault(fault)) => Err(fault),
+        }
+    }
+
     fn verdict(
         &self,
         producer: &Value,

@@ -27,6 +27,6 @@ pub use contract::{Contract, ContractError};
 pub use definition::{Definition, DefinitionError};
 pub use digest::{Digest, DigestError, Digests};
 pub use name::{NameError, ToolName};
-pub use schema::{Dialect, Schema, SchemaCache, SchemaError, SchemaOptions};
+pub use schema::{Dialect, PatternFault, Schema, SchemaCache, SchemaError, SchemaLimit, SchemaOptions};
 pub use signature::{signature, type_text};
-pub use violation::{Nearest, Shown, Violation, Violations};
+pub use violation::{Nearest, Shown, Violation, Violations, nearest};

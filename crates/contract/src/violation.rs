@@ -10,6 +10,7 @@ mod shown;
 
 use std::fmt::{self, Write as _};
 
+pub use nearest::nearest;
 pub use shown::Shown;
 pub(crate) use shown::is_secret;
 

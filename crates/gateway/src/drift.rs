@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use toolcrib_change::{Level, Lock, Options, diff, pinned_digest};
+use toolcrib_change::{Level, Lock, Options, Sides, diff, pinned_digest};
 use toolcrib_contract::{Definition, Hints};
 
 /// What is done about one class of change.
@@ -141,7 +141,10 @@ impl Drift {
         let report = diff(&old, &new, &Options::default());
         // The worst comes first in a report.
         for change in report.changes.iter().rev() {
-            let (action, level) = (self.classes.of(change.verdict), change.verdict.name());
+            // What is unusable now is served by nobody, so there is nothing to approve; once repaired it is judged again.
+            let is_unusable = change.unusable().is_some_and(Sides::has_new);
+            let action = if is_unusable { Action::Quarantine } else { self.classes.of(change.verdict) };
+            let level = change.verdict.name();
             let worse = found.get(&change.tool).is_none_or(|known: &Finding| known.action <= action);
             if worse {
                 let reason = format!("{level} since it was pinned: {}", change.message);
@@ -204,6 +207,26 @@ mod tests {
         let found = judged(&[tool(OLD), tool(other)]);
         assert_eq!(found["delete"].action, Action::Warn, "{found:?}");
         assert_eq!(judged(&[])["send"].action, Action::Warn);
+    }
+
+    /// R5.7: a schema that became unusable is quarantined whatever the policy says, with nothing to approve; a pinned one
+    /// that was repaired waits for an approval.
+    #[test]
+    fn an_unusable_schema_is_quarantined_and_its_repair_is_approved() {
+        let broken = OLD.replace(r#""type":"string""#, r#""type":"strin""#);
+        let found = judged(&[tool(&broken)]);
+        assert_eq!(found["send"].action, Action::Quarantine, "{found:?}");
+        assert!(found["send"].reason.contains("the schema is unusable"), "{found:?}");
+        assert!(!found["send"].reason.contains("--approve"), "{found:?}");
+
+        let lax = Classes { unknown: Action::Pass, ..Classes::default() };
+        let found = Drift::new(Lock::new("mail", [tool(OLD)]), lax).judge("mail", [tool(&broken)].iter());
+        assert_eq!(found["send"].action, Action::Quarantine, "{found:?}");
+
+        let pinned = Drift::new(Lock::new("mail", [tool(&broken)]), Classes::default());
+        assert!(pinned.judge("mail", [tool(&broken)].iter()).is_empty(), "it is what was pinned");
+        let found = pinned.judge("mail", [tool(OLD)].iter());
+        assert_eq!(found["send"].action, Action::Approve, "{found:?}");
     }
 
     /// R1.4

@@ -10,7 +10,8 @@ pub fn now() -> String {
 }
 
 /// Milliseconds since 1970 as text.
-fn written(millis: i64) -> String {
+#[must_use]
+pub fn written(millis: i64) -> String {
     let (days, rest) = (millis.div_euclid(86_400_000), millis.rem_euclid(86_400_000));
     let (year, month, day) = civil(days);
     let (hour, minute) = (rest / 3_600_000, rest / 60_000 % 60);

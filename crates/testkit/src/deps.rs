@@ -64,6 +64,12 @@ impl Deps {
         self.folder.join("npm")
     }
 
+    /// READMEs that show configuration files of clients, in a folder each.
+    #[must_use]
+    pub fn client_samples(&self) -> PathBuf {
+        self.folder.join("client-samples")
+    }
+
     #[must_use]
     pub fn python_venv(&self) -> PathBuf {
         self.folder.join("python")

@@ -11,7 +11,8 @@ pub fn github(report: &Report, places: &Places) -> String {
     let mut text = String::new();
     for change in report.changes.iter().filter(|change| change.verdict != Level::Compatible) {
         let command = if change.verdict == Level::Breaking { "error" } else { "warning" };
-        let mut message = format!("{} {}: {}", change.tool, change.path, change.message);
+        let place = format!("{} {}", change.tool, change.path);
+        let mut message = format!("{}: {}", place.trim_end(), change.message);
         if let Some(witness) = &change.witness {
             let _ = write!(message, "\nwitness: {witness}");
         }

@@ -21,10 +21,9 @@ pub fn junit(report: &Report) -> String {
     for change in &report.changes {
         let _ = write!(
             text,
-            "    <testcase classname=\"{}\" name=\"{} {}\"",
+            "    <testcase classname=\"{}\" name=\"{}\"",
             marked(&change.tool),
-            marked(change.id),
-            marked(&change.path)
+            marked(format!("{} {}", change.id, change.path).trim_end())
         );
         let witness =
             change.witness.as_ref().map_or_else(String::new, |witness| format!(" witness: {witness}"));

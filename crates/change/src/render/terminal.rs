@@ -1,6 +1,9 @@
-//! For a person at a terminal: three lines a finding.
+//! For a person at a terminal: three lines a finding. What servers wrote cannot move the cursor, hide, or look like a line
+//! of ours (R4.9).
 
 use std::fmt::Write as _;
+
+use toolcrib_contract::text::one_line;
 
 use crate::level::Level;
 use crate::report::Report;
@@ -12,25 +15,27 @@ pub fn terminal(report: &Report, colour: bool) -> String {
     for change in &report.changes {
         let level = painted(change.verdict, colour);
         let place = if change.path.is_empty() { String::new() } else { format!(" {}", change.path) };
-        let _ = writeln!(text, "{level} [{}] {}{place}", change.id, change.tool);
-        let _ = writeln!(text, "    {}", change.message);
+        let _ = writeln!(text, "{level} [{}] {}", change.id, one_line(&format!("{}{place}", change.tool)));
+        let mut below = |line: &str| {
+            let _ = writeln!(text, "    {}", one_line(line));
+        };
+        below(&change.message);
         if let Some(witness) = &change.witness {
-            let _ = writeln!(text, "    witness: {witness}");
+            below(&format!("witness: {witness}"));
         }
-        for note in &change.notes {
-            let _ = writeln!(text, "    {note}");
-        }
+        change.notes.iter().for_each(|note| below(&note.to_string()));
         if change.verdict != Level::Compatible
             && let Some(rule) = rule(change.id)
         {
-            let _ = writeln!(text, "    fix: {} ({})", rule.fix, change.fingerprint);
+            below(&format!("fix: {} ({})", rule.fix, change.fingerprint));
         }
     }
     for waived in &report.waived {
-        let _ = writeln!(text, "waived [{}] {}: {}", waived.change.id, waived.change.tool, waived.reason);
+        let one = format!("waived [{}] {}: {}", waived.change.id, waived.change.tool, waived.reason);
+        let _ = writeln!(text, "{}", one_line(&one));
     }
     for stale in &report.stale {
-        let _ = writeln!(text, "stale {stale}");
+        let _ = writeln!(text, "stale {}", one_line(stale));
     }
     let _ = writeln!(text, "{}", report.headline());
     text

@@ -2,7 +2,9 @@
 //! reason. Each edit is judged by itself, applied alone to the old document, so that N changes give
 //! N findings, each with a whole witness; the verdict on all of them together is asked as well, and
 //! overrules: what another change makes good is no break, and a break no edit shows by itself is a
-//! finding of its own.
+//! finding of its own. No witness, no break: where a break of the definition has no value to show it
+//! (a schema that is gone, a header), the finding is on the definition and not on the schema. Of a schema
+//! that is unusable only what models read is compared.
 
 mod patch;
 mod rename;
@@ -15,6 +17,7 @@ use crate::change::{Direction, Note};
 use crate::definition::{Draft, prose};
 use crate::diff::Options;
 use crate::level::Level;
+use crate::unusable::Sides;
 
 use patch::applied;
 pub(crate) use patch::escaped;
@@ -31,43 +34,38 @@ pub(crate) struct Place<'a> {
     pub(crate) options: &'a Options,
     pub(crate) prover: &'a Prover,
     pub(crate) others: &'a [&'a str],
+    /// Both sides are usable.
+    pub(crate) is_judged: bool,
 }
 
 /// The findings on one schema.
 pub(crate) fn changes(old: Option<&Value>, new: Option<&Value>, place: &Place<'_>) -> Vec<Draft> {
     let given = |side: Option<&Value>| side.is_some_and(|schema| !schema.is_null());
-    let mut drafts = match (place.direction, given(old), given(new)) {
+    let mut draft = match (place.direction, given(old), given(new)) {
         (_, true, true) => return both(old, new, place),
-        (_, false, false) => Vec::new(),
-        (Direction::Output, false, true) => vec![Draft::new("output.added", "/outputSchema").parts(old, new)],
+        (_, false, false) => return Vec::new(),
+        (Direction::Output, false, true) => Draft::new("output.added", "/outputSchema"),
         (Direction::Output, true, false) => {
-            vec![Draft::new("output.removed", "/outputSchema").parts(old, new)]
+            let mut draft = Draft::new("output.removed", "/outputSchema");
+            draft.witness = old.and_then(|old| place.no_longer_promised(old));
+            draft
         }
-        (_, false, true) => vec![Draft::new("input.restored", "/inputSchema").parts(old, new)],
-        (_, true, false) => {
-            vec![
-                Draft::new("input.invalid", "/inputSchema").parts(old, new).named("there is no input schema"),
-            ]
-        }
+        (_, false, true) => Draft::new("input.restored", "/inputSchema"),
+        (_, true, false) => Draft::new("input.invalid", "/inputSchema").named("there is no input schema"),
     };
-    for draft in &mut drafts {
-        draft.direction = place.direction;
-    }
-    drafts
+    let is_of_tool = draft.id == "input.invalid" || (draft.id == "output.removed" && draft.witness.is_none());
+    draft.direction = if is_of_tool { Direction::Definition } else { place.direction };
+    vec![draft.parts(old, new)]
 }
 
 fn both(old: Option<&Value>, new: Option<&Value>, place: &Place<'_>) -> Vec<Draft> {
     let (Some(old), Some(new)) = (old, new) else { return Vec::new() };
-    let mut drafts = Vec::new();
-    if place.direction == Direction::Input && new.get("type").and_then(Value::as_str) != Some("object") {
-        let why = "the input schema is not of type object";
-        drafts.push(
-            Draft::new("input.invalid", "/inputSchema/type")
-                .parts(old.get("type"), new.get("type"))
-                .named(why),
-        );
-    }
     let edits = walk::edits(old, new);
+    if !place.is_judged {
+        let prose = edits.iter().filter(|edit| edit.rule == "text.param");
+        return prose.map(|edit| place.directed(place.of_prose(edit))).collect();
+    }
+    let mut drafts: Vec<Draft> = place.no_object(old, new).into_iter().collect();
     let whole = place.judge(old, new);
     let mut broken = false;
     let mut undecided = false;
@@ -76,29 +74,29 @@ fn both(old: Option<&Value>, new: Option<&Value>, place: &Place<'_>) -> Vec<Draf
         // A break that its name lets down explains the whole as well.
         broken |= draft.level == Some(Level::Breaking) || draft.witness.is_some();
         undecided |= draft.level == Some(Level::Unknown);
-        drafts.push(draft);
+        drafts.push(place.directed(draft));
     }
     let root = format!("/{}", place.key);
-    match whole {
+    let rest = match whole {
         Answer::Breaking { witness, refusal } if !broken => {
             let mut draft = Draft::new("schema.combined", root);
             draft.witness = Some(witness);
             draft.notes.push(Note::Refused(refusal));
-            drafts.push(draft);
+            Some(draft)
         }
         Answer::Unknown(obstacle) if !undecided && !broken => {
             let mut draft = Draft::new("schema.unknown", root);
             draft.notes.push(Note::Obstacle(obstacle));
-            drafts.push(draft);
+            Some(draft)
         }
-        Answer::Invalid(fault) if !drafts.iter().any(|draft| draft.id == "schema.invalid") => {
-            drafts.push(Draft::new("schema.invalid", root).named(fault));
+        Answer::Unusable(sides, fault) => {
+            let mut draft = Draft::new("schema.invalid", root).named(fault);
+            draft.notes.push(Note::Unusable(sides));
+            Some(draft)
         }
-        _ => {}
-    }
-    for draft in &mut drafts {
-        draft.direction = place.direction;
-    }
+        _ => None,
+    };
+    drafts.extend(rest.map(|draft| place.directed(draft)));
     drafts
 }
 
@@ -106,9 +104,13 @@ fn both(old: Option<&Value>, new: Option<&Value>, place: &Place<'_>) -> Vec<Draf
 #[derive(Clone, Debug)]
 enum Answer {
     Compatible,
-    Breaking { witness: Value, refusal: String },
+    Breaking {
+        witness: Value,
+        refusal: String,
+    },
     Unknown(String),
-    Invalid(String),
+    /// The prover cannot read a side that was admitted.
+    Unusable(Sides, String),
 }
 
 impl Place<'_> {
@@ -123,7 +125,7 @@ impl Place<'_> {
             _ => (old, new),
         };
         match prover.judge_here(producer, consumer, (Dialect::default(), Dialect::default())) {
-            Err(error) => self.unusable(prover, new, &error),
+            Err(error) => self.unusable(&error),
             Ok(judgement) => match judgement.verdict {
                 Verdict::Compatible(_) => Answer::Compatible,
                 Verdict::Breaking(witness) => {
@@ -134,23 +136,50 @@ impl Place<'_> {
         }
     }
 
-    /// Only a new schema that is unusable is a finding; an old one just leaves nothing to compare with.
-    fn unusable(&self, prover: &Prover, new: &Value, error: &SchemaError) -> Answer {
+    fn unusable(&self, error: &SchemaError) -> Answer {
         let new_side = if self.direction == Direction::Output { Side::Producer } else { Side::Consumer };
-        if error.side == new_side {
-            return Answer::Invalid(error.fault.to_string());
-        }
-        match prover.judge_here(new, new, (Dialect::default(), Dialect::default())) {
-            Err(error) => Answer::Invalid(error.fault.to_string()),
-            Ok(_) => Answer::Unknown(format!("the old schema is unusable: {}", error.fault)),
+        let sides = if error.side == new_side { Sides::New } else { Sides::Old };
+        Answer::Unusable(sides, error.fault.to_string())
+    }
+
+    /// The specification wants arguments to be an object; whoever keeps to it drops the tool, whatever it accepts.
+    fn no_object(&self, old: &Value, new: &Value) -> Option<Draft> {
+        let of_object = |schema: &Value| schema.get("type").and_then(Value::as_str) == Some("object");
+        let lost = self.direction == Direction::Input && of_object(old) && !of_object(new);
+        lost.then(|| {
+            Draft::new("input.invalid", "/inputSchema/type")
+                .parts(old.get("type"), new.get("type"))
+                .named("the input schema is not of type object")
+        })
+    }
+
+    /// An answer that was forbidden as long as there was a schema; structured answers are objects.
+    fn no_longer_promised(&self, old: &Value) -> Option<Value> {
+        let open =
+            Prover::new(toolcrib_containment::Options { world: World::Open, ..*self.prover.options() });
+        match self.judge_with(&open, old, &serde_json::json!({"type": "object"})) {
+            Answer::Breaking { witness, .. } => Some(witness),
+            _ => None,
         }
     }
 
-    fn of_edit(&self, old: &Value, edit: &Edit, whole: &Answer) -> Draft {
+    /// A finding on the schema, unless it is a break that no value shows.
+    fn directed(&self, mut draft: Draft) -> Draft {
+        let is_shown = draft.level != Some(Level::Breaking) || draft.witness.is_some();
+        draft.direction = if is_shown { self.direction } else { Direction::Definition };
+        draft
+    }
+
+    fn of_prose(&self, edit: &Edit) -> Draft {
         let path = format!("/{}{}", self.key, edit.pointer);
-        if matches!(edit.rule, "text.param") {
-            return prose(edit.rule, path, edit.old.as_ref(), edit.new.as_ref(), self.others);
+        prose(edit.rule, path, edit.old.as_ref(), edit.new.as_ref(), self.others)
+    }
+
+    fn of_edit(&self, old: &Value, edit: &Edit, whole: &Answer) -> Draft {
+        if edit.rule == "text.param" {
+            return self.of_prose(edit);
         }
+        let path = format!("/{}{}", self.key, edit.pointer);
         let mut draft =
             Draft::new(edit.rule, path).parts(edit.old.as_ref(), edit.new.as_ref()).named(edit.name.as_str());
         if let Some(fixed) = self.fixed_level(edit) {
@@ -160,7 +189,7 @@ impl Place<'_> {
         let changed = applied(old, &edit.patches);
         let answer = match self.judge(old, &changed) {
             // An edit that makes no schema by itself is judged with all the others.
-            Answer::Invalid(_) => whole.clone(),
+            Answer::Unusable(..) => whole.clone(),
             answer => answer,
         };
         match answer {
@@ -182,9 +211,9 @@ impl Place<'_> {
                 draft.level = Some(Level::Unknown);
                 draft.notes.push(Note::Obstacle(obstacle));
             }
-            Answer::Invalid(fault) => {
-                draft.id = "schema.invalid";
-                draft.name = fault;
+            Answer::Unusable(sides, fault) => {
+                draft.level = Some(Level::Unknown);
+                draft.notes.push(Note::Obstacle(format!("the schema {sides} is unusable: {fault}")));
             }
         }
         draft

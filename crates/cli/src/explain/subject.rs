@@ -68,7 +68,7 @@ impl Subject {
     }
 
     /// What may be behind a tool that nobody knows.
-    pub(super) fn hint(&self) -> String {
+    pub(super) fn hint(&self, wanted: &str) -> String {
         let servers = self.gateway.iter().flat_map(|gateway| gateway.status());
         let silent: Vec<String> = servers
             .filter(|server| server.state != "ready")
@@ -84,7 +84,7 @@ impl Subject {
             .filter(|entry| entry.meta().is_none() && entry.safety().is_none())
             .map(|entry| entry.name().to_owned())
             .collect();
-        format!("known: {}", names.join(", "))
+        crate::suggestion::hint(wanted, names.iter().map(String::as_str))
     }
 
     pub(super) async fn close(self) {

@@ -15,8 +15,7 @@ use crate::Outcome;
 use crate::catalogue::{Place, find, import_failure, unreachable};
 use crate::convert::{FormatName, failure, read, stem, tell};
 use crate::exit::{Exit, Failure, print};
-use crate::form::Form;
-use crate::list::Format;
+use crate::form::{Form, Format};
 use crate::progress::Progress;
 use crate::written;
 
@@ -37,9 +36,8 @@ pub(crate) struct ImportArgs {
     /// The name of a server that the file does not name.
     #[arg(long)]
     name: Option<String>,
-    /// How to print.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[command(flatten)]
+    form: Form,
     #[command(flatten)]
     place: Place,
 }
@@ -61,8 +59,8 @@ pub(crate) fn import_files(args: &ImportArgs) -> Outcome {
         };
         tell(&file.display().to_string(), &done.report);
         found |= done.report.count(Level::Error) > 0;
-        lines.push(match args.format {
-            Format::Text => format!(
+        lines.push(match args.form.format() {
+            Format::Terminal => format!(
                 "{}: {} servers added, {} replaced, {} unchanged; {} tools",
                 file.display(),
                 done.added,

@@ -8,7 +8,7 @@ use toolcrib_store::catalogue::ToolQuery;
 use crate::Outcome;
 use crate::catalogue::{Place, unreachable};
 use crate::exit::{Exit, print};
-use crate::list::Format;
+use crate::form::{Form, Format};
 use crate::show::badge;
 use crate::table::{columns, table};
 
@@ -31,7 +31,7 @@ pub(crate) struct Filters {
     place: Place,
 }
 
-pub(super) fn run(words: &[String], limit: usize, format: Format, filters: &Filters) -> Outcome {
+pub(super) fn run(words: &[String], limit: usize, form: Form, filters: &Filters) -> Outcome {
     let query = ToolQuery {
         words: words.to_vec(),
         server: filters.server.clone(),
@@ -48,8 +48,8 @@ pub(super) fn run(words: &[String], limit: usize, format: Format, filters: &Filt
         .iter()
         .filter_map(|hit| Some((hit.server.as_str(), Definition::parse(&hit.definition).ok()?)))
         .collect();
-    print(&match format {
-        Format::Text => {
+    print(&match form.format() {
+        Format::Terminal => {
             let rows: Vec<[String; 3]> = found
                 .iter()
                 .map(|(server, tool)| {

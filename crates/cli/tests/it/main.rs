@@ -24,3 +24,4 @@ mod servers;
 mod serving;
 mod shown;
 mod terminal;
+mod unusable;

@@ -39,6 +39,36 @@ fn several_servers_are_counted_at_a_terminal() {
     assert!(checked.code == 0 && checked.shown.contains("50 % second"), "{:?}", checked.shown);
 }
 
+/// R8.1: a gateway shows how many of its servers have answered, log lines stand by themselves, and the greeting is whole.
+#[test]
+fn servers_that_start_slowly_are_counted_at_a_terminal() {
+    let home = slow("progress-serve");
+    let mut config = home.read("toolcrib.toml").replacen("sleep 0.4", "sleep 1.5", 1);
+    config.push_str("[servers.broken]\ncommand = \"sh\"\nargs = [\"-c\", \"sleep 0.6; exit 3\"]\n");
+    home.write("toolcrib.toml", &config);
+    let serve = |home: &Home| {
+        let mut command = std::process::Command::new("timeout");
+        command.args(["--preserve-status", "-s", "TERM", "5", env!("CARGO_BIN_EXE_toolcrib"), "serve"]);
+        command.args(["--config", "toolcrib.toml", "--listen", "127.0.0.1:0"]);
+        command.current_dir(&home.folder).env("HOME", &home.folder).stdin(std::process::Stdio::null());
+        command
+    };
+    let said = terminal::run(&mut serve(&home), None);
+    assert_eq!(said.code, 0, "{}{}", said.out, said.shown);
+    assert!(said.shown.contains("starting servers ["), "{:?}", said.shown);
+    assert!(said.shown.contains("% first"), "the one that is waited for: {:?}", said.shown);
+    assert!(said.out.starts_with("toolcrib serves at http://127.0.0.1:"), "{}", said.out);
+    assert!(said.out.ends_with("stop with Ctrl-C\n") && !said.out.contains('\u{1b}'), "{}", said.out);
+    let logged: Vec<&str> = said.shown.lines().filter(|line| line.contains(" WARN ")).collect();
+    assert!(!logged.is_empty(), "{:?}", said.shown);
+    for line in logged {
+        let (before, _) = line.split_once("20").unwrap();
+        assert!(before.is_empty() || before.ends_with("\r\u{1b}[K"), "a log line begins its line: {line:?}");
+    }
+    let quiet = terminal::run_with(&mut serve(&home), "NO_COLOR", "1");
+    assert!(!quiet.shown.contains("starting servers"), "{:?}", quiet.shown);
+}
+
 /// R8.1: nothing is drawn under --quiet, where colour is off, where nobody looks, and into a pipe.
 #[test]
 fn nothing_is_drawn_where_nobody_looks() {

@@ -1,5 +1,5 @@
 //! `connect`, its undo and `init` on configuration files as the makers of real servers publish them: the blocks in the
-//! READMEs of the packages that `xtask provision` installs. Samples for Codex are not among them.
+//! READMEs of the packages that `xtask provision` installs or, for Codex, unpacks.
 
 use std::path::PathBuf;
 
@@ -28,6 +28,72 @@ fn readmes() -> Vec<PathBuf> {
         assert!(path.exists(), "{} is missing: run `cargo run -p xtask -- provision`", path.display());
     }
     all
+}
+
+/// READMEs that show Codex's file among others.
+fn codex_readmes() -> Vec<PathBuf> {
+    let folders =
+        std::fs::read_dir(Deps::of_this_workspace().client_samples()).into_iter().flatten().flatten();
+    let mut all: Vec<PathBuf> = folders.map(|entry| entry.path().join("README.md")).collect();
+    all.sort();
+    assert!(!all.is_empty(), "samples are missing: run `cargo run -p xtask -- provision`");
+    all
+}
+
+/// Blocks of TOML with servers of Codex's, as they are printed, also in a quotation.
+fn codex_blocks(text: &str) -> Vec<String> {
+    let quoted = |line: &str| line.strip_prefix("> ").or(line.strip_prefix('>')).unwrap_or(line).to_owned();
+    let plain: String = text.lines().map(|line| format!("{}\n", quoted(line))).collect();
+    let toml = plain.split("```").skip(1).step_by(2).filter_map(|block| block.strip_prefix("toml\n"));
+    toml.filter(|block| block.contains("[mcp_servers.")).map(str::to_owned).collect()
+}
+
+/// The servers of a file of Codex's, read by other means than the program's own.
+fn codex_servers(text: &str) -> toml_edit::Table {
+    let whole: toml_edit::DocumentMut = text.parse().unwrap();
+    whole["mcp_servers"].as_table().unwrap().clone()
+}
+
+/// R8.5, R5.1: what is published for Codex is kept line for line, comes back byte for byte, and is read unchanged by
+/// everything that takes a file of servers.
+#[test]
+fn published_codex_configurations_survive_connecting_and_are_read_unchanged() {
+    let mut tried = 0;
+    for readme in codex_readmes() {
+        for sample in codex_blocks(&std::fs::read_to_string(&readme).unwrap()) {
+            let home = Home::new("published-codex");
+            let file = ".codex/config.toml";
+            home.write(file, &sample);
+            let servers = codex_servers(&sample);
+            let names: Vec<&str> = servers.iter().map(|(name, _)| name).collect();
+
+            let valid = home.run(&["config", "validate", file, "--format", "json"]);
+            assert_eq!(valid.code, 0, "{}\n{sample}", valid.err);
+            let told = valid.json()["files"][0]["servers"].clone();
+            for (server, name) in told.as_array().unwrap().iter().zip(&names) {
+                let table = servers[*name].as_table().unwrap();
+                let way = if table.contains_key("url") { ("http", "url") } else { ("stdio", "command") };
+                assert_eq!(server["transport"], way.0, "{sample}");
+                assert_eq!(server["reached"].as_str(), table[way.1].as_str(), "{sample}");
+            }
+            assert_eq!(told.as_array().unwrap().len(), names.len(), "{sample}");
+            let taken = home.run(&["init", "--from", "codex", "--dry-run", "--format", "json"]).json();
+            assert_eq!(taken["added"].as_array().unwrap().len(), names.len(), "{sample}\n{taken}");
+
+            let ran = home.run(&["connect", "codex", "--yes"]);
+            assert_eq!(ran.code, 0, "{}\n{sample}", ran.err);
+            let after = home.read(file);
+            assert!(after.starts_with(&sample) || sample.lines().all(|line| after.contains(line)), "{after}");
+            let mut left = codex_servers(&after);
+            assert_eq!(left.remove("toolcrib").unwrap()["url"].as_str(), Some("http://127.0.0.1:7420/mcp"));
+            assert_eq!(left.to_string(), servers.to_string(), "nothing else changed");
+            assert_eq!(home.read(file), after, "reading leaves the file alone");
+            assert_eq!(home.run(&["connect", "codex", "--undo", "--yes"]).code, 0);
+            assert_eq!(home.read(file), sample, "every byte is back");
+            tried += 1;
+        }
+    }
+    assert!(tried >= 4, "{tried}");
 }
 
 /// Blocks of JSON whose top is this member, as they are printed.
@@ -79,6 +145,6 @@ fn published_configurations_survive_connecting_and_undoing() {
             }
         }
     }
-    assert_eq!(tried.len(), 6, "every client but Codex has a published sample: {tried:?}");
+    assert_eq!(tried.len(), 6, "every client with a file of JSON has a published sample: {tried:?}");
     assert!(tried.values().all(|count| *count >= 3), "{tried:?}");
 }

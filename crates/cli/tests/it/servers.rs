@@ -24,18 +24,35 @@ fn servers_are_added_and_removed_in_claudes_words() {
         &["add", "plain", "uvx", "mcp-server-fetch"],
     ] {
         let ran = home.run(words);
-        assert_eq!(ran.code, if words.contains(&"-H") { 2 } else { 0 }, "{words:?}: {}{}", ran.out, ran.err);
+        assert_eq!(ran.code, 0, "{words:?}: {}{}", ran.out, ran.err);
     }
-    let ran = home.run(&[
+    let before = home.read("toolcrib.toml");
+    let words = [
         "add",
-        "--transport",
-        "http",
         "-H",
         "X-Team: red: 1",
         "issues",
         "https://example.org/mcp",
-    ]);
+        "--transport",
+        "http",
+        "--force",
+    ];
+    let ran = home.run(&words);
     assert_eq!(ran.code, 0, "{}", ran.err);
+    assert_eq!(home.read("toolcrib.toml"), before, "options may stand on either side of a URL");
+    for wrong in [
+        &["add", "x", "https://example.org/mcp", "more"][..],
+        &["add", "x", "https://example.org/mcp", "--flub"],
+    ] {
+        let ran = home.run(wrong);
+        assert_eq!((ran.code, ran.err.starts_with("toolcrib: ")), (2, true), "{wrong:?}: {}", ran.err);
+    }
+    assert_eq!(
+        home.run(&["add", "proxy", "npx", "mcp-remote", "https://example.org/mcp", "--header", "A: b"]).code,
+        0
+    );
+    assert!(home.read("toolcrib.toml").contains("\"https://example.org/mcp\", \"--header\", \"A: b\"]"));
+    assert_eq!(home.run(&["remove", "proxy"]).code, 0);
     let text = home.read("toolcrib.toml");
     assert!(text.contains("[servers.files]\ncommand = \"npx\"\nargs = [\"-y\", \"server-files\", \"--flag\"]\nenv = { ROOT = \"${HOME}\", MODE = \"a=b\" }"), "{text}");
     assert!(

@@ -1,7 +1,8 @@
 //! The known name nearest to one that was wrong.
 
 /// The name among `known` within a third of the length of `given`, ignoring case and separators.
-pub(super) fn nearest<'k>(given: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+#[must_use]
+pub fn nearest<'k>(given: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let folded = fold(given);
     known
         .filter(|name| *name != given)

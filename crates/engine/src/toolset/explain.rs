@@ -212,7 +212,11 @@ impl fmt::Display for Explanation {
         if let Some(callers) = &self.allowed_callers {
             writeln!(f, "callers   {callers}")?;
         }
-        let enable = self.obstacle.as_deref().unwrap_or("works for this client");
+        let enable = match &self.obstacle {
+            _ if self.is_listed() => "not needed: it is listed",
+            Some(obstacle) => obstacle,
+            None => "works for this client",
+        };
         writeln!(f, "enable    {enable}")
     }
 }

@@ -34,6 +34,8 @@ struct Server {
     #[serde(default)]
     env_http_headers: BTreeMap<String, String>,
     startup_timeout_sec: Option<f64>,
+    /// The older spelling, which is still published.
+    startup_timeout_ms: Option<f64>,
     tool_timeout_sec: Option<f64>,
     enabled: Option<bool>,
     enabled_tools: Option<Vec<String>>,
@@ -97,7 +99,8 @@ fn source(reader: &Reader<'_>, name: &str, server: Server) -> Result<Source, Con
     };
     let mut spec = Spec::new(name, transport);
     let ms = |seconds: f64| (seconds * 1_000.0).clamp(1.0, 86_400_000.0) as u64;
-    spec.start_ms_max = server.startup_timeout_sec.map_or(spec.start_ms_max, ms);
+    let start = server.startup_timeout_sec.or(server.startup_timeout_ms.map(|given| given / 1_000.0));
+    spec.start_ms_max = start.map_or(spec.start_ms_max, ms);
     spec.call_ms_max = server.tool_timeout_sec.map_or(spec.call_ms_max, ms);
     let mut source = Source::new(spec, reader.prefixes());
     source.include = server.enabled_tools.unwrap_or_default().iter().map(|text| Pattern::new(text)).collect();

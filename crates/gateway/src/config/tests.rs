@@ -87,10 +87,11 @@ fn files_of_clients_are_read_as_they_are() {
     let Transport::Stdio(command) = &config.sources[0].spec.transport else { panic!("no command") };
     assert_eq!(command.program, "/srv/me/x");
     let codex = "model = \"x\"\n[mcp_servers.c]\ncommand = \"x\"\nargs = [\"a\"]\nstartup_timeout_sec = 2.5\n\
-                 [mcp_servers.c.env]\nA = \"1\"\n[mcp_servers.h]\nurl = \"http://x\"\nbearer_token_env_var = \"TOKEN\"\n";
+                 [mcp_servers.c.env]\nA = \"1\"\n[mcp_servers.h]\nurl = \"http://x\"\nbearer_token_env_var = \"TOKEN\"\n\
+                 startup_timeout_ms = 20_000\n";
     let config = read("config.toml", codex).unwrap();
     assert_eq!(config.sources.len(), 2);
-    assert_eq!(config.sources[0].spec.start_ms_max, 2500);
+    assert_eq!((config.sources[0].spec.start_ms_max, config.sources[1].spec.start_ms_max), (2500, 20_000));
 }
 
 /// R5.1: a missing variable is an error with its name; every error says where and what was expected.

@@ -15,6 +15,9 @@ use crate::limits::{PUBLISH_BYTES_MAX, STATUS_MESSAGE_CHARS_MAX};
 use crate::listed::Listed;
 use crate::{strict, sync, time, version};
 
+/// Faults that one answer names.
+pub(super) const DETAILS_MAX: usize = 50;
+
 /// How often a publication is judged anew when another one came between.
 const TRIES: usize = 3;
 
@@ -94,6 +97,11 @@ pub(super) async fn publish(
         refuse_faults(&report, &sync::lint(Format::Server, root))?;
         read.map_err(|issue| Response::error(400, &issue.to_string()))?
     };
+    if options.gate {
+        let tools = listed.tools.clone();
+        let judged = tokio::task::spawn_blocking(move || gate::refuse_unusable(&tools)).await;
+        judged.map_err(|_| Response::error(500, "the comparison failed"))?.map_err(|refused| *refused)?;
+    }
     for _ in 0..TRIES {
         if let Some(row) = attempt(catalogue, options, &listed, breaking).await? {
             return Ok(Response::json(200, server_response(&row)));
@@ -109,7 +117,7 @@ fn refuse_faults(report: &Report, sync: &Report) -> Result<(), Response> {
     let Some(first) = faults.first() else { return Ok(()) };
     let details: Vec<_> = faults
         .iter()
-        .take(50)
+        .take(DETAILS_MAX)
         .map(|issue| json!({"place": issue.pointer.as_str(), "rule": issue.fault.code(), "message": issue.fault.to_string()}))
         .collect();
     Err(Response::json(400, json!({"error": first.to_string(), "details": details}).to_string()))

@@ -238,6 +238,29 @@ fn a_breaking_version_must_say_so() {
     });
 }
 
+/// R7.3: what is no schema is refused with its tool and place, also of a first version and where a break is allowed.
+#[test]
+fn an_unusable_schema_is_not_published() {
+    databases::each(|open| {
+        let client = filled(open, 1);
+        for (schema, place) in [
+            (json!({"type": "objekt"}), "/inputSchema/type"),
+            (json!({"type": "object", "$schema": "http://nope/x"}), "/inputSchema/$schema"),
+            (json!({"type": "object", "$ref": "https://x.example/s.json"}), "/inputSchema/$ref"),
+        ] {
+            let tools = json!([{"name": "find", "inputSchema": schema}]);
+            for (name, version) in [("com.example/fresh", "1.0.0"), ("com.example/s000", "2.0.0")] {
+                let entry = server(name, version, &tools);
+                let (status, body) =
+                    client.write("POST", "/v0.1/publish?breaking=allow", &entry, Some(TOKEN));
+                assert_eq!(status, 400, "{body}");
+                let said = body["details"][0]["place"].as_str().unwrap();
+                assert!(said.ends_with(place), "{body}");
+            }
+        }
+    });
+}
+
 /// R6.7: of parallel publications of one version exactly one is kept.
 #[test]
 fn parallel_publications_of_a_version_are_one() {
