@@ -21,6 +21,10 @@ use clap::{Parser, Subcommand};
 
 use crate::race::Effort;
 
+/// As the program has it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[derive(Debug, Parser)]
 #[command(name = "bench", about = "Benchmarks that print ratios")]
 struct Cli {

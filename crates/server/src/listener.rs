@@ -145,6 +145,7 @@ pub async fn serve_connection<S>(
     let mut asked = false;
     loop {
         tokio::select! {
+            biased;
             outcome = served.as_mut() => {
                 if let Err(error) = outcome {
                     tracing::debug!(target: "toolcrib", "a connection ended: {error}");
