@@ -123,7 +123,16 @@ impl Server {
             }
             "same-cursor" => return say(&result(json!({"tools": tools, "nextCursor": "x"}))),
             "million-tools" => {
-                tools = (0..1_000_000).map(|n| json!({"name": format!("t{n}"), "inputSchema": {}})).collect();
+                let id = message.get("id").cloned().unwrap_or_default();
+                let mut text = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"tools\":[");
+                for number in 0..1_000_000 {
+                    let comma = if number > 0 { "," } else { "" };
+                    let _ = std::fmt::Write::write_fmt(
+                        &mut text,
+                        format_args!("{comma}{{\"name\":\"t{number}\",\"inputSchema\":{{}}}}"),
+                    );
+                }
+                return say(&(text + "]}}"));
             }
             "one-bad-tool" => tools.extend([
                 json!({"name": "no_schema"}),
@@ -143,7 +152,7 @@ impl Server {
                 let rows = json!({"type": "object", "required": ["rows", "total"], "properties": {"total": {"const": 2000},
                     "rows": {"type": "array", "items": {"type": "object", "required": ["n"]}}}});
                 tools.push(json!({"name": "rows", "inputSchema": schema, "outputSchema": rows}));
-                tools.push(json!({"name": "raw", "inputSchema": schema}));
+                tools.push(json!({"name": "raw", "inputSchema": schema, "annotations": {"readOnlyHint": true}}));
             }
             // Names of the gateway's own tools.
             "own-names" => tools.extend(

@@ -34,7 +34,7 @@ pub const UPSTREAM_CALL_EVENTS_MAX: usize = 64;
 pub const UPSTREAM_NOTICES_MAX: usize = 1_000;
 
 /// How long that moment is, in milliseconds.
-pub const UPSTREAM_NOTICES_PAUSE_MS: u64 = 50;
+pub const UPSTREAM_NOTICES_PAUSE_MS: u64 = 20;
 
 /// Calls under way at one server; further ones are refused.
 pub const UPSTREAM_IN_FLIGHT_MAX: usize = 1_024;

@@ -134,8 +134,10 @@ impl Link {
             }
             "notifications/message" => {
                 let slots = lock(&self.slots);
-                // Over stdio nothing says whose call a message belongs to.
-                if let (1, Some(slot)) = (slots.len(), slots.values().next()) {
+                // Over stdio nothing says whose call a message belongs to; what is asked for nobody in particular, such as
+                // a subscription, is no call.
+                let mut calls = slots.values().filter(|slot| slot.asker.is_some());
+                if let (Some(slot), None) = (calls.next(), calls.next()) {
                     let _ = slot.events.try_send(message);
                 }
             }
@@ -254,6 +256,20 @@ mod tests {
         assert!(matches!(link.deliver(question()), Delivery::Done));
         let _yours = link.sit(3, asker("you")).unwrap();
         assert!(matches!(link.deliver(question()), Delivery::Answer(_)));
+    }
+
+    #[test]
+    fn a_log_message_belongs_to_the_only_call_beside_a_subscription() {
+        let note =
+            || message(r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info"}}"#);
+        let link = Arc::new(Link::default());
+        let mut subscription = link.sit(1, None).unwrap();
+        let mut mine = link.sit(2, asker("me")).unwrap();
+        link.deliver(note());
+        assert!(mine.events.try_recv().is_ok() && subscription.events.try_recv().is_err());
+        let mut yours = link.sit(3, asker("you")).unwrap();
+        link.deliver(note());
+        assert!(mine.events.try_recv().is_err() && yours.events.try_recv().is_err(), "nobody knows whose");
     }
 
     #[test]

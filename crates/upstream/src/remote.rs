@@ -215,6 +215,10 @@ impl Remote {
             // `roots/list` needs none.
             let params = request.get("params").unwrap_or(empty.root());
             let Some(question) = Question::relay(&method, params) else { return garbage() };
+            // A server may ask only what the client declared; one that does not care is not let through.
+            if !context.can(question.capability()) {
+                return ToolError::MissingCapability(question.capability());
+            }
             questions.push((key.as_str().unwrap_or_default().into(), question));
         }
         let state = result.get("requestState").and_then(Node::as_str).map(|state| state.as_ref().into());

@@ -171,6 +171,25 @@ fn a_bad_file_stops_the_start_with_its_place() {
     }
 }
 
+/// R5.1: one bad line, and not even the servers before it are started.
+#[test]
+fn nothing_is_started_by_a_file_with_one_bad_line() {
+    let folder = Folder::new("one-bad-line");
+    let mark = folder.0.join("started");
+    let text = format!(
+        "[servers.a]\ncommand = \"touch\"\nargs = [{:?}]\n[servers.b]\ncommand = \"x\"\ncall_ms_max = 0\n",
+        mark.display().to_string()
+    );
+    let path = folder.file("toolcrib.toml", &text);
+    let data = folder.0.join("data");
+    let output =
+        Command::new(PROGRAM).args(["serve", "--config", &path]).env("TOOLCRIB_DATA", data).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("toolcrib.toml:6:15: call_ms_max is 0; expected at least one"), "{said}");
+    assert!(!mark.exists());
+}
+
 /// R5.1, R5.2: servers from PyPI, which negotiate for themselves, beside each other.
 #[test]
 fn servers_from_pypi_stand_beside_each_other() {

@@ -42,6 +42,11 @@ fn a_change_of_a_list_reaches_clients_of_both_eras() {
 /// The messages of a call that are no answer.
 fn logged(request: &Request, gateway: &Gateway) -> Vec<Value> {
     let mut stream = request.open(gateway.address).unwrap();
+    assert_eq!(
+        stream.header("content-type"),
+        Some("text/event-stream"),
+        "nothing was said before the answer"
+    );
     let mut said = Vec::new();
     loop {
         let message = next(&mut stream);

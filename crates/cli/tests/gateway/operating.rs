@@ -176,8 +176,12 @@ fn calls_over_a_servers_limit_are_shed_and_the_neighbour_is_served() {
     let folder = Folder::new("shed");
     let text = format!("{}call_ms_max = 20000\n{}", server("full", "hang"), server("good", ""));
     let gateway = Gateway::start(&["--config", &folder.file("toolcrib.toml", &text)]);
-    let poke = modern("tools/call", &json!({"name": "full__poke", "arguments": {}}), &able());
-    let waiting: Vec<_> = (0..CALLS).map(|_| poke.begin(gateway.address).unwrap()).collect();
+    // No two are the same: whoever repeats a call is stopped for that.
+    let poke = |number: usize| {
+        let arguments = json!({"number": number});
+        modern("tools/call", &json!({"name": "full__safe_poke", "arguments": arguments}), &able())
+    };
+    let waiting: Vec<_> = (0..CALLS).map(|number| poke(number).begin(gateway.address).unwrap()).collect();
     until("full", || in_flight(&gateway, "full", CALLS));
     let begun = Instant::now();
     let refused = echo(&gateway, "full__poke");
