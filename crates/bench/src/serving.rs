@@ -38,6 +38,8 @@ pub(crate) enum Which {
     Many,
     /// The gateway in front of a URL, or of a command.
     Gateway,
+    /// The gateway in front of a command, over stdin and stdout.
+    GatewayStdio,
     /// A server that does harm, in the way that is named where a URL stands otherwise.
     Hostile,
     /// A proxy made of the official SDK's client and server.
@@ -89,6 +91,10 @@ pub(crate) fn serve(which: Which, url: Option<&str>, command: &[String]) -> Resu
         Which::Canned => runtime.block_on(crate::gateway::canned::serve(announce)),
         Which::Many => runtime.block_on(ours::serve_many(announce)),
         Which::Gateway => runtime.block_on(crate::gateway::front::serve(url, command, announce)),
+        Which::GatewayStdio => {
+            let single = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            single.block_on(crate::gateway::front::serve_stdio(command))
+        }
         Which::Hostile => crate::gateway::hostile::serve(url, announce),
         Which::RmcpProxy => runtime.block_on(crate::gateway::rmcp_proxy::serve(url, announce)),
         Which::Plain => runtime.block_on(crate::safety::serve(announce, false)),

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use anyhow::anyhow;
 use toolcrib_gateway::config::ProcessEnvironment;
 use toolcrib_gateway::{Config, Prefixing};
-use toolcrib_upstream::oauth::{Grant, forget, login};
+use toolcrib_upstream::oauth::{Grant, forget, login, metadata};
 use toolcrib_upstream::spec::Endpoint;
 use toolcrib_upstream::{Spec, Transport};
 
@@ -20,7 +20,8 @@ use crate::exit::{Exit, Failure, print};
                         A running gateway takes up the new tokens by itself.")]
 pub(crate) struct Args {
     /// The name of a server in the file, or its URL.
-    server: String,
+    #[arg(required_unless_present = "client_metadata")]
+    server: Option<String>,
     /// The file that names servers.
     #[arg(long, value_name = "FILE", default_value = CONFIG)]
     config: PathBuf,
@@ -30,11 +31,19 @@ pub(crate) struct Args {
     /// Log out: forget the tokens that are kept.
     #[arg(long, conflicts_with = "no_browser")]
     forget: bool,
+    /// Print the document that says who the gateway is, to be published at URL; `client_metadata_url` names it then.
+    #[arg(long, value_name = "URL", conflicts_with_all = ["server", "forget", "no_browser"])]
+    client_metadata: Option<String>,
     #[command(flatten)]
     data: Data,
 }
 
 pub(crate) fn run(args: &Args) -> Outcome {
+    if let Some(url) = &args.client_metadata {
+        let document = serde_json::to_string_pretty(&metadata(url));
+        print(&format!("{}\n", document.map_err(|error| Failure::new(Exit::Internal, error))?))?;
+        return Ok(Exit::Nothing);
+    }
     let tokens = args.data.tokens()?;
     let mut spec = spec(args)?;
     spec.keep_tokens_in(&tokens);
@@ -81,7 +90,7 @@ fn usage(error: anyhow::Error) -> Failure {
 
 /// The server as the file has it; a URL that stands in no file is one of its own.
 fn spec(args: &Args) -> Result<Spec, Failure> {
-    let word = &args.server;
+    let word = args.server.as_deref().unwrap_or_default();
     let is_url = word.starts_with("http://") || word.starts_with("https://");
     if is_url {
         return Ok(Spec::url(word, word));

@@ -55,7 +55,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let internal = |error: std::io::Error| Failure::new(Exit::Internal, error);
-    let runtime = tokio::runtime::Runtime::new().map_err(internal)?;
+    let runtime = runtime(args).map_err(internal)?;
     let safe = Safe::open(&args.data, args.policy.as_deref(), &runtime)?;
     let is_gateway = args.url.is_some() || args.config.is_some() || !args.command.is_empty();
     runtime.block_on(async {
@@ -76,6 +76,14 @@ pub(crate) fn run(args: &Args) -> Outcome {
         bound.serve(stop).await.map_err(internal)?;
         Ok(Exit::Nothing)
     })
+}
+
+/// One client over stdio is served by one thread: handing its calls between threads would cost more than the calls.
+fn runtime(args: &Args) -> std::io::Result<tokio::runtime::Runtime> {
+    match args.stdio {
+        true => tokio::runtime::Builder::new_current_thread().enable_all().build(),
+        false => tokio::runtime::Runtime::new(),
+    }
 }
 
 pub(crate) async fn bind(

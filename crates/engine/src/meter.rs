@@ -118,23 +118,38 @@ impl Meter {
     }
 }
 
+/// A call under way. Counted and logged when it is dropped, so that one whose client is gone is too.
+struct Running<'a> {
+    engine: &'a Engine,
+    caller: &'a Caller<'a>,
+    request: &'a Request<'a>,
+    begun: Instant,
+    ending: Ending,
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        let us = u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.engine.meter().record(self.ending, us);
+        tracing::info!(
+            target: "toolcrib::call",
+            tool = self.request.params.string("name").as_deref().unwrap_or_default(),
+            principal = %self.caller.principal,
+            client = self.caller.peer.client_info().map(|info| &*info.name).unwrap_or_default(),
+            revision = self.caller.peer.revision().as_str(),
+            ending = self.ending.word(),
+            us,
+        );
+    }
+}
+
 impl Engine {
     /// The life of a call, counted and logged.
     pub(crate) async fn metered(&self, caller: &Caller<'_>, request: &Request<'_>) -> Result<Reply, Refusal> {
-        let begun = Instant::now();
+        let ending = Ending::Cancelled;
+        let mut running = Running { engine: self, caller, request, begun: Instant::now(), ending };
         let outcome = stage::live(self, caller, request).await;
-        let us = u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX);
-        let ending = Ending::of(&outcome);
-        self.meter().record(ending, us);
-        tracing::info!(
-            target: "toolcrib::call",
-            tool = request.params.string("name").as_deref().unwrap_or_default(),
-            principal = %caller.principal,
-            client = caller.peer.client_info().map(|info| &*info.name).unwrap_or_default(),
-            revision = caller.peer.revision().as_str(),
-            ending = ending.word(),
-            us,
-        );
+        running.ending = Ending::of(&outcome);
         outcome
     }
 }

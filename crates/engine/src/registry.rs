@@ -29,8 +29,10 @@ use crate::toolset::{BadToolsetName, DISCOVERY, ToolsetOptions, check_name};
 use crate::view::View;
 
 mod exchange;
+mod prepare;
 
 pub use exchange::{Held, Offers};
+pub use prepare::Preparer;
 
 /// Why something was not registered (R2.2).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -312,25 +314,6 @@ impl Registry {
             set_tools(snapshot, entries, toolsets);
             Ok(())
         })
-    }
-
-    /// Makes the contract of a definition without registering it.
-    pub fn prepare(
-        &self,
-        definition: Definition,
-        toolset: Option<&str>,
-        server: Option<&str>,
-        tool: Arc<dyn Tool>,
-    ) -> Result<Entry, RegisterError> {
-        toolset.map_or(Ok(()), check_name)?;
-        let present = self.snapshot.load_full();
-        let mut screen = Screen::new(self.policy.upstream_text, present.tools.entries());
-        if let Some(aside) = screen.aside(&definition, server) {
-            let reasons: Vec<String> = aside.reasons.iter().map(ToString::to_string).collect();
-            return Err(RegisterError::Suspicious(reasons.join("; ").into()));
-        }
-        let contract = Contract::compile(definition, &self.options, &self.cache)?;
-        Ok(Entry::new(contract, Behind::Tool(tool), toolset, server, &self.policy)?)
     }
 
     /// The same tool judged by the stricter of what was pinned of it and what it says now (R1.4).

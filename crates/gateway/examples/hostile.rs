@@ -31,7 +31,13 @@ type Say<'a> = &'a mut dyn FnMut(&str);
 fn main() {
     let mut words = std::env::args().skip(1);
     let (transport, behaviour) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let server = Arc::new(Server { behaviour, calls: AtomicU64::new(0), questions: Mutex::default() });
+    let server = Arc::new(Server {
+        behaviour,
+        calls: AtomicU64::new(0),
+        lists: AtomicU64::new(0),
+        raw: Mutex::default(),
+        questions: Mutex::default(),
+    });
     match transport.as_str() {
         "stdio" => over_stdio(&server),
         "http" => over_http(&server),
@@ -42,6 +48,9 @@ fn main() {
 struct Server {
     behaviour: String,
     calls: AtomicU64,
+    lists: AtomicU64,
+    /// The message that came last, as it was written.
+    raw: Mutex<String>,
     /// Ids of calls that wait for an answer to a question.
     questions: Mutex<Vec<Value>>,
 }
@@ -62,7 +71,9 @@ fn over_stdio(server: &Server) {
         forever();
     }
     for line in std::io::stdin().lock().lines() {
-        let Ok(message) = serde_json::from_str::<Value>(&line.unwrap_or_default()) else { continue };
+        let line = line.unwrap_or_default();
+        let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
+        *server.raw.lock().unwrap() = line;
         server.take(&message, &mut say);
     }
     if server.behaviour == "deaf" {
@@ -93,6 +104,7 @@ impl Server {
     }
 
     fn list(&self, message: &Value, result: &dyn Fn(Value) -> String, say: Say<'_>) {
+        self.lists.fetch_add(1, Ordering::Relaxed);
         let schema = json!({"type": "object"});
         let mut tools = vec![
             json!({"name": "echo", "inputSchema": schema, "annotations": {"readOnlyHint": true}}),
@@ -100,7 +112,10 @@ impl Server {
             json!({"name": "safe_poke", "inputSchema": schema, "annotations": {"readOnlyHint": true}}),
         ];
         match self.behaviour.as_str() {
-            "endless-cursor" => {
+            "endless-cursor" | "slow-cursor" => {
+                if self.behaviour == "slow-cursor" {
+                    std::thread::sleep(Duration::from_millis(100));
+                }
                 let page: u64 = message.pointer("/params/cursor").and_then(Value::as_str).map_or(0, |page| page.parse().unwrap_or(0));
                 let name = format!("tool_{page}");
                 let tools = json!([{"name": name, "inputSchema": schema}]);
@@ -120,8 +135,16 @@ impl Server {
             "changes" if self.calls.load(Ordering::Relaxed) > 0 => {
                 tools.push(json!({"name": "new_tool", "inputSchema": schema}));
             }
+            "strict-input" => tools.push(json!({"name": "strict", "inputSchema":
+                {"type": "object", "properties": {"n": {"type": "integer"}}}})),
             "strict-output" => tools.push(json!({"name": "liar", "inputSchema": schema,
                 "outputSchema": {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}})),
+            "long" => {
+                let rows = json!({"type": "object", "required": ["rows", "total"], "properties": {"total": {"const": 2000},
+                    "rows": {"type": "array", "items": {"type": "object", "required": ["n"]}}}});
+                tools.push(json!({"name": "rows", "inputSchema": schema, "outputSchema": rows}));
+                tools.push(json!({"name": "raw", "inputSchema": schema}));
+            }
             // Names of the gateway's own tools.
             "own-names" => tools.extend(
                 ["emergency_status", "search_tools"].map(|name| json!({"name": name, "inputSchema": schema})),
@@ -145,9 +168,16 @@ impl Server {
             json!({"jsonrpc": "2.0", "id": id, "result": {"content": [{"type": "text", "text": text}]}})
                 .to_string()
         };
-        if name == "echo" {
+        if name == "echo" || name == "strict" {
             let params = message.get("params").cloned().unwrap_or_default();
             return say(&text(&params.to_string()));
+        }
+        if name == "raw" {
+            let raw = self.raw.lock().unwrap().clone();
+            return say(&text(&raw));
+        }
+        if name == "rows" {
+            return say(&format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{}}}", rows()));
         }
         if name == "liar" {
             let lie = json!({"content": [], "structuredContent": {"n": "one"}});
@@ -155,6 +185,10 @@ impl Server {
         }
         match self.behaviour.as_str() {
             "hang" => {}
+            "slow" => {
+                std::thread::sleep(Duration::from_millis(1_500));
+                say(&text("at last"));
+            }
             "half" => {
                 print!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"content\":[");
                 let _ = std::io::stdout().flush();
@@ -197,6 +231,8 @@ impl Server {
                 let child = std::process::Command::new("sleep").arg("3600").spawn().unwrap();
                 say(&text(&child.id().to_string()));
             }
+            "storm" => say(&text(&self.lists.load(Ordering::Relaxed).to_string())),
+            "deaf" => say(&text(&std::process::id().to_string())),
             "counts" => say(&text(&self.calls.load(Ordering::Relaxed).to_string())),
             "long" => say(&text(&"lorem ipsum ".repeat(10_000))),
             _ => say(&text("poked")),
@@ -215,6 +251,14 @@ impl Server {
             self.ask(say);
         }
     }
+}
+
+/// A long result in a hand that no library writes: spaces, trailing zeros, members nobody knows.
+fn rows() -> String {
+    let rows = vec![r#"{ "n": 1.50, "big": 9007199254740993 }"#; 2_000].join(", ");
+    format!(
+        r#"{{ "content": [ {{"type":"text","text":"2000 rows"}} ], "structuredContent": {{"rows": [{rows}], "total": 2000}}, "x-own": 0.10 }}"#
+    )
 }
 
 /// 1 GiB in one answer.
@@ -262,6 +306,7 @@ fn serve(server: &Server, sessions: &Sessions, connection: &TcpStream) -> Option
             continue;
         }
         let message: Value = serde_json::from_str(&body).ok()?;
+        server.raw.lock().unwrap().clone_from(&body);
         let method = message.get("method").and_then(Value::as_str).unwrap_or_default().to_owned();
         let number = sessions.posts.fetch_add(1, Ordering::Relaxed);
         match (server.behaviour.as_str(), method.as_str()) {
@@ -280,6 +325,19 @@ fn serve(server: &Server, sessions: &Sessions, connection: &TcpStream) -> Option
             ("hang", "tools/call") => forever(),
             ("half-head", "tools/call") => {
                 write!(out, "HTTP/1.1 200 OK\r\nContent-Ty").ok()?;
+                forever();
+            }
+            ("half-body", "tools/call") => {
+                write!(
+                    out,
+                    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{{\"jsonrpc\""
+                )
+                .ok()?;
+                forever();
+            }
+            ("half-event", "tools/call") => {
+                write!(out, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: {{\"json")
+                    .ok()?;
                 forever();
             }
             ("closes", "tools/call") => return None,

@@ -1,22 +1,29 @@
 //! Answers over a size that the operator set are kept, and a shorter one that links to them is sent.
 //!
-//! Guarantees: what is sent is a valid result; what is kept is the server's own text and can be read by the principal
-//! that called, for a while; there is never more than a limit of it. An answer with structured content that the
-//! contract promises is not shortened: half of it would break the contract.
+//! Guarantees: what is sent is within the budget and a valid result, its structured content an excerpt that keeps the
+//! output schema; what is kept is the server's own text, byte for byte, and can be read by the principal that called,
+//! for a while; there is never more than a limit of it. An answer of which no shorter one is valid is sent as it is.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use tokio::time::Instant;
+
+use toolcrib_contract::Schema;
 use toolcrib_contract::json::{Limits, Node, OwnedDocument};
 use toolcrib_engine::{
     Answer, BoxFuture, Content, Forwarded, Invocation, Principal, SessionId, Tool, ToolError, ToolResult,
 };
 use toolcrib_protocol::write;
 
-use crate::limits::{KEPT_ANSWER_MS_MAX, KEPT_ANSWERS_BYTES_MAX, SHOWN_ANSWER_CHARS_MAX};
+use crate::excerpt::{beginning, excerpt};
+use crate::limits::{KEPT_ANSWER_MS_MAX, KEPT_ANSWERS_BYTES_MAX, SHOWN_ANSWER_BYTES_MAX};
 
 const SCHEME: &str = "toolcrib-result://";
+
+/// Bytes of a short answer that are not the server's own: the note and the link.
+const FRAME_BYTES: usize = 512;
 
 struct Kept {
     uri: String,
@@ -31,17 +38,27 @@ pub(crate) struct Shelf(Arc<Mutex<VecDeque<Kept>>>);
 
 impl Shelf {
     fn put(&self, principal: &Principal, text: String) -> Option<String> {
+        if text.len() > KEPT_ANSWERS_BYTES_MAX {
+            return None;
+        }
         let uri = format!("{SCHEME}{}", SessionId::random().ok()?.as_str());
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let oldest = Duration::from_millis(KEPT_ANSWER_MS_MAX);
-        let bytes = |kept: &VecDeque<Kept>| kept.iter().map(|one| one.text.len()).sum::<usize>();
-        while kept.front().is_some_and(|one| {
-            one.since.elapsed() > oldest || bytes(&kept) + text.len() > KEPT_ANSWERS_BYTES_MAX
-        }) {
-            kept.pop_front();
+        let mut kept = self.current();
+        let mut bytes = kept.iter().map(|one| one.text.len()).sum::<usize>() + text.len();
+        while bytes > KEPT_ANSWERS_BYTES_MAX {
+            bytes -= kept.pop_front()?.text.len();
         }
         kept.push_back(Kept { uri: uri.clone(), principal: principal.clone(), text, since: Instant::now() });
         Some(uri)
+    }
+
+    /// What is not too old, oldest first.
+    fn current(&self) -> MutexGuard<'_, VecDeque<Kept>> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let oldest = Duration::from_millis(KEPT_ANSWER_MS_MAX);
+        while kept.front().is_some_and(|one| one.since.elapsed() > oldest) {
+            kept.pop_front();
+        }
+        kept
     }
 
     /// The result of `resources/read`; `None` for an address of somebody else's.
@@ -49,7 +66,7 @@ impl Shelf {
         if !uri.starts_with(SCHEME) {
             return None;
         }
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.current();
         let found = kept.iter().find(|one| one.uri == uri && one.principal == *principal);
         let Some(found) = found else { return Some(Err(ToolError::NotFound)) };
         let text = format!(
@@ -67,36 +84,61 @@ impl Shelf {
 pub(crate) struct Budgeted {
     tool: Arc<dyn Tool>,
     bytes_max: usize,
+    /// What the contract says of structured content.
+    promised: Option<Arc<Schema>>,
     shelf: Shelf,
 }
 
 impl Budgeted {
-    pub(crate) fn new(tool: Arc<dyn Tool>, bytes_max: usize, shelf: Shelf) -> Self {
-        Self { tool, bytes_max, shelf }
+    pub(crate) fn new(
+        tool: Arc<dyn Tool>,
+        bytes_max: usize,
+        promised: Option<Arc<Schema>>,
+        shelf: Shelf,
+    ) -> Self {
+        Self { tool, bytes_max, promised, shelf }
     }
 
+    /// `None` where nothing shorter is valid.
     fn shorten(&self, forwarded: &Forwarded, principal: &Principal) -> Option<Answer> {
         let result = forwarded.result();
-        if result.get("structuredContent").is_some() {
+        let is_error = result.get("isError").and_then(Node::as_bool) == Some(true);
+        // An error has no structured content; what breaks the contract is for the check that follows.
+        let structured = result.get("structuredContent").filter(|_| !is_error);
+        if let Some(promised) = self.promised.as_deref().filter(|_| !is_error)
+            && !structured.is_some_and(|structured| promised.accepts(structured))
+        {
             return None;
         }
-        let bytes = result.raw().len();
-        let uri = self.shelf.put(principal, result.to_compact())?;
+        let room = self.bytes_max.saturating_sub(FRAME_BYTES);
+        let short = match structured {
+            None => None,
+            Some(structured) => {
+                let short = excerpt(structured, room / 2, self.promised.as_deref());
+                if short.is_none() {
+                    tracing::warn!(target: "toolcrib", "an answer of {} bytes has no shorter form that keeps its schema", result.raw().len());
+                }
+                Some(short?)
+            }
+        };
+        let uri = self.shelf.put(principal, result.raw().to_owned())?;
         let texts = result.get("content").into_iter().flat_map(Node::elements);
-        let shown: String = texts
-            .filter_map(|block| block.get("text")?.as_str().map(std::borrow::Cow::into_owned))
-            .collect::<Vec<_>>()
-            .join("\n")
-            .chars()
-            .take(SHOWN_ANSWER_CHARS_MAX.min(self.bytes_max / 4))
-            .collect();
+        let texts: Vec<String> =
+            texts.filter_map(|block| Some(block.get("text")?.as_str()?.into_owned())).collect();
+        let room = room - short.as_deref().map_or(0, str::len);
+        let shown = texts.join("\n");
+        let shown = beginning(&shown, room.min(SHOWN_ANSWER_BYTES_MAX));
         let note = format!(
-            "{shown}\n\n[The answer has {bytes} bytes, more than the {} that are sent. The whole of it is the resource {uri}.]",
+            "{shown}\n\n[The answer has {} bytes, more than the {} that are sent. The whole of it is the resource {uri}.]",
+            result.raw().len(),
             self.bytes_max
         );
-        let short = ToolResult::text(note).with(Content::resource_link(&uri, "the whole answer"));
-        let is_error = result.get("isError").and_then(Node::as_bool) == Some(true);
-        Some(Answer::Built(if is_error { short.failed() } else { short }))
+        let mut answer = ToolResult::text(note).with(Content::resource_link(&uri, "the whole answer"));
+        if let Some(short) = short {
+            let raw = serde_json::value::RawValue::from_string(short).ok()?;
+            answer = answer.with_structured(&raw).ok()?;
+        }
+        Some(Answer::Built(if is_error { answer.failed() } else { answer }))
     }
 }
 
@@ -112,5 +154,46 @@ impl Tool for Budgeted {
                 _ => Ok(answer),
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(shelf: &Shelf, uri: &str, principal: &Principal) -> Result<String, ToolError> {
+        let forwarded = shelf.read(uri, principal).unwrap()?;
+        let contents = forwarded.result().get("contents").unwrap();
+        let text = contents.elements().next().unwrap().get("text").unwrap();
+        Ok(text.as_str().unwrap().into_owned())
+    }
+
+    /// R5.10: what is kept is its caller's alone, comes back as it was, and not for ever.
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_is_kept_for_its_caller_for_kept_answer_ms_max() {
+        let shelf = Shelf::default();
+        let (me, you) = (Principal::subject("me"), Principal::subject("you"));
+        let text = "{ \"n\": 1.50,\n\"t\": \"\\u00e9é\" }";
+        let uri = shelf.put(&me, text.to_owned()).unwrap();
+        assert_eq!(read(&shelf, &uri, &me).unwrap(), text);
+        assert!(matches!(read(&shelf, &uri, &you), Err(ToolError::NotFound)));
+        assert!(shelf.read("file:///x", &me).is_none(), "somebody else's address");
+        tokio::time::advance(Duration::from_millis(KEPT_ANSWER_MS_MAX)).await;
+        assert!(read(&shelf, &uri, &me).is_ok());
+        tokio::time::advance(Duration::from_millis(1)).await;
+        assert!(matches!(read(&shelf, &uri, &me), Err(ToolError::NotFound)));
+        assert!(shelf.0.lock().unwrap().is_empty());
+    }
+
+    /// R5.10: there is never more kept than a limit; the oldest goes first.
+    #[tokio::test]
+    async fn no_more_than_kept_answers_bytes_max_is_kept() {
+        let shelf = Shelf::default();
+        let me = Principal::subject("me");
+        let third = "x".repeat(KEPT_ANSWERS_BYTES_MAX / 3);
+        let uris: Vec<String> = (0..4).map(|_| shelf.put(&me, third.clone()).unwrap()).collect();
+        assert!(matches!(read(&shelf, &uris[0], &me), Err(ToolError::NotFound)));
+        assert!(uris[1..].iter().all(|uri| read(&shelf, uri, &me).is_ok()));
+        assert!(shelf.put(&me, "x".repeat(KEPT_ANSWERS_BYTES_MAX + 1)).is_none(), "too much by itself");
     }
 }

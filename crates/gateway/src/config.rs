@@ -3,6 +3,7 @@
 //! Guarantees: a file is read as a whole or refused as a whole, with file, line, column and what was expected; nothing
 //! is started before it was read. Files of other programs are read as they are: what they say to others is passed over.
 
+mod check;
 mod clients;
 mod codex;
 mod expand;
@@ -142,8 +143,7 @@ impl Config {
         environment: &dyn Environment,
     ) -> Result<Self, ConfigError> {
         let reader = Reader { path, text, prefixing, environment };
-        let is_toml = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"));
-        let config = if !is_toml {
+        let config = if !reader.is_toml() {
             clients::read(&reader)?
         } else if codex::is_codex(text) {
             codex::read(&reader)?
@@ -153,6 +153,7 @@ impl Config {
         if config.sources.is_empty() {
             return Err(ConfigError::whole(path, Problem::NoServers));
         }
+        check::check(&reader, &config)?;
         Ok(config)
     }
 }
@@ -178,6 +179,23 @@ impl Reader<'_> {
     /// A problem with something that stands in the text.
     fn error_near(&self, needle: &str, problem: Problem) -> ConfigError {
         self.error(self.text.find(needle), problem)
+    }
+
+    /// Where the value stands that a path of keys leads to.
+    fn offset(&self, path: &[&str]) -> Option<usize> {
+        self.offset_within(path, 1)
+    }
+
+    /// The same, or where the last key of the path stands that is there; `None` if there are fewer than `least`.
+    fn offset_within(&self, path: &[&str], least: usize) -> Option<usize> {
+        if !self.is_toml() {
+            return place::in_json(self.text, path, least);
+        }
+        place::in_toml(self.text, path, least)
+    }
+
+    fn is_toml(&self) -> bool {
+        self.path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"))
     }
 
     /// Whether a server's tools are prefixed, where the file says nothing for it.

@@ -103,10 +103,11 @@ impl Drift {
         self.lock.tools().iter().map(|own| (own.server.as_str(), &own.definition))
     }
 
-    /// The hints that were pinned for a tool: policy reads the stricter of these and the live ones (R1.4).
-    pub(crate) fn pinned_hints(&self, server: &str, tool: &str) -> Option<Hints> {
-        let mut pinned = self.lock.tools().iter().filter(|own| own.server == server);
-        Some(pinned.find(|own| own.definition.name() == tool)?.definition.annotations().hints)
+    /// The hints that were pinned for each tool of a server: policy reads the stricter of these and the live ones
+    /// (R1.4).
+    pub(crate) fn pinned_hints(&self, server: &str) -> HashMap<&str, Hints> {
+        let pinned = self.lock.tools().iter().filter(|own| own.server == server);
+        pinned.map(|own| (own.definition.name(), own.definition.annotations().hints)).collect()
     }
 
     /// Tools of a server that are not what is pinned, by name. A tool that is gone is reported under its name too.
@@ -258,7 +259,7 @@ mod tests {
     #[test]
     fn pinned_hints_are_remembered() {
         let drift = Drift::new(Lock::new("mail", [tool(OLD)]), Classes::default());
-        assert_eq!(drift.pinned_hints("mail", "send").and_then(|hints| hints.destructive), Some(true));
-        assert_eq!(drift.pinned_hints("other", "send"), None);
+        assert_eq!(drift.pinned_hints("mail")["send"].destructive, Some(true));
+        assert!(drift.pinned_hints("other").is_empty());
     }
 }

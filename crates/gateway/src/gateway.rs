@@ -9,13 +9,12 @@ pub(crate) mod account;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use toolcrib_contract::{Definition, Hints};
+use toolcrib_contract::{Contract, Definition, Hints};
 use toolcrib_engine::entry::Entry;
-use toolcrib_engine::registry::Held;
+use toolcrib_engine::registry::{Held, Preparer};
 use toolcrib_engine::{Engine, Forwarded, Principal, RegisterError, Tool, ToolError};
 use toolcrib_protocol::param_header::ParamHeaders;
 use toolcrib_protocol::write;
-use toolcrib_upstream::catalogue::Listed;
 use toolcrib_upstream::{Catalogue, Observer, RemoteOffer, RemoteTool, State, Upstream};
 
 use crate::budget::{Budgeted, Shelf};
@@ -228,6 +227,7 @@ impl Gateway {
                     tools: member.tools,
                     resources: listed.map_or(0, |listed| listed.resources.len()),
                     prompts: listed.map_or(0, |listed| listed.prompts.len()),
+                    in_flight: member.upstream.as_ref().map_or(0, |upstream| upstream.in_flight()),
                     quarantined: member.quarantined.clone(),
                     drifted: member.reported(),
                     ..ServerStatus::of(member.source.name(), &state, listed.is_some())
@@ -268,8 +268,10 @@ impl Gateway {
         let mut owners = self.own_names(&members.served);
         let mut collection = Collection::default();
         let drift = members.drift.take();
+        let present = self.engine.registry().load_full();
+        let mut preparer = self.engine.registry().preparer(&present);
         for member in &mut members.all {
-            let (found, quarantined) = self.entries_of(member, drift.as_ref(), &mut owners);
+            let (found, quarantined) = self.entries_of(member, drift.as_ref(), &mut owners, &mut preparer);
             member.tools = found.len();
             member.quarantined = quarantined;
             entries.extend(found);
@@ -278,6 +280,7 @@ impl Gateway {
             }
         }
         members.drift = drift;
+        drop(preparer);
         let served = entries.iter().map(|entry| Arc::from(entry.name())).collect();
         if let Err(error) = self.engine.registry().replace_tools(&members.served, entries) {
             // A tool of the gateway's own took one of these names at this very moment.
@@ -302,6 +305,7 @@ impl Gateway {
         member: &mut Member,
         drift: Option<&Drift>,
         owners: &mut HashMap<String, Owner>,
+        preparer: &mut Preparer<'_>,
     ) -> (Vec<Arc<Entry>>, Vec<Quarantined>) {
         let (Some(catalogue), Some(upstream)) = (&member.catalogue, &member.upstream) else {
             return (Vec::new(), Vec::new());
@@ -312,6 +316,7 @@ impl Gateway {
         let server = member.source.name();
         let live = catalogue.tools.iter().filter_map(|listed| listed.definition.as_ref().ok());
         let drifted = drift.map(|drift| drift.judge(server, live)).unwrap_or_default();
+        let pinned = drift.map(|drift| drift.pinned_hints(server)).unwrap_or_default();
         for listed in catalogue.tools.iter().filter(|listed| member.source.admits(&listed.name)) {
             let mut quarantine = |reason: String| {
                 quarantined.push(Quarantined { tool: listed.name.to_string(), reason });
@@ -339,12 +344,12 @@ impl Gateway {
                 }
                 _ => {}
             }
-            let pinned = drift.and_then(|drift| drift.pinned_hints(server, &listed.name));
             let entry = match member.entries.get(&listed.name) {
                 Some((text, entry)) if **text == *definition.text() => Ok(entry.clone()),
-                _ => self
-                    .entry(&member.source, upstream, listed, definition, &name, pinned.as_ref())
-                    .map(Arc::new),
+                _ => {
+                    let wanted = Wanted { source: &member.source, upstream, definition, name: &name };
+                    self.entry(&wanted, pinned.get(&*listed.name), preparer).map(Arc::new)
+                }
             };
             match entry {
                 Ok(entry) => {
@@ -371,14 +376,13 @@ impl Gateway {
 
     fn entry(
         &self,
-        source: &Source,
-        upstream: &Arc<Upstream>,
-        listed: &Listed,
-        definition: &Definition,
-        name: &str,
+        wanted: &Wanted<'_>,
         pinned: Option<&Hints>,
+        preparer: &mut Preparer<'_>,
     ) -> Result<Entry, RegisterError> {
-        let served = if name == &*listed.name {
+        let Wanted { source, upstream, definition, name } = *wanted;
+        let own = definition.name();
+        let served = if name == own {
             definition.clone()
         } else {
             Definition::parse(definition.with_member("name", &write::quoted(name)))?
@@ -386,17 +390,30 @@ impl Gateway {
         let headers = definition.input_schema().map(ParamHeaders::read).transpose()?.unwrap_or_default();
         let effect = definition.annotations().effect();
         let is_repeatable = effect.read_only || effect.idempotent;
-        let tool: Arc<dyn Tool> =
-            Arc::new(RemoteTool::new(upstream.clone(), &listed.name, headers, is_repeatable));
-        let tool: Arc<dyn Tool> = match source.result_bytes_max(&listed.name) {
-            None => tool,
-            Some(bytes_max) => Arc::new(Budgeted::new(tool, bytes_max, self.shelf.clone())),
+        let tool: Arc<dyn Tool> = Arc::new(RemoteTool::new(upstream.clone(), own, headers, is_repeatable));
+        let behind = |contract: &Contract| -> Arc<dyn Tool> {
+            match source.result_bytes_max(own) {
+                None => tool,
+                Some(bytes_max) => {
+                    let promised = contract.output().cloned();
+                    Arc::new(Budgeted::new(tool, bytes_max, promised, self.shelf.clone()))
+                }
+            }
         };
-        let entry =
-            self.engine.registry().prepare(served, source.toolset.as_deref(), Some(source.name()), tool)?;
+        let entry = preparer.prepare(served, source.toolset.as_deref(), Some(source.name()), behind)?;
         let entry = self.engine.registry().judge_pinned(entry, pinned);
-        Ok(entry.with_validation(source.validation(&listed.name)))
+        Ok(entry.with_validation(source.validation(own)))
     }
+}
+
+/// A tool that is to be served.
+#[derive(Clone, Copy)]
+struct Wanted<'a> {
+    source: &'a Source,
+    upstream: &'a Arc<Upstream>,
+    definition: &'a Definition,
+    /// As it will be served.
+    name: &'a str,
 }
 
 /// Names and prefixes must tell servers apart whatever they will offer.

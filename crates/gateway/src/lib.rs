@@ -4,6 +4,7 @@ mod budget;
 pub mod config;
 pub mod drift;
 mod elsewhere;
+mod excerpt;
 mod gateway;
 pub mod limits;
 pub mod naming;

@@ -18,8 +18,11 @@ pub const KEPT_ANSWERS_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// How long such an answer is kept, in milliseconds.
 pub const KEPT_ANSWER_MS_MAX: u64 = 1_800_000;
 
-/// Characters of such an answer that are sent all the same.
-pub const SHOWN_ANSWER_CHARS_MAX: usize = 4_000;
+/// Bytes of such an answer's text that are sent all the same, if the budget lets them.
+pub const SHOWN_ANSWER_BYTES_MAX: usize = 16_384;
+
+/// Bytes of the least budget of an answer: a note and a link have to fit.
+pub const RESULT_BYTES_MIN: usize = 1_024;
 
 /// Spans that wait to be sent; further ones are dropped and counted.
 pub const SPANS_WAITING_MAX: usize = 4_096;

@@ -25,6 +25,8 @@ pub struct ServerStatus {
     pub tools: usize,
     pub resources: usize,
     pub prompts: usize,
+    /// Calls under way at it.
+    pub in_flight: usize,
     pub quarantined: Vec<Quarantined>,
     /// Tools that are not what the lock says, are served all the same, and why.
     pub drifted: Vec<Quarantined>,
@@ -47,6 +49,7 @@ impl ServerStatus {
             tools: 0,
             resources: 0,
             prompts: 0,
+            in_flight: 0,
             quarantined: Vec::new(),
             drifted: Vec::new(),
         }

@@ -4,6 +4,8 @@
 //! same; requests run concurrently; a line that is too long or no message is answered, not fatal. When stdin ends,
 //! what is under way finishes.
 
+mod streams;
+
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,17 +15,20 @@ use bytes::Bytes;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
-use toolcrib_contract::json::{Document, Limits};
+use toolcrib_contract::json::{Document, Limits, OwnedDocument, ReadError};
 use toolcrib_engine::stage::caller;
 use toolcrib_engine::{Engine, Exchange, Outbox, Outgoing, Payload, Principal, Reply, Session};
 use toolcrib_protocol::{Branch, Code, Frame, Meta, Request, Revision, RpcError, Signals, write};
 
 use crate::limits::{LINE_BYTES_MAX, SHUTDOWN_MS_MAX, STDIO_IN_FLIGHT_MAX};
 
+/// What is asked of the input at once: a client may send many requests in one piece.
+const READ_BYTES: usize = 64 * 1024;
+
 /// Serves the process's own stdin and stdout until stdin ends.
 pub async fn serve(engine: Arc<Engine>) -> io::Result<()> {
-    let input = tokio::io::BufReader::new(tokio::io::stdin());
-    serve_on(engine, input, tokio::io::stdout()).await
+    let (input, output) = (streams::input(), streams::output());
+    serve_on(engine, tokio::io::BufReader::with_capacity(READ_BYTES, input.stream), output.stream).await
 }
 
 /// Serves any pair of streams.
@@ -59,7 +64,7 @@ pub async fn serve_on(
         let Some(line) = next_line(&mut input).await? else { break };
         let line = match line {
             Line::Text(bytes) if bytes.iter().all(u8::is_ascii_whitespace) => continue,
-            Line::Text(bytes) => Bytes::from(bytes),
+            Line::Text(bytes) => bytes,
             Line::TooLong => {
                 let message = format!("a line is over {LINE_BYTES_MAX} bytes");
                 connection.say(&Reply::error(400, None, &RpcError::new(Code::InvalidRequest, message)));
@@ -95,16 +100,21 @@ pub async fn serve_on(
 }
 
 async fn write_all(outbox: &Outbox, mut output: impl AsyncWrite + Unpin) -> io::Result<()> {
+    const GATHERED_BYTES_MAX: usize = 64 * 1024;
+    let mut gathered = Vec::new();
     while let Some(outgoing) = outbox.next().await {
+        gathered.clear();
         let mut next = Some(outgoing);
         while let Some(outgoing) = next {
             if let Outgoing::Message(message) = outgoing {
-                output.write_all(&message).await?;
-                output.write_all(b"\n").await?;
+                gathered.extend_from_slice(&message);
+                gathered.push(b'\n');
             }
-            next = outbox.try_next();
+            next = if gathered.len() < GATHERED_BYTES_MAX { outbox.try_next() } else { None };
         }
+        output.write_all(&gathered).await?;
         output.flush().await?;
+        gathered.shrink_to(GATHERED_BYTES_MAX);
     }
     Ok(())
 }
@@ -140,6 +150,16 @@ async fn next_line(input: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option
     }
 }
 
+/// A line as a document that the task which answers it owns.
+fn read(line: Vec<u8>) -> Result<OwnedDocument, ReadError> {
+    let limits = Limits::message().with_bytes_max(LINE_BYTES_MAX);
+    match String::from_utf8(line) {
+        Ok(text) => OwnedDocument::parse_passing(text, &limits),
+        // The reader says where.
+        Err(error) => OwnedDocument::parse(Document::parse(error.as_bytes(), &limits)?.source(), &limits),
+    }
+}
+
 struct Connection {
     engine: Arc<Engine>,
     outbox: Arc<Outbox>,
@@ -155,9 +175,8 @@ struct Work {
 
 impl Connection {
     /// Takes one line; gives back what has to run.
-    fn take(self: Arc<Self>, line: Bytes) -> Option<Work> {
-        let limits = Limits::message().with_bytes_max(LINE_BYTES_MAX);
-        let document = match Document::parse(&line, &limits) {
+    fn take(self: Arc<Self>, line: Vec<u8>) -> Option<Work> {
+        let document = match read(line) {
             Ok(document) => document,
             Err(error) => {
                 let error = RpcError::new(Code::ParseError, format!("Parse error: {error}"));
@@ -174,8 +193,7 @@ impl Connection {
                 return None;
             }
             let session = self.session_or_ephemeral();
-            drop(document);
-            let task = Box::pin(async move { self.run_batch(&line, &session).await });
+            let task = Box::pin(async move { self.run_batch(&document, &session).await });
             return Some(Work { id: None, task });
         }
         let frame = match Frame::read(root) {
@@ -217,17 +235,14 @@ impl Connection {
                 let id: Box<str> = request.id.into();
                 lock(&self.in_flight).insert(id.clone(), exchange.clone());
                 let modern = branch == Branch::Modern;
-                drop(document);
-                let task = Box::pin(async move { self.run(&line, modern, exchange).await });
+                let task = Box::pin(async move { self.run(&document, modern, exchange).await });
                 Some(Work { id: Some(id), task })
             }
         }
     }
 
-    /// Answers one request. The line is read again here: a task owns its text and its parse together.
-    async fn run(&self, line: &[u8], modern: bool, exchange: Arc<Exchange>) {
-        let limits = Limits::message().with_bytes_max(LINE_BYTES_MAX);
-        let Ok(document) = Document::parse(line, &limits) else { return };
+    /// Answers one request.
+    async fn run(&self, document: &OwnedDocument, modern: bool, exchange: Arc<Exchange>) {
         let Ok(Frame::Request(request)) = Frame::read(document.root()) else { return };
         let reply = if modern {
             match caller::modern(Principal::Local, None, &request, exchange) {
@@ -242,9 +257,7 @@ impl Connection {
         self.say(&reply);
     }
 
-    async fn run_batch(&self, line: &[u8], session: &Arc<Session>) {
-        let limits = Limits::message().with_bytes_max(LINE_BYTES_MAX);
-        let Ok(document) = Document::parse(line, &limits) else { return };
+    async fn run_batch(&self, document: &OwnedDocument, session: &Arc<Session>) {
         let mut answers: Vec<Bytes> = Vec::new();
         for node in document.root().elements() {
             let reply = match Frame::read(node) {

@@ -70,12 +70,18 @@ impl Request {
         Ok(Response { status: stream.status, headers: stream.headers, body })
     }
 
-    /// Sends and reads the head only; the body comes piece by piece or event by event.
-    pub fn open(&self, address: SocketAddr) -> io::Result<Stream> {
+    /// Sends and reads nothing; dropping what is given back hangs up.
+    pub fn begin(&self, address: SocketAddr) -> io::Result<TcpStream> {
         let connection = TcpStream::connect(address)?;
-        connection.set_read_timeout(Some(PATIENCE))?;
         connection.set_write_timeout(Some(PATIENCE))?;
         (&connection).write_all(&self.bytes(address))?;
+        Ok(connection)
+    }
+
+    /// Sends and reads the head only; the body comes piece by piece or event by event.
+    pub fn open(&self, address: SocketAddr) -> io::Result<Stream> {
+        let connection = self.begin(address)?;
+        connection.set_read_timeout(Some(PATIENCE))?;
         Stream::read_head(connection)
     }
 

@@ -3,7 +3,7 @@
 //! It is strict where OAuth is: PKCE is compared, codes and refresh tokens are good once, a redirect must be the one
 //! that was registered or asked with, `resource` must name the MCP server. Whoever opens `/authorize` has consented.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -20,6 +20,8 @@ pub struct Manner {
     pub lasts_s: u64,
     /// Clients may register themselves.
     pub registers: bool,
+    /// Clients may be named by the URL of a document about them, which is read.
+    pub reads_clients: bool,
     /// A client with a secret that is known from the start.
     pub client: Option<(String, String)>,
     /// The browser comes back with this as `iss` instead of the issuer.
@@ -30,7 +32,7 @@ pub struct Manner {
 
 impl Default for Manner {
     fn default() -> Self {
-        Self { lasts_s: 3600, registers: true, client: None, iss: None, resource: None }
+        Self { lasts_s: 3600, registers: true, reads_clients: false, client: None, iss: None, resource: None }
     }
 }
 
@@ -39,8 +41,9 @@ struct State {
     /// Client to redirect.
     clients: HashMap<String, String>,
     codes: HashMap<String, Code>,
-    refresh: HashSet<String>,
-    access: HashSet<String>,
+    /// With the scope they were given for.
+    refresh: HashMap<String, String>,
+    access: HashMap<String, String>,
     /// Grants that were made, in order.
     grants: Vec<String>,
     /// `Authorization` of every request to the MCP server.
@@ -52,6 +55,7 @@ struct Code {
     challenge: String,
     redirect: String,
     client: String,
+    scope: String,
 }
 
 #[derive(Debug)]
@@ -135,6 +139,9 @@ impl Desk<'_> {
                     "token_endpoint": format!("{origin}/token"), "response_types_supported": ["code"],
                     "code_challenge_methods_supported": ["S256"], "authorization_response_iss_parameter_supported": true,
                     "token_endpoint_auth_methods_supported": ["none", "client_secret_basic"]});
+                if let (true, Some(members)) = (self.manner.reads_clients, about.as_object_mut()) {
+                    members.insert("client_id_metadata_document_supported".to_owned(), json!(true));
+                }
                 if let (true, Some(members)) = (self.manner.registers, about.as_object_mut()) {
                     members.insert("registration_endpoint".to_owned(), json!(format!("{origin}/register")));
                 }
@@ -162,6 +169,13 @@ impl Desk<'_> {
         let mut state = self.lock();
         let is_known = match &self.manner.client {
             Some((id, _)) => *id == client,
+            None if self.manner.reads_clients && client.starts_with("http") => {
+                let is_published = published(&client, &redirect);
+                if is_published {
+                    state.clients.insert(client.clone(), redirect.clone());
+                }
+                is_published
+            }
             None => state.clients.get(&client) == Some(&redirect),
         };
         let is_whole = get("response_type") == "code"
@@ -172,7 +186,10 @@ impl Desk<'_> {
         }
         let code = fresh("code");
         let challenge = get("code_challenge");
-        state.codes.insert(code.clone(), Code { challenge, redirect: redirect.clone(), client });
+        state.codes.insert(
+            code.clone(),
+            Code { challenge, redirect: redirect.clone(), client, scope: get("scope") },
+        );
         let iss = encoded(self.manner.iss.as_deref().unwrap_or(self.origin));
         let back = format!("{redirect}?code={code}&state={}&iss={iss}", get("state"));
         Outgoing::empty(302).with("Location", &back)
@@ -199,6 +216,7 @@ impl Desk<'_> {
             return Outgoing::json(401, &json!({"error": "invalid_client"}));
         }
         let grant = get("grant_type");
+        let mut scope = get("scope");
         let renewable = match grant.as_str() {
             "authorization_code" => {
                 let Some(code) = state.codes.remove(&get("code")) else { return refuse("invalid_grant") };
@@ -210,12 +228,14 @@ impl Desk<'_> {
                 {
                     return refuse("invalid_grant");
                 }
+                scope = code.scope;
                 true
             }
             "refresh_token" => {
-                if !state.refresh.remove(&get("refresh_token")) {
+                let Some(given) = state.refresh.remove(&get("refresh_token")) else {
                     return refuse("invalid_grant");
-                }
+                };
+                scope = given;
                 true
             }
             "client_credentials" if has_secret => false,
@@ -223,36 +243,54 @@ impl Desk<'_> {
         };
         state.grants.push(grant);
         let access = fresh("access");
-        state.access.insert(access.clone());
+        state.access.insert(access.clone(), scope.clone());
         let mut answer =
             json!({"access_token": access, "token_type": "Bearer", "expires_in": self.manner.lasts_s});
         if let (true, Some(members)) = (renewable, answer.as_object_mut()) {
             let refresh = fresh("refresh");
-            state.refresh.insert(refresh.clone());
+            state.refresh.insert(refresh.clone(), scope);
             members.insert("refresh_token".to_owned(), json!(refresh));
         }
         Outgoing::json(200, &answer)
     }
 
-    /// A modern server with one tool that says whose token it was called with.
+    /// A modern server with tools that say whose token they were called with: `write` wants a scope of its own, `admin`
+    /// one that nobody ever has.
     fn mcp(&self, incoming: &Incoming) -> Outgoing {
         let mut state = self.lock();
         let presented = incoming.header("authorization").map(str::to_owned);
         state.presented.push(presented.clone());
         let token = presented.as_deref().and_then(|value| value.strip_prefix("Bearer ")).unwrap_or_default();
-        if !state.access.contains(token) {
-            let place = format!("{}/.well-known/oauth-protected-resource/mcp", self.origin);
+        let place = format!("{}/.well-known/oauth-protected-resource/mcp", self.origin);
+        let Some(scope) = state.access.get(token).cloned() else {
             let challenge = format!("Bearer resource_metadata=\"{place}\", scope=\"tools:read\"");
             return Outgoing::empty(401).with("WWW-Authenticate", &challenge);
-        }
+        };
         let message: Value = serde_json::from_str(&incoming.body).unwrap_or_default();
+        let needed = match message.pointer("/params/name").and_then(Value::as_str) {
+            Some("write") => Some("tools:write"),
+            Some("admin") => Some("tools:admin"),
+            _ => None,
+        };
+        if let Some(needed) =
+            needed.filter(|needed| *needed == "tools:admin" || !scope.split(' ').any(|one| one == *needed))
+        {
+            let challenge = format!(
+                "Bearer error=\"insufficient_scope\", scope=\"{needed}\", resource_metadata=\"{place}\""
+            );
+            return Outgoing::empty(403).with("WWW-Authenticate", &challenge);
+        }
         let mut result = match message.get("method").and_then(Value::as_str) {
             Some("server/discover") => {
                 json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}})
             }
             Some("tools/list") => {
-                json!({"tools": [{"name": "whoami", "description": "Says which token was used",
-                "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": true}}]})
+                let tool = |name: &str| {
+                    json!({"name": name, "description": "Says which token was used",
+                        "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": true}})
+                };
+                let tools = ["whoami", "write", "admin"].map(tool);
+                json!({ "tools": tools })
             }
             Some("tools/call") => json!({"content": [{"type": "text", "text": token}]}),
             _ => {
@@ -269,6 +307,24 @@ impl Desk<'_> {
         }
         Outgoing::json(200, &json!({"jsonrpc": "2.0", "id": message.get("id"), "result": result}))
     }
+}
+
+/// Whether the document at `client` says that it is about itself and may be sent back to `redirect`, at whatever port.
+fn published(client: &str, redirect: &str) -> bool {
+    let read = || {
+        let (host, path) = client.strip_prefix("http://")?.split_once('/')?;
+        let answer = crate::http::Request::get(&format!("/{path}")).send(host.parse().ok()?).ok()?;
+        answer.json().ok()
+    };
+    let Some(document) = read() else { return false };
+    let without_port = |url: &str| {
+        let (scheme, rest) = url.split_once("://").unwrap_or_default();
+        let (host, path) = rest.split_once('/').unwrap_or_default();
+        format!("{scheme}://{}/{path}", host.split(':').next().unwrap_or_default())
+    };
+    let listed = document.get("redirect_uris").and_then(Value::as_array).into_iter().flatten();
+    let is_listed = listed.filter_map(Value::as_str).any(|one| without_port(one) == without_port(redirect));
+    document.get("client_id").and_then(Value::as_str) == Some(client) && is_listed
 }
 
 fn fresh(kind: &str) -> String {

@@ -5,6 +5,7 @@
 //! - [`http`]: an HTTP/1.1 client that sends exactly what it is told, right or wrong.
 //! - [`listener`]: a real HTTP server that answers from a function.
 //! - [`issuer`]: an authorization server, and an MCP server that trusts it.
+//! - [`signer`]: somebody who signs JSON Web Tokens.
 //! - [`postgres`]: a PostgreSQL of a test's own.
 //! - [`deps`]: where `xtask provision` put Node, Python and the official suite.
 //! - [`foreign`]: runs a foreign MCP client and reads its report.
@@ -21,3 +22,4 @@ pub mod listener;
 pub mod port;
 pub mod postgres;
 pub mod process;
+pub mod signer;

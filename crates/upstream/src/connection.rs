@@ -16,6 +16,7 @@ use crate::message::Message;
 use crate::pending::{Pending, StdioPending};
 use crate::request::Request;
 use crate::spec::{Spec, Transport};
+use crate::sse::{SseLink, SsePending};
 use crate::stdio::StdioLink;
 
 /// What this gateway calls itself to servers, raw JSON.
@@ -26,6 +27,8 @@ pub(crate) const CLIENT_INFO: &str =
 pub(crate) enum Wire {
     Stdio(Arc<StdioLink>),
     Http(Arc<HttpLink>),
+    /// The transport of 2024-11-05.
+    Sse(Arc<SseLink>),
 }
 
 /// What a server said about itself.
@@ -92,12 +95,11 @@ impl Connection {
 
     async fn negotiate(spec: &Spec) -> Result<Self, UpstreamError> {
         let (wire, introduction) = match &spec.transport {
-            Transport::Stdio(command) => era::over_stdio(&spec.name, command).await?,
+            Transport::Stdio(command) => era::over_stdio(&spec.name, command, spec.revision).await?,
             Transport::Http(endpoint) => {
                 let http =
                     Arc::new(HttpLink::for_server(&spec.name, endpoint).map_err(UpstreamError::unsent)?);
-                let introduction = era::over_http(&http).await?;
-                (Wire::Http(http), introduction)
+                era::over_http(&spec.name, endpoint, &http, spec.revision).await?
             }
         };
         let connection = Self { wire, introduction, log_level: AtomicU8::new(NO_LEVEL) };
@@ -121,6 +123,7 @@ impl Connection {
         match &self.wire {
             Wire::Stdio(stdio) => &stdio.link,
             Wire::Http(http) => &http.link,
+            Wire::Sse(sse) => &sse.link,
         }
     }
 
@@ -149,6 +152,7 @@ impl Connection {
         match &self.wire {
             Wire::Stdio(stdio) => stdio.send(text).await,
             Wire::Http(http) => http.tell(&text, "").await,
+            Wire::Sse(sse) => sse.send(&text).await,
         }
     }
 
@@ -173,6 +177,7 @@ impl Connection {
                 let _ = tokio::time::timeout(Duration::from_secs(2), http.end_session()).await;
             }
             Wire::Stdio(stdio) => stdio.shut().await,
+            Wire::Sse(sse) => sse.shut(),
         }
         self.link().close(Cause::Closed);
     }
@@ -195,6 +200,14 @@ pub(crate) async fn send(
             let id = http.link.next_id();
             let text = request.write(id, revision, CLIENT_INFO);
             Ok(Pending::Http(Box::new(http.call(request, id, &text, revision).await?)))
+        }
+        Wire::Sse(sse) => {
+            let id = sse.link.next_id();
+            let seat = sse.link.sit(id, request.asker.clone())?;
+            let cancels = request.method != "initialize";
+            let pending = SsePending { sse: sse.clone(), seat, done: false, cancels };
+            sse.send(&request.write(id, revision, CLIENT_INFO)).await?;
+            Ok(Pending::Sse(pending))
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A discovery result or one of the modern errors means modern, with a version the server lists. Anything else, or
 //! silence over stdio, means `initialize`. A process that ends at the sight of `server/discover` is started again and
-//! greeted in the old way.
+//! greeted in the old way. Where the operator names a revision, the server is asked for that one and for no other.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,8 @@ use crate::limits::UPSTREAM_DISCOVER_MS_MAX;
 use crate::message::Message;
 use crate::pending::Pending;
 use crate::request::Request;
-use crate::spec::Command;
+use crate::spec::{Command, Endpoint};
+use crate::sse::SseLink;
 use crate::stdio::StdioLink;
 
 /// Everything a gateway's clients may be able to answer; who cannot is told when it is asked.
@@ -29,15 +30,23 @@ enum Discovered {
     Legacy,
 }
 
-pub(crate) async fn over_stdio(name: &str, command: &Command) -> Result<(Wire, Introduction), UpstreamError> {
+pub(crate) async fn over_stdio(
+    name: &str,
+    command: &Command,
+    wanted: Option<Revision>,
+) -> Result<(Wire, Introduction), UpstreamError> {
     let start = || StdioLink::start(name, command).map(|link| Wire::Stdio(Arc::new(link)));
     let wire = start().map_err(UpstreamError::unsent)?;
+    if let Some(wanted) = wanted {
+        let introduction = asked_for(&wire, wanted).await?;
+        return Ok((wire, introduction));
+    }
     match first_contact(&wire).await {
         Ok(introduction) => Ok((wire, introduction)),
         Err(UpstreamError { cause: Cause::Exited { .. } | Cause::Closed, .. }) => {
             drop(wire);
             let wire = start().map_err(UpstreamError::unsent)?;
-            let introduction = initialize(&wire).await?;
+            let introduction = initialize(&wire, Revision::NEWEST_LEGACY).await?;
             Ok((wire, introduction))
         }
         Err(error) => Err(error),
@@ -50,11 +59,12 @@ async fn first_contact(wire: &Wire) -> Result<Introduction, UpstreamError> {
     match tokio::time::timeout(patience, discovery.answer()).await {
         Ok(answer) => match discovered(answer?)? {
             Discovered::Modern(introduction) => Ok(introduction),
-            Discovered::Legacy => initialize(wire).await,
+            Discovered::Legacy => initialize(wire, Revision::NEWEST_LEGACY).await,
         },
         // It is slow to start, or ignores what it does not know: whichever answers first decides.
         Err(_) => {
-            let mut initialization = send(wire, &initialize_request(), Revision::NEWEST_LEGACY).await?;
+            let mut initialization =
+                send(wire, &initialize_request(Revision::NEWEST_LEGACY), Revision::NEWEST_LEGACY).await?;
             tokio::select! {
                 // A modern server that was slow answers both at once, the second with a refusal.
                 biased;
@@ -68,38 +78,81 @@ async fn first_contact(wire: &Wire) -> Result<Introduction, UpstreamError> {
     }
 }
 
-pub(crate) async fn over_http(http: &Arc<HttpLink>) -> Result<Introduction, UpstreamError> {
+/// Speaks the revision that the operator named.
+async fn asked_for(wire: &Wire, wanted: Revision) -> Result<Introduction, UpstreamError> {
+    let other = |offered| UpstreamError::sent(Cause::OtherRevision { wanted, offered });
+    if wanted.era() == Era::Legacy {
+        return match initialize(wire, wanted).await {
+            Ok(introduction) if introduction.revision == wanted => Ok(introduction),
+            Ok(introduction) => Err(other(Some(introduction.revision))),
+            Err(error) if error.cause == Cause::NoVersion => Err(other(None)),
+            Err(error) => Err(error),
+        };
+    }
+    let message = send(wire, &discover(), wanted).await?.answer().await?;
+    let versions = message.result().ok().and_then(|result| result.get("supportedVersions"));
+    let speaks = versions.is_some_and(|all| all.elements().any(|one| one.is_text(wanted.as_str())));
+    if !speaks {
+        return Err(other(versions.and_then(newest)));
+    }
+    Ok(Introduction { revision: wanted, message: message.into_document() })
+}
+
+/// Over Streamable HTTP, or over the transport of before it where a server has no other.
+pub(crate) async fn over_http(
+    name: &str,
+    endpoint: &Endpoint,
+    http: &Arc<HttpLink>,
+    wanted: Option<Revision>,
+) -> Result<(Wire, Introduction), UpstreamError> {
     let wire = Wire::Http(http.clone());
+    let greeted = match wanted {
+        Some(wanted) => asked_for(&wire, wanted).await,
+        None => first_request(&wire).await,
+    };
+    match greeted {
+        Ok(introduction) => {
+            http.agree(introduction.revision);
+            Ok((wire, introduction))
+        }
+        Err(error @ UpstreamError { cause: Cause::Status { status: 400 | 404 | 405 }, .. })
+            if wanted.is_none_or(|wanted| wanted.era() == Era::Legacy) =>
+        {
+            let patience = Duration::from_millis(UPSTREAM_DISCOVER_MS_MAX);
+            let sse = match tokio::time::timeout(patience, SseLink::open(name, endpoint)).await {
+                Ok(Ok(sse)) => sse,
+                // It speaks that transport, and breaks its rules.
+                Ok(Err(broken)) if matches!(broken.cause, Cause::Garbage(_)) => return Err(broken),
+                _ => return Err(error),
+            };
+            let wire = Wire::Sse(Arc::new(sse));
+            let introduction = match wanted {
+                Some(wanted) => asked_for(&wire, wanted).await?,
+                None => initialize(&wire, Revision::NEWEST_LEGACY).await?,
+            };
+            Ok((wire, introduction))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+async fn first_request(wire: &Wire) -> Result<Introduction, UpstreamError> {
     let discovery = async {
-        let mut pending: Pending = send(&wire, &discover(), Revision::FIRST_MODERN).await?;
+        let mut pending: Pending = send(wire, &discover(), Revision::FIRST_MODERN).await?;
         pending.answer().await
     };
-    let introduction = match discovery.await {
+    match discovery.await {
         Ok(answer) => match discovered(answer)? {
-            Discovered::Modern(introduction) => introduction,
-            Discovered::Legacy => greet(http, &wire).await?,
+            Discovered::Modern(introduction) => Ok(introduction),
+            Discovered::Legacy => initialize(wire, Revision::NEWEST_LEGACY).await,
         },
         Err(error) => match error.cause {
             // Whatever a legacy server says to what it does not know.
             Cause::Status { .. } | Cause::Garbage(_) | Cause::Closed | Cause::SessionGone => {
-                greet(http, &wire).await?
+                initialize(wire, Revision::NEWEST_LEGACY).await
             }
-            _ => return Err(error),
+            _ => Err(error),
         },
-    };
-    http.agree(introduction.revision);
-    Ok(introduction)
-}
-
-/// Greets in the old way; names a server that speaks the transport of before Streamable HTTP.
-async fn greet(http: &HttpLink, wire: &Wire) -> Result<Introduction, UpstreamError> {
-    match initialize(wire).await {
-        Err(UpstreamError { cause: Cause::Status { status: 400 | 404 | 405 }, .. })
-            if http.opens_with_a_stream().await =>
-        {
-            Err(UpstreamError::sent(Cause::OldTransport))
-        }
-        greeted => greeted,
     }
 }
 
@@ -107,15 +160,15 @@ fn discover() -> Request {
     Request::new("server/discover")
 }
 
-fn initialize_request() -> Request {
+fn initialize_request(revision: Revision) -> Request {
     Request::new("initialize")
-        .string("protocolVersion", Revision::NEWEST_LEGACY.as_str())
+        .string("protocolVersion", revision.as_str())
         .raw("capabilities", CAPABILITIES)
         .raw("clientInfo", CLIENT_INFO)
 }
 
-async fn initialize(wire: &Wire) -> Result<Introduction, UpstreamError> {
-    initialized(send(wire, &initialize_request(), Revision::NEWEST_LEGACY).await?.answer().await?)
+async fn initialize(wire: &Wire, revision: Revision) -> Result<Introduction, UpstreamError> {
+    initialized(send(wire, &initialize_request(revision), revision).await?.answer().await?)
 }
 
 fn initialized(message: Message) -> Result<Introduction, UpstreamError> {

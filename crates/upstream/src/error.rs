@@ -5,7 +5,7 @@
 
 use std::io;
 
-use toolcrib_protocol::RpcError;
+use toolcrib_protocol::{Revision, RpcError};
 
 use crate::oauth::OAuthError;
 
@@ -25,6 +25,8 @@ pub enum Cause {
     Unauthorized { status: u16 },
     #[error("the server asks for a token, and there is none: {0}")]
     Token(OAuthError),
+    #[error("the server asks for more rights: {0}")]
+    Rights(OAuthError),
     #[error("the server answered with HTTP {status}")]
     Status { status: u16 },
     #[error("the server's process ended{}", shown_code(*code))]
@@ -43,12 +45,12 @@ pub enum Cause {
     Refused(RpcError),
     #[error("the server speaks no protocol version that is known here")]
     NoVersion,
-    #[error(
-        "the server speaks the HTTP+SSE transport of 2024-11-05, which is not supported: ask it for Streamable HTTP"
-    )]
-    OldTransport,
+    #[error("the server does not speak MCP {wanted}, which the configuration asks for{}", shown_offer(*offered))]
+    OtherRevision { wanted: Revision, offered: Option<Revision> },
     #[error("{limit}: the server's list has more than {max} {what}")]
     ListTooLong { limit: &'static str, max: usize, what: &'static str },
+    #[error("the server's lists did not come to an end within {ms_max} ms")]
+    ListTooSlow { ms_max: u64 },
     #[error("too many calls are under way at this server")]
     Busy,
     #[error("the server is not available: {0}")]
@@ -94,6 +96,7 @@ impl UpstreamError {
             Cause::Refused(_)
                 | Cause::SessionGone
                 | Cause::Token(_)
+                | Cause::Rights(_)
                 | Cause::Busy
                 | Cause::Broken { .. }
                 | Cause::Unavailable(_)
@@ -103,6 +106,10 @@ impl UpstreamError {
 
 fn io_text(kind: io::ErrorKind) -> String {
     io::Error::from(kind).to_string()
+}
+
+fn shown_offer(offered: Option<Revision>) -> String {
+    offered.map(|revision| format!("; it answers with {revision}")).unwrap_or_default()
 }
 
 fn shown_code(code: Option<i32>) -> String {

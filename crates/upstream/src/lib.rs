@@ -1,8 +1,10 @@
-//! Connections to other MCP servers: stdio commands and Streamable HTTP, both eras, supervised.
+//! Connections to other MCP servers: stdio commands, Streamable HTTP and the HTTP+SSE of before it, both eras,
+//! supervised.
 //!
 //! No policy lives here: what a server offers is told to whoever asked, and a call that was cleared is sent. Start at
 //! [`supervisor::Upstream`] for a server that is kept alive, at [`snapshot::snapshot`] for one look at it.
 
+mod brake;
 mod breaker;
 pub mod catalogue;
 pub mod connection;
@@ -22,6 +24,7 @@ mod remote;
 mod request;
 pub mod snapshot;
 pub mod spec;
+mod sse;
 mod stdio;
 pub mod supervisor;
 pub mod tool;

@@ -1,9 +1,9 @@
 //! Every limit of this crate, with its unit. LIMITS.md is checked against this file.
 
-/// How long a server may take to start and to say who it is, in milliseconds, unless the operator says otherwise.
+/// How long a server may take to start, and again to list what it has, in milliseconds, unless the operator says otherwise.
 pub const UPSTREAM_START_MS_MAX: u64 = 60_000;
 
-/// How long a stdio server is given to answer `server/discover` before `initialize` is sent too, in milliseconds.
+/// How long a server is given to show its era or its transport before another is tried, in milliseconds.
 pub const UPSTREAM_DISCOVER_MS_MAX: u64 = 3_000;
 
 /// How long one call may take, in milliseconds, unless the operator says otherwise; time spent asking is not counted.
@@ -29,6 +29,12 @@ pub const UPSTREAM_STREAM_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// Messages besides the answer that wait for one call over stdio; further notifications are dropped.
 pub const UPSTREAM_CALL_EVENTS_MAX: usize = 64;
+
+/// Notifications outside of calls that are read from a server in one go; then it is not read for a moment.
+pub const UPSTREAM_NOTICES_MAX: usize = 1_000;
+
+/// How long that moment is, in milliseconds.
+pub const UPSTREAM_NOTICES_PAUSE_MS: u64 = 50;
 
 /// Calls under way at one server; further ones are refused.
 pub const UPSTREAM_IN_FLIGHT_MAX: usize = 1_024;

@@ -3,7 +3,8 @@
 //! Guarantees: a token goes only to the server it was made for (RFC 8707 on every request for one); a caller's own token
 //! never comes near this; an authorization server is reached over https, or over http on this machine alone, and no
 //! redirect is followed; codes are bound by PKCE with S256; tokens lie in a file that its owner alone can read.
-//! Implements RFC 6749 (authorization code, client credentials, refresh), 7591, 7636, 8414, 8707, 9207 and 9728.
+//! A server that asks for more scopes in mid-call (403 `insufficient_scope`) gets them, where no person has to agree.
+//! Implements RFC 6749 (authorization code, client credentials, refresh), 7591, 7636, 8414, 8707, 9207, 9728 and client ID metadata documents.
 
 mod address;
 mod bearer;
@@ -16,6 +17,8 @@ mod store;
 mod wire;
 
 pub(crate) use bearer::Bearer;
+pub use client::metadata;
+pub(crate) use discovery::more_rights;
 pub use error::OAuthError;
 pub use login::{Login, login};
 pub use store::forget;
@@ -29,6 +32,8 @@ pub struct OAuth {
     /// Without one the client registers itself where the authorization server lets it.
     pub client_id: Option<String>,
     pub client_secret: Option<String>,
+    /// A document that says who this client is, which its URL names it by, where an authorization server reads such.
+    pub client_metadata_url: Option<String>,
     /// Asked for; else what the server says it needs.
     pub scopes: Vec<String>,
     /// The authorization server, where the server names several or none.

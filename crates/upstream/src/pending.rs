@@ -8,11 +8,13 @@ use crate::error::{Cause, UpstreamError};
 use crate::http::HttpPending;
 use crate::link::Seat;
 use crate::message::{Kind, Message};
+use crate::sse::SsePending;
 use crate::stdio::StdioLink;
 
 pub(crate) enum Pending {
     Http(Box<HttpPending>),
     Stdio(StdioPending),
+    Sse(SsePending),
 }
 
 pub(crate) struct StdioPending {
@@ -29,6 +31,7 @@ impl Pending {
         match self {
             Self::Http(pending) => pending.next().await,
             Self::Stdio(pending) => pending.next().await,
+            Self::Sse(pending) => pending.next().await,
         }
     }
 
@@ -57,6 +60,7 @@ impl Pending {
         match self {
             Self::Http(pending) => pending.reply(text).await,
             Self::Stdio(pending) => pending.stdio.send(text).await,
+            Self::Sse(pending) => pending.sse.send(&text).await,
         }
     }
 }

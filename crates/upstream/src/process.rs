@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
-use tokio::process::{ChildStdin, ChildStdout, Command};
+use tokio::net::unix::pipe;
+use tokio::process::{ChildStdout, Command};
 
 use crate::error::Cause;
 use crate::limits::{STDERR_LINE_CHARS_MAX, UPSTREAM_STOP_MS_MAX, UPSTREAM_TERM_MS_MAX};
@@ -27,7 +28,7 @@ impl Child {
     pub(crate) fn start(
         name: &str,
         command: &spec::Command,
-    ) -> Result<(Self, ChildStdin, ChildStdout), Cause> {
+    ) -> Result<(Self, pipe::Sender, ChildStdout), Cause> {
         let failed = |kind| Cause::Spawn { command: command.program.as_str().into(), kind };
         let mut spawned = Command::new(&command.program);
         spawned
@@ -50,6 +51,10 @@ impl Child {
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(failed(std::io::ErrorKind::BrokenPipe));
         };
+        let stdin = stdin
+            .into_owned_fd()
+            .and_then(pipe::Sender::from_owned_fd)
+            .map_err(|error| failed(error.kind()))?;
         if let Some(stderr) = child.stderr.take() {
             tokio::spawn(log_lines(name.into(), stderr));
         }

@@ -317,7 +317,8 @@ impl Remote {
         if error.is_failure() {
             self.upstream.breaker.failed();
         }
-        let unsure = error.sent && error.is_transport() && !self.is_repeatable;
+        let is_open = error.is_transport() || matches!(error.cause, Cause::TooSlow { .. });
+        let unsure = error.sent && is_open && !self.is_repeatable;
         let hint = if unsure { " The call may have had its effect." } else { "" };
         ToolError::new(format!("{}: {}.{hint}", self.shown(), error.cause))
     }

@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use toolcrib_protocol::Revision;
+
+use crate::error::Cause;
 use crate::limits::{UPSTREAM_CALL_MS_MAX, UPSTREAM_START_MS_MAX};
 use crate::oauth::OAuth;
 
@@ -54,6 +57,8 @@ pub struct Spec {
     pub transport: Transport,
     pub start_ms_max: u64,
     pub call_ms_max: u64,
+    /// Spoken with it and no other; negotiated if absent.
+    pub revision: Option<Revision>,
 }
 
 impl Spec {
@@ -64,6 +69,7 @@ impl Spec {
             transport,
             start_ms_max: UPSTREAM_START_MS_MAX,
             call_ms_max: UPSTREAM_CALL_MS_MAX,
+            revision: None,
         }
     }
 
@@ -77,6 +83,17 @@ impl Spec {
         }
         if let Some(oauth) = &mut endpoint.oauth {
             oauth.folder = Some(folder.to_owned());
+        }
+    }
+
+    /// Whether it can be used at all, as far as that can be told without reaching it; else which part cannot and why.
+    pub fn check(&self) -> Result<(), (&'static str, Cause)> {
+        match &self.transport {
+            Transport::Stdio(command) if command.program.trim().is_empty() => {
+                Err(("command", Cause::Spawn { command: "".into(), kind: std::io::ErrorKind::InvalidInput }))
+            }
+            Transport::Stdio(_) => Ok(()),
+            Transport::Http(endpoint) => crate::http::check(endpoint),
         }
     }
 

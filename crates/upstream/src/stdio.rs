@@ -3,29 +3,33 @@
 //! Guarantees: a line over the limit, or one that is no message, ends nothing but is counted as garbage; when the child
 //! ends, whoever waits hears of it; when the link is dropped, the child and its group are gone.
 
+mod writer;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-use tokio::process::{ChildStdin, ChildStdout};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::ChildStdout;
+use tokio::sync::{oneshot, watch};
 use toolcrib_contract::json::Document;
 
+use crate::brake::Brake;
 use crate::error::{Cause, UpstreamError};
-use crate::limits::{UPSTREAM_MESSAGE_BYTES_MAX, UPSTREAM_WRITES_MAX};
+use crate::limits::UPSTREAM_MESSAGE_BYTES_MAX;
 use crate::link::{Delivery, Link, Seat};
 use crate::message::Message;
 use crate::process::Child;
 use crate::request::Asker;
 use crate::spec::Command;
+use crate::stdio::writer::Writer;
 
 /// Lines of garbage a server may print before it is given up: some print a banner, none prints without end.
 const GARBAGE_LINES_MAX: u64 = 1_000;
 
 pub(crate) struct StdioLink {
     pub(crate) link: Arc<Link>,
-    writer: mpsc::Sender<Bytes>,
+    writer: Arc<Writer>,
     /// Sent or dropped: the child is stopped.
     stop: Mutex<Option<oneshot::Sender<()>>>,
     gone: watch::Receiver<bool>,
@@ -35,12 +39,11 @@ impl StdioLink {
     pub(crate) fn start(name: &str, command: &Command) -> Result<Self, Cause> {
         let (child, stdin, stdout) = Child::start(name, command)?;
         let link = Arc::new(Link::default());
-        let (writer, writes) = mpsc::channel(UPSTREAM_WRITES_MAX);
+        let writer = Writer::new(stdin);
         let (stop, stopped) = oneshot::channel();
         let reading = tokio::spawn(read(name.into(), stdout, link.clone(), writer.clone()));
-        let writing = tokio::spawn(write(stdin, writes));
         let (going, gone) = watch::channel(false);
-        let supervised = supervise(child, link.clone(), stopped, reading, writing);
+        let supervised = supervise(child, link.clone(), stopped, reading, writer.clone());
         tokio::spawn(async move {
             supervised.await;
             let _ = going.send(true);
@@ -57,13 +60,13 @@ impl StdioLink {
     /// Puts a whole message in line.
     pub(crate) async fn send(&self, message: Vec<u8>) -> Result<(), UpstreamError> {
         let line = single_line(message)?;
-        self.writer.send(line).await.map_err(|_| self.gone())
+        self.writer.send(line).await.map_err(|writer::Closed| self.gone())
     }
 
     pub(crate) fn try_send(&self, message: Vec<u8>) {
         if let Ok(line) = single_line(message) {
             // A server that does not read will not miss a notification.
-            let _ = self.writer.try_send(line);
+            let _ = self.writer.try_send(&line);
         }
     }
 
@@ -93,8 +96,12 @@ async fn supervise(
     link: Arc<Link>,
     stopped: oneshot::Receiver<()>,
     mut reading: tokio::task::JoinHandle<Cause>,
-    writing: tokio::task::JoinHandle<()>,
+    writer: Arc<Writer>,
 ) {
+    let writing = tokio::spawn({
+        let writer = writer.clone();
+        async move { writer.drain().await }
+    });
     let ended = tokio::select! {
         // The last words of a process are read before its end is told.
         cause = &mut reading => {
@@ -108,36 +115,19 @@ async fn supervise(
         _ = stopped => Cause::Closed,
     };
     link.close(ended);
+    // Its stdin is closed when nobody holds it any more.
+    writer.close();
     writing.abort();
-    // The writer held stdin.
     let _ = writing.await;
     child.stop().await;
     reading.abort();
 }
 
-async fn write(mut stdin: ChildStdin, mut writes: mpsc::Receiver<Bytes>) {
-    const GATHERED_BYTES_MAX: usize = 64 * 1024;
-    let mut gathered = Vec::new();
-    while let Some(line) = writes.recv().await {
-        gathered.clear();
-        gathered.extend_from_slice(&line);
-        // Whoever is about to send does so first: one write for many lines costs both sides less.
-        tokio::task::yield_now().await;
-        while gathered.len() < GATHERED_BYTES_MAX
-            && let Ok(line) = writes.try_recv()
-        {
-            gathered.extend_from_slice(&line);
-        }
-        if stdin.write_all(&gathered).await.is_err() || stdin.flush().await.is_err() {
-            return;
-        }
-    }
-}
-
 /// Reads until the child closes its stdout or breaks the rules; says why.
-async fn read(name: Arc<str>, stdout: ChildStdout, link: Arc<Link>, writer: mpsc::Sender<Bytes>) -> Cause {
+async fn read(name: Arc<str>, stdout: ChildStdout, link: Arc<Link>, writer: Arc<Writer>) -> Cause {
     let mut input = BufReader::with_capacity(64 * 1024, stdout);
     let garbage = AtomicU64::new(0);
+    let mut brake = Brake::default();
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -151,10 +141,11 @@ async fn read(name: Arc<str>, stdout: ChildStdout, link: Arc<Link>, writer: mpsc
         }
         match Message::from_bytes(&line) {
             Ok(message) => {
+                brake.hold(&message).await;
                 if let Delivery::Answer(answer) = link.deliver(message)
                     && let Ok(answer) = single_line(answer)
                 {
-                    let _ = writer.try_send(answer);
+                    let _ = writer.try_send(&answer);
                 }
             }
             Err(cause) => {

@@ -14,6 +14,7 @@ use arc_swap::ArcSwapOption;
 use tokio::sync::{Notify, watch};
 use toolcrib_protocol::{Era, Revision};
 
+use crate::brake::Brake;
 use crate::breaker::Breaker;
 use crate::catalogue::Catalogue;
 use crate::connection::{Connection, Wire};
@@ -213,7 +214,7 @@ impl Upstream {
             self.tell(&observer, State::Starting);
             let attempt = async {
                 let connection = Connection::open(&self.spec).await?;
-                let catalogue = listing::catalogue(&connection).await?;
+                let catalogue = self.list(&connection).await?;
                 Ok::<_, UpstreamError>((Arc::new(connection), catalogue))
             };
             let opened = tokio::select! {
@@ -267,6 +268,15 @@ impl Upstream {
         self.state.send_replace(state);
     }
 
+    /// Everything it offers; a list whose pages come slowly and without end is given up.
+    async fn list(&self, connection: &Connection) -> Result<Catalogue, UpstreamError> {
+        let ms_max = self.spec.start_ms_max;
+        match tokio::time::timeout(Duration::from_millis(ms_max), listing::catalogue(connection)).await {
+            Ok(listed) => listed,
+            Err(_) => Err(UpstreamError::sent(Cause::ListTooSlow { ms_max })),
+        }
+    }
+
     /// Follows a connection until it ends; says why.
     async fn attend(self: &Arc<Self>, connection: &Arc<Connection>, observer: &Arc<dyn Observer>) -> Cause {
         let cause = tokio::select! {
@@ -294,7 +304,7 @@ impl Upstream {
                 observer.resource_changed(self, &uri);
             }
             if connection.news().take_lists() {
-                match listing::catalogue(connection).await {
+                match self.list(connection).await {
                     Ok(catalogue) => observer.listed(self, catalogue),
                     Err(error) if error.is_transport() => return error.cause,
                     Err(error) => {
@@ -312,7 +322,7 @@ async fn listen(upstream: Arc<Upstream>, connection: Arc<Connection>) {
         (Wire::Http(http), Era::Legacy) => {
             tokio::join!(http.clone().listen(), subscribe(&upstream, &connection));
         }
-        (Wire::Stdio(_), Era::Legacy) => subscribe(&upstream, &connection).await,
+        (Wire::Stdio(_) | Wire::Sse(_), Era::Legacy) => subscribe(&upstream, &connection).await,
         (_, Era::Modern) => subscriptions(&upstream, &connection).await,
     }
 }
@@ -335,6 +345,7 @@ async fn subscribe(upstream: &Upstream, connection: &Connection) {
 
 /// Modern: one stream for everything, opened anew when more is followed.
 async fn subscriptions(upstream: &Upstream, connection: &Connection) {
+    let mut brake = Brake::default();
     loop {
         let uris: Vec<String> =
             upstream.followed().iter().map(|uri| toolcrib_protocol::write::quoted(uri)).collect();
@@ -360,8 +371,12 @@ async fn subscriptions(upstream: &Upstream, connection: &Connection) {
                     connection.news().lists_changed();
                     break;
                 }
-                Ok(message) => drop(connection.link().deliver(message)),
-                Err(error) if error.is_transport() => {
+                Ok(message) => {
+                    brake.hold(&message).await;
+                    drop(connection.link().deliver(message));
+                }
+                // A stream that is open for weeks comes to the limit of one answer at some time.
+                Err(error) if error.is_transport() || matches!(error.cause, Cause::TooLarge { .. }) => {
                     tokio::time::sleep(Duration::from_secs(1)).await;
                     connection.news().lists_changed();
                     break;

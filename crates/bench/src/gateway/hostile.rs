@@ -58,6 +58,16 @@ fn talk(connection: &TcpStream, behaviour: &str) -> Result<()> {
                 answer(&mut out, &complete(json!({"tools": tools})))?;
             }
             "tools/call" => harm(&mut out, behaviour, &id)?,
+            "subscriptions/listen" if behaviour == "storm" => {
+                write!(out, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")?;
+                let params = json!({"_meta": {"io.modelcontextprotocol/subscriptionId": id}});
+                let notice =
+                    json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed", "params": params});
+                let many = format!("data: {notice}\n\n").repeat(100);
+                loop {
+                    out.write_all(many.as_bytes())?;
+                }
+            }
             method => {
                 let error = json!({"code": -32601, "message": format!("no {method}")});
                 answer(&mut out, &json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string())?;
@@ -80,7 +90,21 @@ fn harm(out: &mut impl Write, behaviour: &str, id: &Value) -> Result<()> {
         "hang" => loop {
             std::thread::park();
         },
+        "half" => {
+            write!(
+                out,
+                "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{{"
+            )?;
+            loop {
+                std::thread::park();
+            }
+        }
         "garbage" => answer(out, "%$ this is no JSON"),
+        "wrong-id" => answer(out, r#"{"jsonrpc":"2.0","id":999999,"result":{"content":[]}}"#),
+        "storm" => {
+            let result = json!({"resultType": "complete", "content": []});
+            answer(out, &json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string())
+        }
         "huge" => {
             write!(
                 out,

@@ -1,4 +1,5 @@
-//! nginx from Debian's packages as the blind proxy: one process, connections kept on both sides, no log.
+//! nginx from Debian's packages as the blind proxy, with connections kept on both sides and no log: as the package sets
+//! it up, with a process for each core and its own buffers, and tuned for this one race.
 
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
@@ -7,6 +8,32 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Setup {
+    /// `/etc/nginx/nginx.conf` of the package, but for the log.
+    Debian,
+    /// One process that never sleeps under load, and buffers that take any answer whole.
+    Tuned,
+}
+
+impl Setup {
+    fn processes(self) -> &'static str {
+        match self {
+            Self::Debian => "worker_processes auto;",
+            Self::Tuned => "master_process off; worker_processes 1;",
+        }
+    }
+
+    fn buffers(self) -> &'static str {
+        match self {
+            Self::Debian => "sendfile on; tcp_nopush on; gzip on;",
+            Self::Tuned => {
+                "client_body_buffer_size 1m; proxy_buffers 16 64k; proxy_buffer_size 64k; proxy_busy_buffers_size 128k;"
+            }
+        }
+    }
+}
+
 pub(crate) struct Nginx {
     pub(crate) child: Child,
     pub(crate) address: SocketAddr,
@@ -14,18 +41,19 @@ pub(crate) struct Nginx {
 }
 
 impl Nginx {
-    pub(crate) fn start(backend: SocketAddr) -> Result<Self> {
+    pub(crate) fn start(backend: SocketAddr, setup: Setup) -> Result<Self> {
         let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let address = SocketAddr::from(([127, 0, 0, 1], port));
         let folder = std::env::temp_dir().join(format!("toolcrib-bench-nginx-{port}"));
         std::fs::create_dir_all(&folder)?;
         let shown = folder.display();
+        let (processes, buffers) = (setup.processes(), setup.buffers());
         let config = format!(
-            "daemon off; master_process off; worker_processes 1; pid {shown}/pid; error_log {shown}/error.log;\n\
+            "daemon off; {processes} pid {shown}/pid; error_log {shown}/error.log;\n\
              events {{ worker_connections 1024; }}\n\
              http {{ access_log off; keepalive_requests 1000000000; client_body_temp_path {shown}/body;\n\
              proxy_temp_path {shown}/proxy; fastcgi_temp_path {shown}/f; uwsgi_temp_path {shown}/u; scgi_temp_path {shown}/s;\n\
-             client_body_buffer_size 1m; proxy_buffers 16 64k; proxy_buffer_size 64k; proxy_busy_buffers_size 128k;\n\
+             {buffers}\n\
              upstream backend {{ server {backend}; keepalive 128; keepalive_requests 1000000000; }}\n\
              server {{ listen {address}; location / {{ proxy_pass http://backend; proxy_http_version 1.1;\n\
              proxy_set_header Connection \"\"; proxy_set_header Host $host; }} }} }}\n"
@@ -55,7 +83,11 @@ impl Nginx {
 
 impl Drop for Nginx {
     fn drop(&mut self) {
-        let _ = self.child.kill();
+        // Its processes end with it only when it is asked.
+        let asked = Command::new("kill").arg(self.child.id().to_string()).status();
+        if asked.is_err() {
+            let _ = self.child.kill();
+        }
         let _ = self.child.wait();
         let _ = std::fs::remove_dir_all(&self.folder);
     }

@@ -52,10 +52,17 @@ impl Server {
     }
 }
 
-/// User and system time of a process so far, of all its threads.
+/// User and system time of a process so far, of all its threads and of the processes it has started.
 pub(crate) fn cpu_seconds(child: &Child) -> Result<f64> {
+    let own = child.id();
+    let children = std::fs::read_to_string(format!("/proc/{own}/task/{own}/children")).unwrap_or_default();
+    let ids = children.split_whitespace().filter_map(|id| id.parse().ok());
+    std::iter::once(own).chain(ids).map(process_seconds).sum()
+}
+
+fn process_seconds(id: u32) -> Result<f64> {
     const TICKS_PER_SECOND: f64 = 100.0;
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id()))?;
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat"))?;
     // The name before the last parenthesis may hold anything.
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
     let ticks =

@@ -75,6 +75,8 @@ impl Pages {
                 "toolcrib_server_up{{server=\"{name}\"}} {}",
                 u8::from(server.state == "ready")
             );
+            let _ =
+                writeln!(body, "toolcrib_server_calls_in_flight{{server=\"{name}\"}} {}", server.in_flight);
             let _ = writeln!(body, "toolcrib_server_tools{{server=\"{name}\"}} {}", server.tools);
             let _ = writeln!(
                 body,

@@ -1,34 +1,12 @@
 //! Several servers from a file; files that change.
 
-use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::folder::Folder;
 use super::running::{Gateway, PROGRAM, SOON, npm};
-
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("toolcrib-gateway-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        Self(folder.canonicalize().unwrap())
-    }
-
-    fn file(&self, name: &str, text: &str) -> String {
-        let path = self.0.join(name);
-        std::fs::write(&path, text).unwrap();
-        path.display().to_string()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 fn entry(command: &[String]) -> Value {
     json!({"command": command[0], "args": command[1..]})
@@ -66,6 +44,30 @@ fn a_clients_own_file_puts_three_real_servers_behind_one_endpoint() {
     let resources = gateway.ask("resources/list", &json!({}));
     let uri = resources["result"]["resources"][0]["uri"].as_str().unwrap_or_else(|| panic!("{resources}"));
     assert!(gateway.ask("resources/read", &json!({"uri": uri}))["result"]["contents"].is_array());
+    let templates = gateway.ask("resources/templates/list", &json!({}));
+    assert!(
+        templates["result"].to_string().contains("demo://resource/dynamic/text/{resourceId}"),
+        "{templates}"
+    );
+    let dynamic = gateway.ask("resources/read", &json!({"uri": "demo://resource/dynamic/text/3"}));
+    assert!(
+        dynamic["result"]["contents"][0]["text"].as_str().unwrap().starts_with("Resource 3"),
+        "{dynamic}"
+    );
+    for (reference, argument, value) in [
+        (json!({"type": "ref/prompt", "name": "every__completable-prompt"}), "department", "Engineering"),
+        (
+            json!({"type": "ref/resource", "uri": "demo://resource/dynamic/text/{resourceId}"}),
+            "resourceId",
+            "1",
+        ),
+    ] {
+        let begun = json!({"ref": reference, "argument": {"name": argument, "value": &value[..1]}});
+        let completed = gateway.ask("completion/complete", &begun);
+        assert_eq!(completed["result"]["completion"]["values"], json!([value]), "{completed}");
+    }
+    let about = gateway.ask("server/discover", &json!({}));
+    assert!(about["result"]["instructions"].as_str().unwrap().contains("## every\n"), "{about}");
     let (status, ready) = gateway.get("/readyz");
     assert_eq!(status, 200);
     let ready: Value = serde_json::from_str(&ready).unwrap();

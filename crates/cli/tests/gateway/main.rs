@@ -1,9 +1,18 @@
 //! The real binary in front of real servers, called by real clients.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+mod access;
+mod asking;
+mod budget;
+mod client;
 mod drift;
+mod fidelity;
 mod files;
+mod folder;
+mod hostile;
 mod matrix;
+mod news;
 mod oauth;
+mod operating;
 mod running;
 mod tracing;

@@ -9,7 +9,7 @@ use toolcrib_testkit::http::Request;
 use toolcrib_testkit::port;
 use toolcrib_testkit::process::Process;
 
-use super::running::{Gateway, PROGRAM, SOON, npm, own_data};
+use super::running::{Gateway, PROGRAM, SOON, npm, own_data, until};
 
 fn everything() -> Value {
     json!({
@@ -131,16 +131,28 @@ fn a_prompt_that_asks_reaches_a_legacy_client() {
     assert!(prompt["result"]["messages"].to_string().contains("Use this context: the sea"), "{prompt}");
 }
 
-/// R5.1: a server that speaks the transport of 2024 is named as one, and tried again like any other.
-#[test]
-fn a_server_of_the_old_transport_is_named_as_one() {
+/// The server from npm that speaks the transport of 2024 alone.
+fn old_transport(port: u16) -> Process {
     let words = npm("server-everything", &["sse"]);
-    let port = port::free().unwrap();
     let mut command = Command::new(&words[0]);
     let mut server = Process::start(command.args(&words[1..]).env("PORT", port.to_string())).unwrap();
     server.wait_for_port(([127, 0, 0, 1], port).into(), SOON).unwrap();
+    server
+}
+
+/// R5.2: a server that speaks HTTP+SSE of 2024-11-05 alone: results, progress, questions in mid-call, both eras in front.
+#[test]
+fn clients_of_both_eras_are_served_by_a_server_of_the_old_transport() {
+    let port = port::free().unwrap();
+    let mut server = old_transport(port);
     let gateway = Gateway::start(&[&format!("http://127.0.0.1:{port}/sse")]);
-    let ready: Value = serde_json::from_str(&gateway.get("/readyz").1).unwrap();
-    let reason = ready["servers"][0]["reason"].as_str().unwrap_or_else(|| panic!("{ready}"));
-    assert!(reason.contains("HTTP+SSE transport of 2024-11-05"), "{reason}");
+    both_eras(&gateway, &everything());
+    // Its stream ends with it; it is found again when it is back.
+    server.kill();
+    until("noticed", || !gateway.get("/metrics").1.contains("toolcrib_server_up{server=\"server\"} 1"));
+    let _server = old_transport(port);
+    until("served again", || gateway.get("/metrics").1.contains("toolcrib_server_up{server=\"server\"} 1"));
+    let echo = json!({"name": "echo", "arguments": {"message": "still here"}});
+    let answer = gateway.ask("tools/call", &echo);
+    assert!(answer["result"]["content"][0]["text"].as_str().unwrap().contains("still here"), "{answer}");
 }

@@ -186,3 +186,82 @@ fn a_login_through_somebody_else_is_refused() {
     let said = String::from_utf8_lossy(&out.stderr).into_owned();
     assert!(said.contains("the resource of the metadata is \"https://evil.example\""), "{said}");
 }
+
+/// R5.9: a server that wants more scopes in mid-call gets them where nobody has to agree, once, and the call goes on; one
+/// that is never content is named and costs no other call anything.
+#[test]
+fn client_credentials_step_up_when_a_server_asks_for_more_scopes() {
+    let client = Some(("gate".to_owned(), "s3cret".to_owned()));
+    let issuer = Issuer::start(Manner { client, registers: false, ..Manner::default() }).unwrap();
+    let place = Place::new("step-up-machine");
+    let config = place.config(&format!(
+        "[servers.api]\nurl = \"{}\"\n[servers.api.oauth]\ngrant = \"client_credentials\"\nclient_id = \"gate\"\n\
+         client_secret = \"s3cret\"\n",
+        issuer.url()
+    ));
+    let gateway = place.gateway(&["--config", &config]);
+    let narrow = whoami(&gateway, "api__whoami");
+    let wide = whoami(&gateway, "api__write");
+    assert_ne!(narrow, wide);
+    assert_eq!(whoami(&gateway, "api__whoami"), wide, "the wider token is kept");
+    assert_eq!(whoami(&gateway, "api__write"), wide);
+    assert_eq!(issuer.grants().len(), 2, "{:?}", issuer.grants());
+    for _ in 0..3 {
+        let refused = gateway.ask("tools/call", &json!({"name": "api__admin", "arguments": {}}));
+        assert!(
+            refused["result"]["content"][0]["text"].as_str().unwrap().contains("Server \"api\""),
+            "{refused}"
+        );
+    }
+    assert_eq!(issuer.grants().len(), 3, "asked for once: {:?}", issuer.grants());
+    assert_eq!(status(&gateway)["state"], "ready");
+    assert!(whoami(&gateway, "api__write").starts_with("access-"));
+}
+
+/// R5.9: where a person has to agree, the call says so, the next login asks for it, and the running gateway goes on with it.
+#[test]
+fn a_person_is_told_to_log_in_again_when_a_server_asks_for_more_scopes() {
+    let issuer = Issuer::start(Manner::default()).unwrap();
+    let place = Place::new("step-up-person");
+    let config = place.config(&format!("[servers.mail]\nurl = \"{}\"\n[servers.mail.oauth]\n", issuer.url()));
+    let (code, said) = place.log_in(&["mail", "--config", &config]);
+    assert_eq!(code, Some(0), "{said}");
+    let gateway = place.gateway(&["--config", &config]);
+    let refused = gateway.ask("tools/call", &json!({"name": "mail__write", "arguments": {}}));
+    let text = refused["result"]["content"][0]["text"].as_str().unwrap().to_owned();
+    assert!(text.contains("asks for more rights: tools:write; run `toolcrib auth mail`"), "{text}");
+    assert!(whoami(&gateway, "mail__whoami").starts_with("access-"), "what it may do, it may still do");
+    let (code, said) = place.log_in(&["mail", "--config", &config]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("for tools:read tools:write"), "{said}");
+    assert!(whoami(&gateway, "mail__write").starts_with("access-"));
+}
+
+/// R5.9: a client that is a document at a URL: the authorization server reads it, and nobody has to register.
+#[test]
+fn a_published_document_says_who_the_gateway_is() {
+    let printed: std::sync::Arc<std::sync::OnceLock<String>> = std::sync::Arc::default();
+    let shown = printed.clone();
+    let host = toolcrib_testkit::listener::Listener::start(move |_| {
+        let document: Value = serde_json::from_str(shown.get().unwrap()).unwrap();
+        toolcrib_testkit::listener::Outgoing::json(200, &document)
+    })
+    .unwrap();
+    let url = host.url("/toolcrib.json");
+    let out = Command::new(PROGRAM).args(["auth", "--client-metadata", &url]).output().unwrap();
+    assert!(out.status.success(), "{out:?}");
+    printed.set(String::from_utf8(out.stdout).unwrap()).unwrap();
+    let issuer =
+        Issuer::start(Manner { registers: false, reads_clients: true, ..Manner::default() }).unwrap();
+    let place = Place::new("document");
+    let config = place.config(&format!(
+        "[servers.mail]\nurl = \"{}\"\n[servers.mail.oauth]\nclient_metadata_url = \"{url}\"\n",
+        issuer.url()
+    ));
+    let (code, said) = place.log_in(&["mail", "--config", &config]);
+    assert_eq!(code, Some(0), "{said}");
+    let gateway = place.gateway(&["--config", &config]);
+    assert!(whoami(&gateway, "mail__whoami").starts_with("access-"));
+    issuer.revoke();
+    assert!(whoami(&gateway, "mail__whoami").starts_with("access-"), "renewed as the same client");
+}

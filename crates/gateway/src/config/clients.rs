@@ -50,6 +50,9 @@ enum EnvValue {
 pub(super) fn read(reader: &Reader<'_>) -> Result<Config, ConfigError> {
     let plain = jsonc::plain(reader.text);
     let value: Value = serde_json::from_str(&plain).map_err(|error| syntax(reader, &error))?;
+    if let Some((name, offset)) = twice(&plain) {
+        return Err(reader.error(Some(offset), Problem::Twice(name)));
+    }
     let Some(servers) = servers(&value) else { return Err(reader.error(None, Problem::NoServers)) };
     if servers.len() > UPSTREAMS_MAX {
         return Err(reader.error(None, Problem::TooManyServers));
@@ -64,6 +67,41 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Config, ConfigError> {
         }
     }
     Ok(Config { sources, ..Config::default() })
+}
+
+/// A server that stands there twice: JSON readers differ in which of them counts.
+fn twice(plain: &str) -> Option<(String, usize)> {
+    struct Names;
+    impl<'de> serde::de::Visitor<'de> for Names {
+        type Value = Option<String>;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut seen = std::collections::HashSet::new();
+            let mut twice = None;
+            while let Some((name, _)) = map.next_entry::<String, serde::de::IgnoredAny>()? {
+                if !seen.insert(name.clone()) {
+                    twice.get_or_insert(name);
+                }
+            }
+            Ok(twice)
+        }
+    }
+    #[derive(Deserialize)]
+    struct File<'a> {
+        #[serde(borrow, rename = "mcpServers")]
+        mcp_servers: Option<&'a serde_json::value::RawValue>,
+        #[serde(borrow)]
+        servers: Option<&'a serde_json::value::RawValue>,
+    }
+    let file: File<'_> = serde_json::from_str(plain).ok()?;
+    let raw = file.mcp_servers.or(file.servers)?.get();
+    let name =
+        serde::Deserializer::deserialize_map(&mut serde_json::Deserializer::from_str(raw), Names).ok()??;
+    Some((name.clone(), plain.rfind(&format!("\"{name}\""))?))
 }
 
 /// Where the clients keep them.

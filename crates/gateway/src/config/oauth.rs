@@ -20,6 +20,9 @@ pub(super) struct OAuthTable {
     /// Who the gateway is to the authorization server; it registers itself where it may if this is absent.
     client_id: Option<String>,
     client_secret: Option<String>,
+    /// An https URL at which `toolcrib auth --client-metadata URL` was published: who the gateway is, to authorization
+    /// servers that read such documents.
+    client_metadata_url: Option<String>,
     /// A file that holds the client secret.
     client_secret_file: Option<PathBuf>,
     /// Asked for instead of what the server says it needs.
@@ -54,7 +57,13 @@ impl OAuthTable {
         if client_secret.is_some() && client_id.is_none() {
             return Err(near(Problem::Value("oauth has a client secret and no client_id".to_owned())));
         }
+        let client_metadata_url = self.client_metadata_url.map(|url| reader.expand(&url)).transpose()?;
+        if client_metadata_url.as_deref().is_some_and(|url| !is_document(url)) {
+            let problem = "client_metadata_url is an https URL with a path";
+            return Err(near(Problem::Value(problem.to_owned())));
+        }
         Ok(OAuth {
+            client_metadata_url,
             grant: match self.grant {
                 GrantWord::AuthorizationCode => Grant::AuthorizationCode,
                 GrantWord::ClientCredentials => Grant::ClientCredentials,
@@ -66,4 +75,14 @@ impl OAuthTable {
             ..OAuth::default()
         })
     }
+}
+
+/// Where a client ID metadata document may be; http on this machine alone.
+fn is_document(url: &str) -> bool {
+    let rest = url.strip_prefix("https://").or_else(|| {
+        url.strip_prefix("http://")
+            .filter(|rest| rest.starts_with("127.0.0.1") || rest.starts_with("localhost"))
+    });
+    rest.and_then(|rest| rest.split_once('/'))
+        .is_some_and(|(host, path)| !host.is_empty() && !path.is_empty())
 }

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use toolcrib_engine::toolset::config::SelectionConfig;
 use toolcrib_engine::{Mode, Strictness, Toolset, toolset};
+use toolcrib_protocol::Revision;
 use toolcrib_upstream::spec::{Command, Endpoint};
 use toolcrib_upstream::{Spec, Transport};
 
@@ -14,7 +15,7 @@ use super::oauth::OAuthTable;
 use super::place::{ConfigError, Problem};
 use super::{Auth, Config, Jwks, Jwt, Pins, Prefixing, Reader, Token};
 use crate::drift::{Action, Classes};
-use crate::limits::UPSTREAMS_MAX;
+use crate::limits::{RESULT_BYTES_MIN, UPSTREAMS_MAX};
 use crate::naming;
 use crate::pattern::Pattern;
 use crate::source::{Rule, Source};
@@ -141,7 +142,10 @@ struct Server {
     /// No tools whose names fit one of these.
     #[serde(default)]
     exclude: Vec<String>,
-    /// How long it may take to start, in milliseconds.
+    /// The revision of MCP to speak with it, for a server that does not say the truth about those it speaks or does
+    /// some things in one way only; negotiated if absent.
+    revision: Option<RevisionWord>,
+    /// How long it may take to start and to list what it has, in milliseconds.
     start_ms_max: Option<u64>,
     /// How long one call may take, in milliseconds.
     call_ms_max: Option<u64>,
@@ -153,6 +157,33 @@ struct Server {
     rules: Vec<RuleTable>,
 }
 
+/// A published revision of MCP.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+enum RevisionWord {
+    #[serde(rename = "2024-11-05")]
+    V2024_11_05,
+    #[serde(rename = "2025-03-26")]
+    V2025_03_26,
+    #[serde(rename = "2025-06-18")]
+    V2025_06_18,
+    #[serde(rename = "2025-11-25")]
+    V2025_11_25,
+    #[serde(rename = "2026-07-28")]
+    V2026_07_28,
+}
+
+impl From<RevisionWord> for Revision {
+    fn from(word: RevisionWord) -> Self {
+        match word {
+            RevisionWord::V2024_11_05 => Self::V2024_11_05,
+            RevisionWord::V2025_03_26 => Self::V2025_03_26,
+            RevisionWord::V2025_06_18 => Self::V2025_06_18,
+            RevisionWord::V2025_11_25 => Self::V2025_11_25,
+            RevisionWord::V2026_07_28 => Self::V2026_07_28,
+        }
+    }
+}
+
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RuleTable {
@@ -160,7 +191,7 @@ struct RuleTable {
     tools: String,
     input: Option<ModeWord>,
     output: Option<ModeWord>,
-    /// Bytes of an answer; a longer one is kept as a resource and linked to.
+    /// Bytes of an answer, at least 1024; a longer one is kept as a resource and linked to.
     result_bytes_max: Option<usize>,
 }
 
@@ -264,7 +295,15 @@ fn parse(reader: &Reader<'_>) -> Result<File, ConfigError> {
 }
 
 fn source(reader: &Reader<'_>, name: &str, server: Server, prefixed: bool) -> Result<Source, ConfigError> {
-    let near = |problem| reader.error(reader.text.find(&format!("[servers.{name}")), problem);
+    let near = |problem| {
+        let table = reader.text.find(&format!("[servers.{name}"));
+        reader.error(table.or_else(|| reader.offset_within(&["servers", name], 2)), problem)
+    };
+    if let Some((key, whose)) = misplaced(&server) {
+        let place = reader.offset_within(&["servers", name, key], 3);
+        let problem = format!("{key} is for a server with a {whose}, which {name:?} has not");
+        return Err(reader.error(place, Problem::Value(problem)));
+    }
     let transport = match (server.command, server.url) {
         (None, None) => return Err(near(Problem::NoTransport(name.to_owned()))),
         (Some(_), Some(_)) => return Err(near(Problem::TwoTransports(name.to_owned()))),
@@ -297,6 +336,12 @@ fn source(reader: &Reader<'_>, name: &str, server: Server, prefixed: bool) -> Re
     let mut spec = Spec::new(name, transport);
     spec.start_ms_max = server.start_ms_max.unwrap_or(spec.start_ms_max);
     spec.call_ms_max = server.call_ms_max.unwrap_or(spec.call_ms_max);
+    spec.revision = server.revision.map(Into::into);
+    if server.rules.iter().filter_map(|rule| rule.result_bytes_max).any(|bytes| bytes < RESULT_BYTES_MIN) {
+        let problem = format!("RESULT_BYTES_MIN: result_bytes_max is at least {RESULT_BYTES_MIN}");
+        let place = reader.offset_within(&["servers", name, "rules"], 3);
+        return Err(reader.error(place, Problem::Value(problem)));
+    }
     let mut source = Source::new(spec, prefixed);
     match server.prefix.as_deref() {
         Some("") => source.prefix = None,
@@ -309,6 +354,30 @@ fn source(reader: &Reader<'_>, name: &str, server: Server, prefixed: bool) -> Re
     source.exclude = patterns(server.exclude);
     source.rules = server.rules.iter().map(rule).collect();
     Ok(source)
+}
+
+/// A key that says something about the other kind of server.
+fn misplaced(server: &Server) -> Option<(&'static str, &'static str)> {
+    let of_commands = [
+        ("args", !server.args.is_empty()),
+        ("env", !server.env.is_empty()),
+        ("clean_env", server.clean_env),
+        ("cwd", server.cwd.is_some()),
+    ];
+    let of_urls = [
+        ("headers", !server.headers.is_empty()),
+        ("bearer", server.bearer.is_some()),
+        ("bearer_file", server.bearer_file.is_some()),
+        ("ca_file", server.ca_file.is_some()),
+        ("oauth", server.oauth.is_some()),
+    ];
+    let first =
+        |keys: &[(&'static str, bool)]| keys.iter().find(|(_, is_there)| *is_there).map(|(key, _)| *key);
+    match (&server.command, &server.url) {
+        (None, Some(_)) => first(&of_commands).map(|key| (key, "command")),
+        (Some(_), None) => first(&of_urls).map(|key| (key, "url")),
+        _ => None,
+    }
 }
 
 fn rule(table: &RuleTable) -> Rule {

@@ -22,6 +22,41 @@ impl Place {
     }
 }
 
+/// The offset of the value that a path of keys leads to, or of the last key of it that is there; `None` if fewer than
+/// `least` are.
+pub(super) fn in_toml(text: &str, path: &[&str], least: usize) -> Option<usize> {
+    let document = toml::de::DeTable::parse(text).ok()?;
+    let mut table = document.get_ref();
+    let (mut depth, mut offset) = (0, None);
+    for part in path {
+        let Some((key, value)) = table.iter().find(|(key, _)| key.get_ref() == part) else { break };
+        depth += 1;
+        offset = Some(key.span().start);
+        match value.get_ref() {
+            toml::de::DeValue::Table(inner) => table = inner,
+            _ => {
+                offset = Some(value.span().start);
+                break;
+            }
+        }
+    }
+    offset.filter(|_| depth >= least)
+}
+
+/// The same in JSON, near enough: one key after the other.
+pub(super) fn in_json(text: &str, path: &[&str], least: usize) -> Option<usize> {
+    let (mut depth, mut offset) = (0, None);
+    let mut from = 0;
+    for part in path {
+        let quoted = format!("\"{part}\"");
+        let Some(at) = text.get(from..).and_then(|rest| rest.find(&quoted)) else { break };
+        depth += 1;
+        offset = Some(from + at);
+        from += at + quoted.len();
+    }
+    offset.filter(|_| depth >= least)
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
@@ -45,6 +80,8 @@ pub enum Problem {
     BadVariable(String),
     #[error("{0} asks a person for a value, which a gateway cannot do; set it as ${{NAME}}")]
     AsksForInput(String),
+    #[error("server {0:?} stands there twice")]
+    Twice(String),
     #[error("{path} cannot be read: {}", std::io::Error::from(*kind))]
     UnreadableSecret { path: String, kind: std::io::ErrorKind },
     #[error("{0}")]

@@ -39,6 +39,7 @@ rules = [{ tools = "read_*", output = "warn" }, { tools = "*", input = "off", ou
 [servers.remote]
 url = "https://example.org/mcp"
 bearer = "${TOKEN}"
+revision = "2025-11-25"
 prefix = "web"
 [servers.gone]
 command = "x"
@@ -55,6 +56,10 @@ token = "${TOKEN}"
     assert_eq!(command.arguments, ["-y", "server", "/srv/me/x", "${HOME}"]);
     assert_eq!(command.env.get("A").map(String::as_str), Some("b"));
     assert_eq!((files.prefix.as_deref(), files.spec.call_ms_max), (Some("files"), 500));
+    assert_eq!(
+        (files.spec.revision, remote.spec.revision),
+        (None, Some(toolcrib_protocol::Revision::V2025_11_25))
+    );
     assert!(files.admits("read_x") && !files.admits("write_x"));
     assert_eq!(files.validation("read_x").output, Strictness::Warn);
     assert_eq!(files.validation("read_x").input, Strictness::Off);
@@ -121,6 +126,68 @@ fn a_bad_file_is_refused_with_file_line_column_and_what_was_expected() {
             "t.json",
             "{\"servers\": {\"a\": {\"command\": \"${input:key}\"}}}".to_owned(),
             "${input:key} asks a person",
+        ),
+        ("t.toml", format!("{server}call_ms_max = 0\n"), "t.toml:3:15: call_ms_max is 0; expected at least"),
+        (
+            "t.toml",
+            format!("{server}headers = {{ A = \"b\" }}\n"),
+            "t.toml:3:1: headers is for a server with a url",
+        ),
+        (
+            "t.toml",
+            "[servers.a]\ncommand = \"\"\n".to_owned(),
+            "t.toml:2:11: the command \"\" cannot be started",
+        ),
+        (
+            "t.toml",
+            "[servers.a]\nurl = \"ftp://x/\"\n".to_owned(),
+            "t.toml:2:7: the server's URL cannot be used: it must start with http",
+        ),
+        (
+            "t.toml",
+            "[servers.a]\nurl = \"http://x/\"\nheaders = { \"a b\" = \"c\" }\n".to_owned(),
+            "t.toml:3:1: the server's URL cannot be used: one of its headers",
+        ),
+        (
+            "t.toml",
+            "[servers.a]\nurl = \"https://x/\"\nca_file = \"no-such-file.pem\"\n".to_owned(),
+            "t.toml:3:11: no secure connection to x:443: no-such-file.pem",
+        ),
+        (
+            "t.toml",
+            format!("listen = \"here\"\n{server}"),
+            "t.toml:1:10: \"here\" is no address; expected HOST:PORT",
+        ),
+        (
+            "t.toml",
+            format!("origins = [\"x.org\"]\n{server}"),
+            "t.toml:1:11: \"x.org\" is no origin; expected",
+        ),
+        (
+            "t.toml",
+            format!("{server}prefix = \"p\"\n[servers.b]\ncommand = \"x\"\nprefix = \"p\"\n"),
+            "t.toml:6:10: \"a\" and \"b\" would give their tools the same prefix \"p\"",
+        ),
+        (
+            "t.toml",
+            format!("{server}revision = \"2023\"\n"),
+            "t.toml:3:12: unknown variant `2023`, expected one of",
+        ),
+        (
+            "t.toml",
+            format!("{server}rules = [{{ tools = \"*\", result_bytes_max = 9 }}]\n"),
+            "t.toml:3:9: RESULT_BYTES_MIN: result_bytes_max is at least 1024",
+        ),
+        ("t.toml", "[servers.\"\"]\ncommand = \"x\"\n".to_owned(), "a server has a name that is not empty"),
+        (
+            "t.json",
+            "{\"mcpServers\": {\"a\": {\"command\": \"x\"},\n\"a\": {\"command\": \"y\"}}}".to_owned(),
+            "t.json:2:1: server \"a\" stands there twice",
+        ),
+        (
+            "t.json",
+            "{\"mcpServers\": {\"a\": {\n\"url\": \"nowhere\"}}}".to_owned(),
+            "t.json:2:1: the server's URL cannot be used",
         ),
     ] {
         let message = refused(path, &text);

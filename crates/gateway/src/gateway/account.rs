@@ -1,10 +1,12 @@
 //! What became of a tool that a server lists, served or not: for operators (R8.4).
 
+use std::collections::HashSet;
+
 use serde::Serialize;
 use toolcrib_contract::Definition;
 use toolcrib_upstream::Transport;
 
-use super::{Gateway, Member, Members};
+use super::{Gateway, Member, Members, Wanted};
 use crate::drift::{Drift, approval};
 use crate::naming;
 use crate::status::{Quarantined, ServerStatus};
@@ -125,8 +127,11 @@ impl Gateway {
             Ok(definition) => definition,
             Err(error) => return refused(error.to_string()),
         };
-        let pinned = drift.and_then(|drift| drift.pinned_hints(member.source.name(), own));
-        match self.entry(&member.source, upstream, listed, definition, served_as, pinned.as_ref()) {
+        let pinned = drift.map(|drift| drift.pinned_hints(member.source.name())).unwrap_or_default();
+        let present = self.engine.registry().load_full();
+        let mut preparer = self.engine.registry().preparer(&present);
+        let wanted = Wanted { source: &member.source, upstream, definition, name: served_as };
+        match self.entry(&wanted, pinned.get(own), &mut preparer) {
             Ok(_) => Schema { state: "admitted", reason: None },
             Err(error) => refused(error.to_string()),
         }
@@ -150,14 +155,15 @@ impl Member {
             listed,
         };
         let mut all: Vec<Known<'_>> = Vec::new();
+        let mut seen = HashSet::new();
         for listed in self.catalogue.iter().flat_map(|all| &all.tools) {
-            if !all.iter().any(|known| known.own == &*listed.name) {
+            if seen.insert(&*listed.name) {
                 all.push(known(&listed.name, true));
             }
         }
         let pinned = members.drift.iter().flat_map(Drift::pinned);
         for (_, definition) in pinned.filter(|(server, _)| *server == self.source.name()) {
-            if !all.iter().any(|known| known.own == definition.name()) {
+            if seen.insert(definition.name()) {
                 all.push(known(definition.name(), false));
             }
         }

@@ -3,7 +3,6 @@
 
 mod bed;
 mod fidelity;
-mod hostile;
 mod modes;
 mod names;
 mod recovery;

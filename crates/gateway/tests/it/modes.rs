@@ -27,16 +27,17 @@ async fn an_answer_that_breaks_its_schema_is_refused_or_passed_on_as_the_rule_sa
     }
 }
 
-/// R5.10: an answer above a per-tool size is kept as a resource and answered with a shorter result that links to it.
+/// R5.5: arguments that break their schema are refused, passed on and reported, or not looked at, as the rule says.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_long_answer_is_kept_and_linked_to_where_the_operator_asks_for_it() {
-    let mut source = stdio("s", "long");
-    source.rules =
-        vec![Rule { tools: Pattern::new("*"), input: None, output: None, result_bytes_max: Some(4_096) }];
-    let bed = Bed::new(vec![source]).await;
-    let result = bed.server.call("s__poke", json!({})).await.unwrap();
-    assert!(result.to_string().len() < 4_096, "{result}");
-    assert_eq!(result["content"][1]["type"], "resource_link");
-    assert!(result["content"][1]["uri"].as_str().unwrap().starts_with("toolcrib-result://"));
-    bed.gateway.stop().await;
+async fn arguments_that_break_their_schema_reach_the_server_only_where_the_rule_says_so() {
+    for (mode, passes) in [(Strictness::Enforce, false), (Strictness::Warn, true), (Strictness::Off, true)] {
+        let mut source = stdio("s", "strict-input");
+        source.rules = vec![rule("str*", mode, Strictness::Enforce)];
+        let bed = Bed::new(vec![source]).await;
+        let result = bed.server.call("s__strict", json!({"n": "one"})).await.unwrap();
+        assert_eq!(result["isError"] != true, passes, "{mode:?}: {result}");
+        let text = result["content"][0]["text"].as_str().unwrap();
+        assert!(text.contains(if passes { "\"one\"" } else { "/n: expected" }), "{mode:?}: {text}");
+        bed.gateway.stop().await;
+    }
 }

@@ -29,7 +29,7 @@ pub(crate) struct Head {
     pub(crate) framing: Framing,
     pub(crate) keeps_alive: bool,
     pub(crate) session: Option<Box<str>>,
-    /// `WWW-Authenticate`, of a 401.
+    /// `WWW-Authenticate`, of a 401 or 403.
     pub(crate) challenge: Option<Box<str>>,
 }
 
@@ -82,7 +82,7 @@ impl Head {
                 && value.bytes().all(|byte| (0x21..=0x7e).contains(&byte))
             {
                 head.session = Some(value.into());
-            } else if status == 401 && field.name.eq_ignore_ascii_case("www-authenticate") {
+            } else if matches!(status, 401 | 403) && field.name.eq_ignore_ascii_case("www-authenticate") {
                 head.challenge = Some(value.into());
             }
         }

@@ -12,19 +12,17 @@ use super::pending::HttpPending;
 use super::pool::Pool;
 use super::target::Target;
 use super::tls::Tls;
+use crate::brake::Brake;
 use crate::error::{Cause, UpstreamError};
 use crate::limits::UPSTREAM_MESSAGE_BYTES_MAX;
 use crate::link::{Delivery, Link};
 use crate::message::Message;
-use crate::oauth::Bearer;
+use crate::oauth::{Bearer, more_rights};
 use crate::request::Request;
 use crate::spec::Endpoint;
 
 /// Bytes of the body of a refusal that are looked at.
 const REFUSAL_BYTES_MAX: usize = 256 * 1024;
-
-/// How long a server is given to show which transport it speaks.
-const PROBE: Duration = Duration::from_secs(3);
 
 /// How long a stream of unsolicited messages rests before it is opened again.
 const REOPEN: Duration = Duration::from_secs(1);
@@ -181,11 +179,15 @@ impl HttpLink {
         let none = |error| UpstreamError::unsent(Cause::Token(error));
         let token = bearer.ready().await.map_err(none)?;
         let answer = self.exchange(&self.posting(text, fields, revision)).await?;
-        if answer.head.status != 401 {
-            return Ok(answer);
+        match (answer.head.status, answer.head.challenge.as_deref().and_then(more_rights)) {
+            // It was taken back, or has ended by the server's clock: one more try with another.
+            (401, _) => drop(bearer.renew(token.as_ref()).await.map_err(none)?),
+            (403, Some(scopes)) => {
+                let widened = bearer.widen(token.as_ref(), &scopes).await;
+                drop(widened.map_err(|error| UpstreamError::unsent(Cause::Rights(error)))?);
+            }
+            _ => return Ok(answer),
         }
-        // It was taken back, or has ended by the server's clock: one more try with another.
-        bearer.renew(token.as_ref()).await.map_err(none)?;
         self.exchange(&self.posting(text, fields, revision)).await
     }
 
@@ -291,15 +293,23 @@ impl HttpLink {
         self.exchange(&message).await
     }
 
-    /// Whether a GET without a session is answered with a stream: the transport of 2024-11-05 begins so.
-    pub(crate) async fn opens_with_a_stream(&self) -> bool {
-        let opened = tokio::time::timeout(PROBE, self.get(None)).await;
-        matches!(opened, Ok(Ok(answer)) if answer.head.status == 200 && answer.head.media == Media::Events)
+    /// A stream of events that is asked for without a session: the transport of 2024-11-05 begins so.
+    pub(crate) async fn open_stream(&self) -> Result<Answer, UpstreamError> {
+        if let Some(bearer) = &self.bearer {
+            bearer.ready().await.map_err(|error| UpstreamError::unsent(Cause::Token(error)))?;
+        }
+        let answer = self.get(None).await?;
+        match (answer.head.status, answer.head.media) {
+            (200, Media::Events) => Ok(answer),
+            (status @ (401 | 403), _) => Err(UpstreamError::unsent(Cause::Unauthorized { status })),
+            (status, _) => Err(UpstreamError::sent(Cause::Status { status })),
+        }
     }
 
     /// Listens to a legacy server's unsolicited messages until it says that it has none, or the session is gone.
     pub(crate) async fn listen(self: Arc<Self>) {
         let mut last_event: Option<String> = None;
+        let mut brake = Brake::default();
         loop {
             let mut answer = match self.get(last_event.as_deref()).await {
                 Ok(answer) if answer.head.status == 200 && answer.head.media == Media::Events => answer,
@@ -328,20 +338,20 @@ impl HttpLink {
             {
                 for event in events.drain(..) {
                     last_event = event.id.or(last_event);
-                    self.deliver(event.data).await;
+                    self.deliver(event.data, &mut brake).await;
                 }
             }
             tokio::time::sleep(REOPEN).await;
         }
     }
 
-    async fn deliver(&self, data: String) {
+    async fn deliver(&self, data: String, brake: &mut Brake) {
         if data.is_empty() {
             return;
         }
-        if let Ok(message) = Message::read(data)
-            && let Delivery::Answer(answer) = self.link.deliver(message)
-        {
+        let Ok(message) = Message::read(data) else { return };
+        brake.hold(&message).await;
+        if let Delivery::Answer(answer) = self.link.deliver(message) {
             let _ = self.tell(&answer, "").await;
         }
     }

@@ -11,8 +11,8 @@ use arc_swap::ArcSwapOption;
 use tokio::sync::Mutex;
 
 use super::client::{Ask, token};
-use super::discovery::{Found, discover};
-use super::error::OAuthError;
+use super::discovery::{Found, discover, joined};
+use super::error::{OAuthError, plain};
 use super::store::{Client, Kept, Tokens, read, write};
 use super::wire::Way;
 use super::{Grant, OAuth};
@@ -84,7 +84,7 @@ impl Bearer {
         }
         if let Some(kept) = kept.filter(|kept| kept.tokens.refresh.is_some()) {
             match self.refresh(&mut source, &kept).await {
-                Ok(tokens) => return self.keep(&kept.issuer, &kept.client, tokens),
+                Ok(tokens) => return self.keep_as(Kept { tokens, ..kept }),
                 // It was used up or taken back; whoever can start anew does.
                 Err(OAuthError::Refused { .. }) => {}
                 Err(error) => return Err(error),
@@ -93,13 +93,58 @@ impl Bearer {
         if self.settings.grant != Grant::ClientCredentials {
             return Err(OAuthError::LoggedOut { server: self.name.clone() });
         }
+        let client = self.own_client()?;
+        let found = self.found(&mut source, self.settings.issuer.as_deref()).await?;
+        let tokens = token(&self.way, &found, &client, &Ask::Credentials).await?;
+        self.keep(&found, &client, tokens)
+    }
+
+    /// A token with these rights as well; the server refused this one for the want of them. Where a person has to agree,
+    /// what is wanted is remembered for the next login.
+    pub(crate) async fn widen(
+        &self,
+        refused: Option<&Arc<Token>>,
+        scopes: &[String],
+    ) -> Result<Arc<Token>, OAuthError> {
+        let mut source = self.source.lock().await;
+        let is_other = |tokens: &Tokens| {
+            tokens.is_fresh() && refused.is_none_or(|refused| refused.tokens.access != tokens.access)
+        };
+        if let Some(token) = self.current().filter(|token| is_other(&token.tokens)) {
+            return Ok(token);
+        }
+        let kept = read(self.folder(), &self.name, &self.way.server);
+        if let Some(kept) = kept.as_ref().filter(|kept| is_other(&kept.tokens)) {
+            return Ok(self.take(kept.tokens.clone()));
+        }
+        let shown = plain(&scopes.join(" "));
+        if self.settings.grant != Grant::ClientCredentials {
+            if let Some(mut kept) = kept {
+                kept.wanted = joined(joined(kept.scopes.clone(), &kept.wanted), scopes);
+                write(self.folder(), &self.name, &kept)?;
+            }
+            return Err(OAuthError::MoreScopes { server: self.name.clone(), scopes: shown });
+        }
+        let mut found = self.found(&mut source, self.settings.issuer.as_deref()).await?;
+        let wanted = joined(found.scopes.clone(), scopes);
+        // It was given what it asked for and asks again: once more would not help.
+        if wanted == found.scopes {
+            return Err(OAuthError::Insufficient { scopes: shown });
+        }
+        found.scopes = wanted;
+        let client = self.own_client()?;
+        let tokens = token(&self.way, &found, &client, &Ask::Credentials).await?;
+        let kept = self.keep(&found, &client, tokens);
+        *source = Some(found);
+        kept
+    }
+
+    /// The client that the operator named.
+    fn own_client(&self) -> Result<Client, OAuthError> {
         let (Some(id), Some(secret)) = (&self.settings.client_id, &self.settings.client_secret) else {
             return Err(OAuthError::NoCredentials);
         };
-        let client = Client { id: id.clone(), secret: Some(secret.clone()) };
-        let found = self.found(&mut source, self.settings.issuer.as_deref()).await?;
-        let tokens = token(&self.way, &found, &client, &Ask::Credentials).await?;
-        self.keep(&found.issuer.issuer, &client, tokens)
+        Ok(Client { id: id.clone(), secret: Some(secret.clone()) })
     }
 
     async fn refresh(&self, source: &mut Option<Found>, kept: &Kept) -> Result<Tokens, OAuthError> {
@@ -122,15 +167,20 @@ impl Bearer {
         self.settings.folder.as_deref()
     }
 
-    fn keep(&self, issuer: &str, client: &Client, tokens: Tokens) -> Result<Arc<Token>, OAuthError> {
-        let kept = Kept {
+    fn keep(&self, found: &Found, client: &Client, tokens: Tokens) -> Result<Arc<Token>, OAuthError> {
+        self.keep_as(Kept {
             server: self.way.server.to_string(),
-            issuer: issuer.to_owned(),
+            issuer: found.issuer.issuer.clone(),
             client: client.clone(),
-            tokens: tokens.clone(),
-        };
+            tokens,
+            scopes: found.scopes.clone(),
+            wanted: Vec::new(),
+        })
+    }
+
+    fn keep_as(&self, kept: Kept) -> Result<Arc<Token>, OAuthError> {
         let written = write(self.folder(), &self.name, &kept);
-        let token = self.take(tokens);
+        let token = self.take(kept.tokens);
         // A token that cannot be kept is still good; who cannot be told of it later is told now.
         if let Err(error) = written {
             tracing::warn!(target: "toolcrib", upstream = &*self.name, "{error}");

@@ -16,11 +16,7 @@ pub(super) async fn register(way: &Way, found: &Found, redirect: &str) -> Result
     let issuer = &found.issuer;
     let url = issuer.registration_endpoint.as_deref();
     let url = url.ok_or_else(|| OAuthError::NoClient { issuer: plain(&issuer.issuer) })?;
-    let about = json!({
-        "client_name": "toolcrib", "redirect_uris": [redirect], "application_type": "native",
-        "grant_types": ["authorization_code", "refresh_token"], "response_types": ["code"],
-        "token_endpoint_auth_method": "none",
-    });
+    let about = about(&[redirect]);
     let fields = "Content-Type: application/json\r\nAccept: application/json\r\n";
     let answer = way.exchange("POST", url, fields, &about.to_string()).await?;
     let said = answer.json().unwrap_or_default();
@@ -31,6 +27,28 @@ pub(super) async fn register(way: &Way, found: &Found, redirect: &str) -> Result
     let id = id.ok_or_else(|| OAuthError::Incomplete { url: plain(url), what: "client_id" })?;
     let secret = said.get("client_secret").and_then(Value::as_str).map(str::to_owned);
     Ok(Client { id: id.to_owned(), secret })
+}
+
+/// Who this client is.
+fn about(redirects: &[&str]) -> Value {
+    json!({
+        "client_name": "toolcrib", "redirect_uris": redirects, "application_type": "native",
+        "grant_types": ["authorization_code", "refresh_token"], "response_types": ["code"],
+        "token_endpoint_auth_method": "none",
+    })
+}
+
+/// The client ID metadata document that an operator publishes at `url`. A browser comes back to any port of its own
+/// machine (RFC 8252, 7.3).
+#[must_use]
+pub fn metadata(url: &str) -> Value {
+    let mut document = json!({ "client_id": url });
+    if let (Some(members), Value::Object(more)) =
+        (document.as_object_mut(), about(&["http://127.0.0.1/callback", "http://localhost/callback"]))
+    {
+        members.extend(more);
+    }
+    document
 }
 
 /// What a token is asked for with.

@@ -18,6 +18,8 @@ pub(super) struct Issuer {
     /// `token_endpoint_auth_methods_supported`; RFC 8414 says `client_secret_basic` where it is absent.
     pub(super) auth_methods: Vec<String>,
     pub(super) has_pkce: bool,
+    /// `client_id_metadata_document_supported`
+    pub(super) reads_clients: bool,
     /// RFC 9207: the browser comes back with `iss`.
     pub(super) names_itself: bool,
 }
@@ -71,6 +73,23 @@ async fn challenge(way: &Way) -> Challenge {
 
 fn read_challenge(text: &str) -> Challenge {
     Challenge { resource_metadata: parameter(text, "resource_metadata"), scope: parameter(text, "scope") }
+}
+
+/// The scopes that a 403 asks for, where it is for the want of them (RFC 6750).
+pub(crate) fn more_rights(challenge: &str) -> Option<Vec<String>> {
+    (parameter(challenge, "error").as_deref() == Some("insufficient_scope")).then_some(())?;
+    let scopes = parameter(challenge, "scope").unwrap_or_default();
+    Some(scopes.split(' ').filter(|scope| !scope.is_empty()).map(str::to_owned).collect())
+}
+
+/// Both together, each once.
+pub(super) fn joined(mut one: Vec<String>, other: &[String]) -> Vec<String> {
+    for scope in other {
+        if !one.contains(scope) {
+            one.push(scope.clone());
+        }
+    }
+    one
 }
 
 /// A parameter of a challenge, quoted or not.
@@ -145,6 +164,7 @@ async fn issuer_metadata(way: &Way, issuer: &str) -> Result<Issuer, OAuthError> 
             registration_endpoint: text(&metadata, "registration_endpoint"),
             auth_methods: texts(&metadata, "token_endpoint_auth_methods_supported"),
             has_pkce: texts(&metadata, "code_challenge_methods_supported").iter().any(|one| one == "S256"),
+            reads_clients: metadata.get("client_id_metadata_document_supported") == Some(&Value::Bool(true)),
             names_itself: metadata.get("authorization_response_iss_parameter_supported")
                 == Some(&Value::Bool(true)),
         });
@@ -190,6 +210,9 @@ mod tests {
         assert_eq!(parameter(text, "scope").as_deref(), Some("a b"));
         assert_eq!(parameter("Bearer scope=files:read, x=1", "scope").as_deref(), Some("files:read"));
         assert_eq!(parameter("Bearer", "scope"), None);
+        let wants = r#"Bearer error="insufficient_scope", scope="a b", error_description="more""#;
+        assert_eq!(more_rights(wants), Some(vec!["a".to_owned(), "b".to_owned()]));
+        assert_eq!(more_rights(r#"Bearer error="invalid_token", scope="a""#), None);
     }
 
     /// R5.9: metadata of another resource gives no token for this one.

@@ -11,6 +11,10 @@ use crate::error::Cause;
 pub enum OAuthError {
     #[error("nobody has logged in to it: run `toolcrib auth {server}`")]
     LoggedOut { server: Box<str> },
+    #[error("{scopes}; run `toolcrib auth {server}` to agree to it")]
+    MoreScopes { server: Box<str>, scopes: Box<str> },
+    #[error("{scopes}, which its token was asked for already")]
+    Insufficient { scopes: Box<str> },
     #[error("{url} cannot be used for a login: {why}")]
     Address { url: Box<str>, why: &'static str },
     #[error("{url}: {cause}")]

@@ -12,7 +12,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::client::{Ask, register, token};
-use super::discovery::{Found, discover};
+use super::discovery::{Found, discover, joined};
 use super::error::{OAuthError, plain};
 use super::form;
 use super::store::{Client, Kept, read, write};
@@ -35,7 +35,10 @@ pub async fn login(name: &str, endpoint: &Endpoint, show: impl FnOnce(&str)) -> 
     let name = settings.known_as.as_deref().unwrap_or(name);
     let way =
         Way { server: endpoint.url.as_str().into(), ca_file: endpoint.ca_file.as_deref().map(Box::from) };
-    let found = discover(&way, settings.issuer.as_deref(), &settings.scopes).await?;
+    let mut found = discover(&way, settings.issuer.as_deref(), &settings.scopes).await?;
+    let before = read(settings.folder.as_deref(), name, &way.server);
+    // What the server asked for in the meantime, and this login is perhaps for.
+    found.scopes = joined(found.scopes, &before.map(|kept| kept.wanted).unwrap_or_default());
     if !found.issuer.has_pkce {
         return Err(OAuthError::NoPkce);
     }
@@ -45,6 +48,9 @@ pub async fn login(name: &str, endpoint: &Endpoint, show: impl FnOnce(&str)) -> 
     let redirect = format!("http://127.0.0.1:{port}/callback");
     let client = match settings.client_id {
         Some(id) => Client { id, secret: settings.client_secret },
+        None if found.issuer.reads_clients && settings.client_metadata_url.is_some() => {
+            Client { id: settings.client_metadata_url.unwrap_or_default(), secret: None }
+        }
         None => known(settings.folder.as_deref(), name, &way, &found, &redirect).await?,
     };
     let (verifier, state) = (random()?, random()?);
@@ -60,7 +66,14 @@ pub async fn login(name: &str, endpoint: &Endpoint, show: impl FnOnce(&str)) -> 
     let tokens = token(&way, &found, &client, &ask).await?;
     let is_renewable = tokens.refresh.is_some();
     let issuer = found.issuer.issuer.clone();
-    let kept = Kept { server: way.server.to_string(), issuer: issuer.clone(), client, tokens };
+    let kept = Kept {
+        server: way.server.to_string(),
+        issuer: issuer.clone(),
+        client,
+        tokens,
+        scopes: found.scopes.clone(),
+        wanted: Vec::new(),
+    };
     write(settings.folder.as_deref(), name, &kept)?;
     Ok(Login { issuer, scopes: found.scopes, is_renewable })
 }

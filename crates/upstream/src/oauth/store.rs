@@ -47,6 +47,12 @@ pub(super) struct Kept {
     pub(super) issuer: String,
     pub(super) client: Client,
     pub(super) tokens: Tokens,
+    /// What the tokens were asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) scopes: Vec<String>,
+    /// What the server asked for since; the next login asks for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) wanted: Vec<String>,
 }
 
 fn path(folder: &Path, name: &str, url: &str) -> PathBuf {

@@ -1,0 +1,75 @@
+//! Tokens of an issuer whose keys are published at a URL.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use toolcrib_testkit::http::{Request, Response};
+use toolcrib_testkit::listener::{Listener, Outgoing};
+use toolcrib_testkit::signer::Signer;
+
+use super::client::{able, modern};
+use super::folder::Folder;
+use super::running::{Gateway, until};
+
+const ISSUER: &str = "https://login.example.org";
+const RESOURCE: &str = "https://tools.example.org/mcp";
+
+fn claims() -> Value {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    json!({"iss": ISSUER, "aud": RESOURCE, "sub": "ada", "exp": now + 600, "scope": "mcp"})
+}
+
+fn list(gateway: &Gateway, token: &str) -> Response {
+    let request =
+        modern("tools/list", &json!({}), &able()).header("Authorization", &format!("Bearer {token}"));
+    request.send(gateway.address).unwrap()
+}
+
+/// R5.9: JWT via JWKS with audience check, RFC 9728 metadata and challenges, and keys that change while it serves.
+#[test]
+fn tokens_of_an_issuer_are_verified_with_the_keys_it_publishes() {
+    let (first, second) = (Signer::new("one").unwrap(), Signer::new("two").unwrap());
+    let published = Arc::new(Mutex::new(first.keys()));
+    let shown = published.clone();
+    let keys = Listener::start(move |_| Outgoing::json(200, &shown.lock().unwrap())).unwrap();
+    let folder = Folder::new("jwt");
+    let hostile = toolcrib_testkit::deps::built_example("hostile").unwrap_or_else(|error| panic!("{error}"));
+    let text = format!(
+        "[servers.s]\ncommand = {:?}\nargs = [\"stdio\", \"\"]\n[auth.jwt]\nissuer = {ISSUER:?}\naudience = {RESOURCE:?}\n\
+         jwks_url = {:?}\nscopes = [\"mcp\"]\n",
+        hostile.display().to_string(),
+        keys.url("/jwks")
+    );
+    let gateway = Gateway::start(&["--config", &folder.file("toolcrib.toml", &text)]);
+    let nobody = modern("tools/list", &json!({}), &able()).send(gateway.address).unwrap();
+    assert_eq!(nobody.status, 401);
+    let challenge = nobody.header("www-authenticate").unwrap().to_owned();
+    let place = "https://tools.example.org/.well-known/oauth-protected-resource/mcp";
+    assert!(challenge.contains(&format!("resource_metadata=\"{place}\"")), "{challenge}");
+    let metadata = Request::get("/.well-known/oauth-protected-resource/mcp").send(gateway.address).unwrap();
+    let metadata = metadata.json().unwrap();
+    assert_eq!(
+        (&metadata["resource"], &metadata["authorization_servers"]),
+        (&json!(RESOURCE), &json!([ISSUER]))
+    );
+    until("the keys are there", || list(&gateway, &first.token(&claims())).status == 200);
+    let with = |key: &str, value: Value| {
+        let mut claims = claims();
+        claims[key] = value;
+        first.token(&claims)
+    };
+    for (what, token, status) in [
+        ("another audience", with("aud", json!("https://elsewhere.example")), 401),
+        ("another issuer", with("iss", json!("https://evil.example")), 401),
+        ("expired", with("exp", json!(1_000_000)), 401),
+        ("no scope", with("scope", json!("other")), 403),
+        ("another key of the same name", Signer::new("one").unwrap().token(&claims()), 401),
+        ("a key that nobody published", second.token(&claims()), 401),
+    ] {
+        assert_eq!(list(&gateway, &token).status, status, "{what}");
+    }
+    // The issuer changes its key: a token that names an unknown one is reason enough to look.
+    *published.lock().unwrap() = second.keys();
+    until("the new key is known", || list(&gateway, &second.token(&claims())).status == 200);
+    assert_eq!(list(&gateway, &first.token(&claims())).status, 401, "the old one is gone");
+}

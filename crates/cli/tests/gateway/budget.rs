@@ -1,0 +1,79 @@
+//! Answers over a budget, as clients of both eras see them.
+
+use serde_json::{Value, json};
+
+use super::client::{Legacy, able};
+use super::folder::Folder;
+use super::running::Gateway;
+
+const BUDGET: usize = 4_096;
+
+fn gateway(folder: &Folder) -> Gateway {
+    let hostile = toolcrib_testkit::deps::built_example("hostile").unwrap_or_else(|error| panic!("{error}"));
+    let text = format!(
+        "[servers.s]\ncommand = {:?}\nargs = [\"stdio\", \"long\"]\nrules = [{{ tools = \"*\", result_bytes_max = {BUDGET} }}]\n",
+        hostile.display().to_string()
+    );
+    Gateway::start(&["--config", &folder.file("toolcrib.toml", &text)])
+}
+
+/// The result that the server sends, as it sends it.
+fn rows() -> String {
+    let rows = vec![r#"{ "n": 1.50, "big": 9007199254740993 }"#; 2_000].join(", ");
+    format!(
+        r#"{{ "content": [ {{"type":"text","text":"2000 rows"}} ], "structuredContent": {{"rows": [{rows}], "total": 2000}}, "x-own": 0.10 }}"#
+    )
+}
+
+/// Asks in the way of an era.
+type Ask<'a> = &'a dyn Fn(&str, Value) -> Value;
+
+fn both_eras(test: impl Fn(Ask<'_>)) {
+    let folder = Folder::new("budget");
+    let gateway = gateway(&folder);
+    test(&|method, params| gateway.ask(method, &params));
+    let legacy = Legacy::new(&gateway, &able());
+    test(&|method, params| legacy.calling(method, &params).send(gateway.address).unwrap().json().unwrap());
+}
+
+fn linked(answer: &Value) -> String {
+    let blocks = answer["result"]["content"].as_array().unwrap_or_else(|| panic!("{answer}"));
+    let link =
+        blocks.iter().find(|block| block["type"] == "resource_link").unwrap_or_else(|| panic!("{answer}"));
+    link["uri"].as_str().unwrap().to_owned()
+}
+
+/// R5.10: an answer above a per-tool size is kept as a resource, and what is sent is short, says so and links to it.
+#[test]
+fn a_long_text_is_kept_and_linked_to() {
+    both_eras(|ask| {
+        let answer = ask("tools/call", json!({"name": "s__poke", "arguments": {}}));
+        assert!(answer["result"].to_string().len() <= BUDGET, "{answer}");
+        assert_ne!(answer["result"]["isError"], true);
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+        assert!(text.starts_with("lorem ipsum") && text.contains("The answer has"), "{text}");
+        let read = ask("resources/read", json!({"uri": linked(&answer)}));
+        let whole: Value =
+            serde_json::from_str(read["result"]["contents"][0]["text"].as_str().unwrap()).unwrap();
+        assert_eq!(whole["content"][0]["text"], "lorem ipsum ".repeat(10_000));
+        // Short ones are sent as they are.
+        let short = ask("tools/call", json!({"name": "s__echo", "arguments": {"a": 1}}));
+        assert_eq!(short["result"]["content"].as_array().unwrap().len(), 1, "{short}");
+    });
+}
+
+/// R5.10: what is promised by an output schema is still kept by the short answer, and the whole comes back byte for byte.
+#[test]
+fn a_long_structured_answer_is_an_excerpt_that_keeps_its_schema() {
+    both_eras(|ask| {
+        let answer = ask("tools/call", json!({"name": "s__rows", "arguments": {}}));
+        assert!(answer["result"].to_string().len() <= BUDGET, "{answer}");
+        assert_ne!(answer["result"]["isError"], true, "{answer}");
+        let structured = &answer["result"]["structuredContent"];
+        let kept = structured["rows"].as_array().unwrap_or_else(|| panic!("{answer}"));
+        assert!((1..2_000).contains(&kept.len()), "{}", kept.len());
+        assert_eq!((&structured["total"], &kept[0]["n"]), (&json!(2000), &json!(1.5)));
+        let read = ask("resources/read", json!({"uri": linked(&answer)}));
+        assert_eq!(read["result"]["contents"][0]["text"].as_str().unwrap(), rows());
+    });
+}

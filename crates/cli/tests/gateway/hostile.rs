@@ -1,0 +1,382 @@
+//! Servers that mean harm, behind the real program, each beside a neighbour.
+//!
+//! Every one of them: a refusal that names it, in time; at most 64 MiB more memory than before, at its peak; and the
+//! neighbour's calls are answered all the while. How much slower they become is measured by the benchmark, not here.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use toolcrib_testkit::process::Process;
+
+use super::client::{Legacy, able, modern_call};
+use super::folder::Folder;
+use super::running::{Gateway, SOON, until};
+
+/// What a call has, and what its refusal may take over that.
+const DEADLINE: Duration = Duration::from_millis(1_000);
+const GRACE: Duration = Duration::from_millis(250);
+
+/// The tests share their machine with each other and with whatever else runs: what they cannot answer for.
+const NOISE: Duration = Duration::from_millis(1_500);
+
+const GROWTH_KIB_MAX: u64 = 64 * 1024;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Over {
+    Stdio,
+    Http,
+}
+
+use Over::{Http, Stdio};
+
+/// A gateway with one good server and, once `let_in`, one bad one.
+struct Trial {
+    gateway: Gateway,
+    folder: Folder,
+    bad: String,
+    _process: Option<Process>,
+}
+
+fn hostile() -> String {
+    let path = toolcrib_testkit::deps::built_example("hostile").unwrap_or_else(|error| panic!("{error}"));
+    path.display().to_string()
+}
+
+fn good() -> String {
+    format!("[servers.good]\ncommand = {:?}\nargs = [\"stdio\", \"\"]\n", hostile())
+}
+
+impl Trial {
+    fn new(over: Over, behaviour: &str) -> Self {
+        let folder = Folder::new(&format!("hostile-{over:?}-{behaviour}"));
+        let (process, reached) = match over {
+            Stdio => (None, format!("command = {:?}\nargs = [\"stdio\", {behaviour:?}]", hostile())),
+            Http => {
+                let mut command = std::process::Command::new(hostile());
+                let mut process = Process::start(command.args(["http", behaviour])).unwrap();
+                let address = process.wait_for_address(SOON).unwrap();
+                (Some(process), format!("url = \"http://{address}/mcp\""))
+            }
+        };
+        let bad = format!("[servers.bad]\n{reached}\ncall_ms_max = 1000\nstart_ms_max = 5000\n");
+        let gateway = Gateway::start(&["--config", &folder.file("toolcrib.toml", &good())]);
+        Self { gateway, folder, bad, _process: process }
+    }
+
+    /// Puts the bad one beside the good one, while that is served.
+    fn let_in(&self) {
+        self.folder.file("toolcrib.toml", &format!("{}{}", good(), self.bad));
+    }
+
+    fn status(&self) -> Value {
+        let ready: Value = serde_json::from_str(&self.gateway.get("/readyz").1).unwrap();
+        let all = ready["servers"].as_array().unwrap();
+        all.iter().find(|server| server["name"] == "bad").cloned().unwrap_or_default()
+    }
+
+    fn state(&self) -> String {
+        self.status()["state"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// From `/proc/PID/status`, in KiB.
+    fn memory(&self, line: &str) -> u64 {
+        let path = format!("/proc/{}/status", self.gateway.process.id());
+        let status = std::fs::read_to_string(path).unwrap();
+        let found = status.lines().find_map(|own| own.strip_prefix(line)).unwrap();
+        found.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
+    /// Does something while the neighbour is called without a break.
+    fn beside<T>(&self, act: impl FnOnce() -> T) -> T {
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let neighbour = scope.spawn(|| {
+                for number in 0.. {
+                    if done.load(Ordering::Relaxed) && number >= 20 {
+                        break;
+                    }
+                    let arguments = json!({"number": number});
+                    let answer = self
+                        .gateway
+                        .ask("tools/call", &json!({"name": "good__echo", "arguments": arguments}));
+                    let text =
+                        answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
+                    assert!(text.contains(&format!("\"number\":{number}")), "{answer}");
+                }
+            });
+            let acted = std::panic::catch_unwind(std::panic::AssertUnwindSafe(act));
+            done.store(true, Ordering::Relaxed);
+            neighbour.join().expect("the neighbour is served");
+            acted.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    /// The text of the answer to `poke`, which must be an error, and how long it took.
+    fn poked(&self) -> (String, Duration) {
+        let begun = Instant::now();
+        let answer = self.gateway.ask("tools/call", &json!({"name": "bad__poke", "arguments": {}}));
+        let took = begun.elapsed();
+        assert_eq!(answer["result"]["isError"], true, "{answer}");
+        (answer["result"]["content"][0]["text"].as_str().unwrap().to_owned(), took)
+    }
+
+    fn assert_small(&self, baseline: u64, what: &str) {
+        let grown = self.memory("VmHWM:").saturating_sub(baseline);
+        assert!(grown <= GROWTH_KIB_MAX, "{what}: {grown} KiB more");
+    }
+}
+
+/// A server that does harm when its tool is called.
+fn harm_in_a_call(over: Over, behaviour: &str, says: &str) {
+    let trial = Trial::new(over, behaviour);
+    let baseline = trial.memory("VmRSS:");
+    trial.let_in();
+    until("served", || trial.gateway.tools().contains(&"bad__poke".to_owned()));
+    let (text, took) = trial.beside(|| trial.poked());
+    assert!(text.contains("Server \"bad\"") && text.contains(says), "{text}");
+    assert!(took <= DEADLINE + GRACE + NOISE, "{took:?}");
+    trial.assert_small(baseline, behaviour);
+}
+
+/// A server that does harm when it is listed.
+fn harm_in_a_list(over: Over, behaviour: &str, says: &str) {
+    let trial = Trial::new(over, behaviour);
+    let baseline = trial.memory("VmRSS:");
+    trial.beside(|| {
+        trial.let_in();
+        until("failed", || trial.state() == "failed");
+    });
+    let reason = trial.status()["reason"].as_str().unwrap().to_owned();
+    assert!(reason.contains(says), "{reason}");
+    assert_eq!(trial.gateway.get("/readyz").0, 200);
+    trial.assert_small(baseline, behaviour);
+}
+
+/// R5.6: no answer at all.
+#[test]
+fn a_stdio_server_that_hangs_before_its_answer_is_refused_in_time() {
+    harm_in_a_call(Stdio, "hang", "did not answer within 1000 ms");
+}
+
+/// R5.6
+#[test]
+fn an_http_server_that_hangs_before_its_answer_is_refused_in_time() {
+    harm_in_a_call(Http, "hang", "did not answer within 1000 ms");
+}
+
+/// R5.6
+#[test]
+fn a_stdio_server_that_hangs_inside_its_answer_is_refused_in_time() {
+    harm_in_a_call(Stdio, "half", "did not answer within 1000 ms");
+}
+
+/// R5.6: in the head, in the body, in an event.
+#[test]
+fn an_http_server_that_hangs_inside_its_answer_is_refused_in_time() {
+    for behaviour in ["half-head", "half-body", "half-event"] {
+        harm_in_a_call(Http, behaviour, "did not answer within 1000 ms");
+    }
+}
+
+/// R5.6: a line that is no message may be a banner; the call has its deadline.
+#[test]
+fn garbage_over_stdio_is_no_answer() {
+    harm_in_a_call(Stdio, "garbage", "did not answer within 1000 ms");
+}
+
+/// R5.6
+#[test]
+fn garbage_over_http_is_named() {
+    harm_in_a_call(Http, "garbage", "no valid JSON");
+}
+
+/// R5.6: an answer to somebody else's request is not this one's.
+#[test]
+fn an_answer_with_a_wrong_id_over_stdio_is_nobodys() {
+    harm_in_a_call(Stdio, "wrong-id", "did not answer within 1000 ms");
+    harm_in_a_call(Stdio, "string-id", "did not answer within 1000 ms");
+}
+
+/// R5.6
+#[test]
+fn an_answer_with_a_wrong_id_over_http_is_named() {
+    harm_in_a_call(Http, "wrong-id", "an id that was not asked");
+}
+
+/// R5.6: 1 GiB in one line.
+#[test]
+fn a_gibibyte_over_stdio_is_refused_by_the_limits_name() {
+    harm_in_a_call(Stdio, "huge", "UPSTREAM_MESSAGE_BYTES_MAX");
+}
+
+/// R5.6: 1 GiB in one body, announced and in chunks.
+#[test]
+fn a_gibibyte_over_http_is_refused_by_the_limits_name() {
+    harm_in_a_call(Http, "huge", "UPSTREAM_MESSAGE_BYTES_MAX");
+    harm_in_a_call(Http, "huge-chunks", "UPSTREAM_MESSAGE_BYTES_MAX");
+}
+
+/// R5.6: headers without end.
+#[test]
+fn a_head_without_end_is_refused_by_the_limits_name() {
+    harm_in_a_call(Http, "endless-head", "UPSTREAM_HEAD_BYTES_MAX");
+}
+
+/// R5.6: comments without end, and one event without end.
+#[test]
+fn an_endless_stream_of_events_is_refused_by_the_limits_name() {
+    harm_in_a_call(Http, "endless-sse", "UPSTREAM_STREAM_BYTES_MAX");
+    harm_in_a_call(Http, "endless-event", "UPSTREAM_MESSAGE_BYTES_MAX");
+}
+
+/// R5.6: 100,000 brackets.
+#[test]
+fn a_depth_bomb_over_stdio_is_no_answer() {
+    harm_in_a_call(Stdio, "depth-bomb", "did not answer within 1000 ms");
+}
+
+/// R5.6
+#[test]
+fn a_depth_bomb_over_http_is_named() {
+    harm_in_a_call(Http, "depth-bomb", "no valid JSON");
+}
+
+/// R5.6
+#[test]
+fn a_stdio_server_that_closes_in_the_middle_of_a_frame_is_named() {
+    harm_in_a_call(Stdio, "closes-mid-frame", "process ended");
+}
+
+/// R5.6: before the answer, and in the middle of it.
+#[test]
+fn an_http_server_that_closes_in_the_middle_of_a_frame_is_named() {
+    harm_in_a_call(Http, "closes", "closed the connection");
+    harm_in_a_call(Http, "closes-body", "closed the connection");
+}
+
+/// R5.6: a result that is no object is no result.
+#[test]
+fn a_result_that_is_no_object_is_named() {
+    harm_in_a_call(Stdio, "no-object", "its result is no object");
+}
+
+/// R5.6
+#[test]
+fn a_million_tools_are_refused_by_the_limits_name() {
+    harm_in_a_list(Stdio, "million-tools", "UPSTREAM_MESSAGE_BYTES_MAX");
+    harm_in_a_list(Http, "million-tools", "UPSTREAM_MESSAGE_BYTES_MAX");
+}
+
+/// R5.6: a page after each page; the same page for ever; pages that take their time.
+#[test]
+fn an_endless_cursor_is_refused_by_the_limits_name() {
+    harm_in_a_list(Stdio, "endless-cursor", "UPSTREAM_PAGES_MAX");
+    harm_in_a_list(Stdio, "same-cursor", "goes round in a circle");
+    harm_in_a_list(Stdio, "slow-cursor", "lists did not come to an end within 5000 ms");
+}
+
+/// R5.6: a server that never answers a list.
+#[test]
+fn a_list_that_never_comes_is_named() {
+    harm_in_a_list(Stdio, "hang-list", "did not");
+}
+
+/// R5.6: 20,000 notices after each list: it is asked again no more often than its limit lets.
+#[test]
+fn a_storm_of_list_changes_costs_nobody_anything() {
+    let trial = Trial::new(Stdio, "storm");
+    let baseline = trial.memory("VmRSS:");
+    trial.let_in();
+    let begun = Instant::now();
+    until("served", || trial.gateway.tools().contains(&"bad__poke".to_owned()));
+    trial.beside(|| std::thread::park_timeout(Duration::from_millis(1_500)));
+    let answer = trial.gateway.ask("tools/call", &json!({"name": "bad__poke", "arguments": {}}));
+    let lists: u128 = answer["result"]["content"][0]["text"].as_str().unwrap().parse().unwrap();
+    let most = begun.elapsed().as_millis() / 250 + 2;
+    assert!((2..=most).contains(&lists), "{lists} lists, at most {most}");
+    assert_eq!(trial.state(), "ready");
+    trial.assert_small(baseline, "storm");
+}
+
+/// R5.6, R5.2: a legacy server that asks without end, before clients of both eras that answer everything.
+#[test]
+fn a_server_that_asks_for_input_for_ever_gets_no_further_than_its_limit() {
+    let trial = Trial::new(Stdio, "asks-forever");
+    let baseline = trial.memory("VmRSS:");
+    trial.let_in();
+    until("served", || trial.gateway.tools().contains(&"bad__poke".to_owned()));
+    let poke = json!({"name": "bad__poke", "arguments": {}});
+    let yes = |_: &Value| json!({"action": "accept", "content": {"ok": true}});
+    let (legacy, modern) = trial.beside(|| {
+        let legacy = Legacy::new(&trial.gateway, &able()).call("tools/call", &poke, yes);
+        (legacy, modern_call(&trial.gateway, "tools/call", &poke, yes))
+    });
+    for (answer, asked) in [legacy, modern] {
+        assert_eq!((asked, &answer["result"]["isError"]), (16, &json!(true)), "{answer}");
+        assert!(answer.to_string().contains("asks without end"), "{answer}");
+    }
+    // Whoever cannot be asked is not kept waiting.
+    let (text, took) = trial.beside(|| trial.poked());
+    assert!(text.contains("Server \"bad\" asks without end"), "{text}");
+    assert!(took <= DEADLINE + GRACE + NOISE, "{took:?}");
+    trial.assert_small(baseline, "asks-forever");
+}
+
+/// R5.6, R5.2: a server whose contract changes in the middle of a call: the call is answered, the list is the new one.
+#[test]
+fn a_server_that_changes_its_contract_in_mid_call_loses_no_call() {
+    for over in [Stdio, Http] {
+        let trial = Trial::new(over, "changes");
+        let baseline = trial.memory("VmRSS:");
+        trial.let_in();
+        until("served", || trial.gateway.tools().contains(&"bad__poke".to_owned()));
+        trial.beside(|| {
+            let answer = trial.gateway.ask("tools/call", &json!({"name": "bad__poke", "arguments": {}}));
+            assert_eq!(answer["result"]["content"][0]["text"], "changed", "{answer}");
+            until("listed again", || trial.gateway.tools().contains(&"bad__new_tool".to_owned()));
+        });
+        trial.assert_small(baseline, "changes");
+    }
+}
+
+fn lives(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+    stat.is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+fn pid(gateway: &Gateway, tool: &str) -> u32 {
+    let answer = gateway.ask("tools/call", &json!({"name": tool, "arguments": {}}));
+    let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
+    text.parse().unwrap()
+}
+
+/// R5.6: a child that ignores the end of its input and SIGTERM is gone when the gateway is.
+#[test]
+fn a_server_that_ignores_sigterm_is_gone_after_the_end() {
+    let words = format!("trap '' TERM HUP; exec {} stdio deaf", hostile());
+    let mut gateway = Gateway::start(&["--", "sh", "-c", &words]);
+    let child = pid(&gateway, "poke");
+    assert!(lives(child));
+    let ended = gateway.process.terminate(SOON).unwrap();
+    assert!(ended.success(), "{ended}");
+    until("gone", || !lives(child));
+}
+
+/// R5.6: what a server started goes with it, when it is taken out and when everything ends.
+#[test]
+fn a_server_that_forks_leaves_nobody_behind() {
+    let trial = Trial::new(Stdio, "forks");
+    trial.let_in();
+    until("served", || trial.gateway.tools().contains(&"bad__poke".to_owned()));
+    let grandchild = pid(&trial.gateway, "bad__poke");
+    assert!(lives(grandchild));
+    trial.beside(|| {
+        trial.folder.file("toolcrib.toml", &good());
+        until("gone", || !lives(grandchild));
+    });
+    let mut gateway = Gateway::start(&["--", &hostile(), "stdio", "forks"]);
+    let grandchild = pid(&gateway, "poke");
+    assert!(lives(grandchild) && gateway.process.terminate(SOON).unwrap().success());
+    until("gone", || !lives(grandchild));
+}

@@ -1,0 +1,122 @@
+//! Contracts of definitions that are not registered yet, one or many.
+//!
+//! Guarantees: what many definitions of one server are screened against is put together once, so that the work grows
+//! with their number and not with its square.
+
+use std::sync::Arc;
+
+use toolcrib_contract::{Contract, Definition};
+
+use super::{RegisterError, Registry, Snapshot};
+use crate::entry::{Behind, Entry};
+use crate::screen::Screen;
+use crate::tool::Tool;
+use crate::toolset::check_name;
+
+/// Prepares tools beside those of one state of the registry.
+#[derive(Debug)]
+pub struct Preparer<'a> {
+    registry: &'a Registry,
+    screen: Screen<'a>,
+}
+
+impl Registry {
+    /// Definitions are screened against the names in `present`.
+    #[must_use]
+    pub fn preparer<'a>(&'a self, present: &'a Snapshot) -> Preparer<'a> {
+        let screen = Screen::new(self.policy.upstream_text, present.tools.entries());
+        Preparer { registry: self, screen }
+    }
+
+    /// Makes the contract of one definition without registering it.
+    pub fn prepare(
+        &self,
+        definition: Definition,
+        toolset: Option<&str>,
+        server: Option<&str>,
+        tool: Arc<dyn Tool>,
+    ) -> Result<Entry, RegisterError> {
+        self.preparer(&self.load_full()).prepare(definition, toolset, server, |_| tool)
+    }
+}
+
+impl Preparer<'_> {
+    /// Makes the contract of a definition; `tool` is what will stand behind it.
+    pub fn prepare(
+        &mut self,
+        definition: Definition,
+        toolset: Option<&str>,
+        server: Option<&str>,
+        tool: impl FnOnce(&Contract) -> Arc<dyn Tool>,
+    ) -> Result<Entry, RegisterError> {
+        toolset.map_or(Ok(()), check_name)?;
+        if let Some(aside) = self.screen.aside(&definition, server) {
+            let reasons: Vec<String> = aside.reasons.iter().map(ToString::to_string).collect();
+            return Err(RegisterError::Suspicious(reasons.join("; ").into()));
+        }
+        let Registry { options, cache, policy, .. } = self.registry;
+        let contract = Contract::compile(definition, options, cache)?;
+        let tool = tool(&contract);
+        Ok(Entry::new(contract, Behind::Tool(tool), toolset, server, policy)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use toolcrib_contract::SchemaOptions;
+
+    use super::*;
+    use crate::answer::Answer;
+    use crate::hub::Hub;
+    use crate::registry::Offer;
+    use crate::safety::policy::Policy;
+    use crate::tool::{BoxFuture, Invocation, ToolError};
+    use crate::toolset::ToolsetOptions;
+
+    struct Nobody;
+
+    impl Tool for Nobody {
+        fn call<'a>(&'a self, _: Invocation<'a>) -> BoxFuture<'a, Result<Answer, ToolError>> {
+            Box::pin(async { Err(ToolError::NotFound) })
+        }
+    }
+
+    fn definition(server: &str, number: usize) -> Definition {
+        let text = format!(
+            r#"{{"name":"{server}__tool_{number}","description":"Reads.","inputSchema":{{"type":"object"}}}}"#
+        );
+        Definition::parse(text).unwrap()
+    }
+
+    fn offer(server: &str, number: usize) -> Offer {
+        let tool = Arc::new(Nobody);
+        Offer { definition: definition(server, number), toolset: None, server: Some(server.into()), tool }
+    }
+
+    /// How long it takes to prepare so many tools beside as many of another server.
+    fn preparing(count: usize) -> Duration {
+        let policy = Arc::new(Policy::default());
+        let toolsets = ToolsetOptions::default();
+        let registry =
+            Registry::new(Arc::new(Hub::default()), SchemaOptions::default(), toolsets, policy).unwrap();
+        registry.register_all((0..count).map(|number| offer("one", number)).collect()).unwrap();
+        let definitions: Vec<Definition> = (0..count).map(|number| definition("two", number)).collect();
+        let (begun, present) = (Instant::now(), registry.load_full());
+        let mut preparer = registry.preparer(&present);
+        for definition in definitions {
+            preparer.prepare(definition, None, Some("two"), |_| Arc::new(Nobody)).unwrap();
+        }
+        begun.elapsed()
+    }
+
+    /// R5.3: the tools of many servers are put together in a time that grows with their number, not with its square.
+    #[test]
+    fn four_times_as_many_tools_are_about_four_times_the_work() {
+        let best = |count| (0..3).map(|_| preparing(count)).min().unwrap();
+        let (few, many) = (best(300), best(1_200));
+        // Sixteen times as much if each of them were compared anew with all the others.
+        assert!(many < few * 9, "300: {few:?}, 1,200: {many:?}");
+    }
+}
