@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde_json::Value;
+use toolcrib_containment::limits::{PROVER_ALL_MS_MAX, PROVER_PAIR_MS_MAX};
 use toolcrib_containment::{Prover, World};
 use toolcrib_contract::Definition;
 
@@ -24,6 +25,8 @@ pub struct Options {
     pub assert_formats: bool,
     /// Time for one question about two schemas.
     pub timeout: Duration,
+    /// Time for all of them together; what is asked later is unknown.
+    pub budget: Duration,
     /// Safety regressions are breaking.
     pub strict_safety: bool,
     /// A value added to an output's enum is dangerous instead of breaking.
@@ -45,7 +48,8 @@ impl Default for Options {
         Options {
             world: World::Declared,
             assert_formats: false,
-            timeout: Duration::from_millis(1000),
+            timeout: Duration::from_millis(PROVER_PAIR_MS_MAX),
+            budget: Duration::from_millis(PROVER_ALL_MS_MAX),
             strict_safety: false,
             extensible_enums: false,
             http: true,
@@ -64,7 +68,8 @@ pub fn diff(old: &[Definition], new: &[Definition], options: &Options) -> Report
         assert_formats: options.assert_formats,
         timeout: options.timeout,
         ..toolcrib_containment::Options::default()
-    });
+    })
+    .within(options.budget);
     let mut changes = prover.on_large_stack(|| changes(old, new, options, &prover));
     changes.sort_by(|a, b| {
         b.verdict
@@ -97,8 +102,9 @@ fn changes(old: &[Definition], new: &[Definition], options: &Options, prover: &P
         changes.extend(draft.finish(tool.name(), options));
         changes.extend(unusable_alone(tool, Sides::Old, options, prover));
     }
+    let taken = if pairing.added.is_empty() { BTreeMap::new() } else { looks(old, options) };
     for tool in &pairing.added {
-        let clash = shadows(tool.name(), old, options);
+        let clash = taken.get(&fold(tool.name())).cloned();
         let id = if clash.is_some() { "tool.shadowing" } else { "tool.added" };
         let mut draft = Draft::new(id, "").named(clash.unwrap_or_else(|| tool.name().to_owned()));
         draft.new = Some(Value::from(tool.name()));
@@ -124,11 +130,14 @@ fn renamed(rename: &Rename<'_>, options: &Options) -> Draft {
     draft
 }
 
-/// The name that a new tool could be taken for.
-fn shadows(name: &str, old: &[Definition], options: &Options) -> Option<String> {
-    let others = old.iter().map(Definition::name).chain(options.foreign_names.iter().map(String::as_str));
-    let folded = fold(name);
-    others.filter(|other| fold(other) == folded).map(str::to_owned).next()
+/// The names that a new tool could be taken for, by how they look.
+fn looks(old: &[Definition], options: &Options) -> BTreeMap<String, String> {
+    let names = old.iter().map(Definition::name).chain(options.foreign_names.iter().map(String::as_str));
+    let mut looks = BTreeMap::new();
+    for name in names {
+        looks.entry(fold(name)).or_insert_with(|| name.to_owned());
+    }
+    looks
 }
 
 /// The name as a hurried reader sees it: case, separators and look-alike letters gone.

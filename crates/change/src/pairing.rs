@@ -1,5 +1,7 @@
 //! Which tool became which: by name first, then by evidence of a rename. A rename is still a break.
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::Value;
 use toolcrib_contract::Definition;
 
@@ -29,13 +31,18 @@ pub(crate) struct Pairing<'d> {
 
 pub(crate) fn pair<'d>(old: &'d [Definition], new: &'d [Definition]) -> Pairing<'d> {
     let mut pairing = Pairing::default();
+    let mut by_name: HashMap<&str, &Definition> = HashMap::with_capacity(new.len());
+    for tool in new {
+        by_name.entry(tool.name()).or_insert(tool);
+    }
     for tool in old {
-        match new.iter().find(|other| other.name() == tool.name()) {
+        match by_name.get(tool.name()) {
             Some(other) => pairing.kept.push((tool, other)),
             None => pairing.removed.push(tool),
         }
     }
-    pairing.added = new.iter().filter(|tool| !old.iter().any(|other| other.name() == tool.name())).collect();
+    let known: HashSet<&str> = old.iter().map(Definition::name).collect();
+    pairing.added = new.iter().filter(|tool| !known.contains(tool.name())).collect();
     if pairing.removed.len().max(pairing.added.len()) <= CANDIDATES_MAX {
         renames(&mut pairing);
     }

@@ -95,12 +95,16 @@ pub(crate) fn of_schema(
     let error = Schema::compile(node, &SchemaOptions::default()).err()?;
     let base = Pointer::root().join(key);
     let schema = node.to_value();
-    let (path, fault) = if is_for_the_prover(&error) {
-        let fault = prover.examine_here(&schema, Dialect::default()).err()?;
-        (placed(&base, &fault), Fault::Unreadable(fault))
-    } else {
+    let is_judged = is_for_the_prover(&error);
+    let refused = |error: SchemaError| {
         let error = error.within(&base);
         (error.pointer().as_str().to_owned(), Fault::Refused(error))
+    };
+    let (path, fault) = match is_judged.then(|| prover.examine_here(&schema, Dialect::default())) {
+        Some(Ok(())) => return None,
+        // A pattern that is too much for the prover as well is named by its place and limit.
+        None | Some(Err(SchemaFault::InvalidPattern { .. })) => refused(error),
+        Some(Err(fault)) => (placed(&base, &fault), Fault::Unreadable(fault)),
     };
     Some(Unusable { tool: tool.name().to_owned(), path, direction, schema, fault })
 }

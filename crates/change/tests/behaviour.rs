@@ -61,6 +61,11 @@ fn unusable_schemas() -> Vec<(Value, &'static str, &'static str)> {
             "/properties/a/pattern",
             "regular expression",
         ),
+        (
+            json!({"type": "object", "properties": {"a": {"pattern": "(a{1000}){1000}"}}}),
+            "/properties/a/pattern",
+            "SCHEMA_PATTERN_COMPILED_BYTES_MAX",
+        ),
         (json!({"type": "object", "properties": {"a": deep}}), "/properties/a", "SCHEMA_DEPTH_MAX"),
         (json!({"type": "object", "$defs": defs, "$ref": "#/$defs/d0"}), "", "SCHEMA_EXPANSION_MAX"),
         (json!({"type": "object", "enum": vec!["x".repeat(1000); 300]}), "", "SCHEMA_BYTES_MAX"),
@@ -96,6 +101,29 @@ fn an_unusable_schema_is_unknown_on_either_side_and_on_both() {
         );
         assert_eq!((added.unusable().count(), removed.unusable().count()), (1, 1), "{schema}");
     }
+}
+
+/// R7.3: many questions that are each too hard cost no more than the comparison may; PROVER_ALL_MS_MAX unless told otherwise.
+#[test]
+fn a_list_of_hard_tools_is_bounded_as_a_whole() {
+    let hard = |more: &str| {
+        let choice = |n: usize| -> Vec<Value> {
+            (0..12).map(|m| json!({"required": [format!("p{n}_{m}")]})).collect()
+        };
+        let all: Vec<Value> = (0..40).map(|n| json!({"anyOf": choice(n)})).collect();
+        let tools = (0..30).map(|n| json!({"name": format!("t{n}"), "inputSchema": {"type": "object", "allOf": all, "title": "x", "minProperties": more.len()}}));
+        tools.map(|value| tool(&value)).collect::<Vec<_>>()
+    };
+    let defaults = Options::default();
+    assert_eq!(
+        defaults.budget,
+        std::time::Duration::from_millis(toolcrib_containment::limits::PROVER_ALL_MS_MAX)
+    );
+    let options = Options { budget: std::time::Duration::from_millis(700), ..defaults };
+    let begun = Instant::now();
+    let report = diff(&hard(""), &hard("x"), &options);
+    assert!(begun.elapsed() < std::time::Duration::from_secs(10), "{:?}", begun.elapsed());
+    assert_eq!((report.verdict(), report.summary().unknown), (Level::Unknown, 30), "{:#}", report.to_json());
 }
 
 /// R7.3: what nobody serves is judged all the same where the prover can read it.

@@ -8,7 +8,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
-use serde_json::Value;
+use serde_json::{Value, json};
 use toolcrib::engine::safety::audit::{Broken, Kept, PublicKey};
 use toolcrib::engine::safety::export;
 use toolcrib_contract::text::one_line;
@@ -44,6 +44,8 @@ enum What {
         #[arg(long)]
         key: Option<String>,
         #[command(flatten)]
+        form: Form,
+        #[command(flatten)]
         data: Data,
     },
     /// Write all records and the signed end, one JSON a line.
@@ -57,6 +59,8 @@ enum What {
     /// Show the calls that were begun and whose end nobody knows.
     Unknown {
         #[command(flatten)]
+        form: Form,
+        #[command(flatten)]
         data: Data,
     },
 }
@@ -64,9 +68,9 @@ enum What {
 pub(crate) fn run(args: &Args) -> Outcome {
     match &args.what {
         What::List { last, form, data } => list(data, *last, *form),
-        What::Verify { file, key, data } => verify(file.as_deref(), key.as_deref(), data),
+        What::Verify { file, key, form, data } => verify(file.as_deref(), key.as_deref(), *form, data),
         What::Export { out, data } => export(data, out.as_deref()),
-        What::Unknown { data } => unknown(data),
+        What::Unknown { form, data } => unknown(*form, data),
     }
 }
 
@@ -141,7 +145,7 @@ fn export(data: &Data, out: Option<&Path>) -> Outcome {
     Ok(Exit::Nothing)
 }
 
-fn verify(file: Option<&Path>, key: Option<&str>, data: &Data) -> Outcome {
+fn verify(file: Option<&Path>, key: Option<&str>, form: Form, data: &Data) -> Outcome {
     let given = key.map(|text| {
         PublicKey::parse(text).ok_or_else(|| {
             Failure::new(Exit::Usage, anyhow!("--key is no public key"))
@@ -160,11 +164,13 @@ fn verify(file: Option<&Path>, key: Option<&str>, data: &Data) -> Outcome {
     };
     match verified {
         Ok(count) => {
-            print(&format!("{count} records, unbroken, signed to the end"))?;
+            let text = format!("{count} records, unbroken, signed to the end");
+            form.say(&text, &json!({"outcome": "unbroken", "records": count}))?;
             Ok(Exit::Nothing)
         }
         Err(broken) => {
-            print(&format!("broken: {broken}"))?;
+            let json = json!({"outcome": "broken", "reason": broken.to_string()});
+            form.say(&format!("broken: {broken}"), &json)?;
             Ok(Exit::Findings)
         }
     }
@@ -183,22 +189,26 @@ fn verify_file(file: &Path, key: PublicKey) -> Result<Result<u64, Broken>, Failu
     Ok(reading.end())
 }
 
-fn unknown(data: &Data) -> Outcome {
+fn unknown(form: Form, data: &Data) -> Outcome {
     let intents = operate(data, async |safety| safety.store().unknown(1_000).await.map_err(unkept))?;
-    let lines: Vec<String> = intents
-        .iter()
-        .map(|intent| {
-            format!(
-                "{}  {}  from {}  started_ms={}  arguments {}",
-                intent.id,
-                one_line(&intent.binding.tool),
-                one_line(&intent.binding.caller),
-                intent.started_ms,
-                intent.binding.arguments
-            )
-        })
-        .collect();
-    let text = "no call's end is unknown".to_owned();
-    print(&if lines.is_empty() { text } else { lines.join("\n") })?;
-    Ok(if lines.is_empty() { Exit::Nothing } else { Exit::Findings })
+    let started = |ms: u64| toolcrib_registry::time::written(i64::try_from(ms).unwrap_or(i64::MAX));
+    let (mut lines, mut calls) = (Vec::new(), Vec::new());
+    for intent in &intents {
+        let binding = &intent.binding;
+        lines.push(format!(
+            "{}  {}  from {}  started {}  arguments {}",
+            intent.id,
+            one_line(&binding.tool),
+            one_line(&binding.caller),
+            started(intent.started_ms),
+            binding.arguments
+        ));
+        calls.push(json!({"id": intent.id, "tool": binding.tool, "caller": binding.caller,
+            "started_ms": intent.started_ms, "arguments": binding.arguments.to_string()}));
+    }
+    if lines.is_empty() {
+        lines.push("no call's end is unknown".to_owned());
+    }
+    form.say(&lines.join("\n"), &json!({ "calls": calls }))?;
+    Ok(if intents.is_empty() { Exit::Nothing } else { Exit::Findings })
 }

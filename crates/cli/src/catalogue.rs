@@ -88,7 +88,7 @@ pub(crate) fn find(store: &Catalogue, wanted: &str) -> Result<Found, Failure> {
         let tools = tools(store, &server)?;
         let found = tools.iter().find(|own| own.name() == tool).cloned();
         let tool = found.ok_or_else(|| {
-            let hint = crate::suggestion::hint(tool, tools.iter().map(|own| own.name()));
+            let hint = crate::suggestion::hint(tool, tools.iter().map(Definition::name));
             Failure::new(Exit::Usage, anyhow!("{} has no tool {tool:?}", server.name)).hint(hint)
         })?;
         return Ok(Found { server, tools, tool: Some(tool) });

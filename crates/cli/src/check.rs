@@ -97,9 +97,11 @@ fn for_shell(word: &str) -> String {
     if word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
-/// Tools with a finding, each once, under the name they have now where they are still offered.
+/// Tools with a finding, each once; one that was renamed under both of its names.
 fn changed(report: &Report) -> BTreeSet<&str> {
-    report.changes.iter().map(|change| change.tool.as_str()).collect()
+    let renamed = report.changes.iter().filter(|change| change.id == "tool.renamed");
+    let now = renamed.filter_map(|change| change.new.as_ref()?.as_str());
+    report.changes.iter().map(|change| change.tool.as_str()).chain(now).collect()
 }
 
 /// A server before and now.

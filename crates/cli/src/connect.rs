@@ -75,11 +75,11 @@ fn put_in(args: &Args, path: &Path) -> Outcome {
             args,
             path,
             "unchanged",
-            format!("{} has it already: {}\n", args.client.title(), path.display()),
+            &format!("{} has it already: {}\n", args.client.title(), path.display()),
         );
     }
     if !agreed(args, path, text, &after)? {
-        return said(args, path, "unchanged", "nothing was changed\n".to_owned());
+        return said(args, path, "unchanged", "nothing was changed\n");
     }
     undo::keep(path, before.as_deref(), &after, &args.name)?;
     edit::write(path, &after)?;
@@ -92,7 +92,7 @@ fn put_in(args: &Args, path: &Path) -> Outcome {
         args,
         path,
         "connected",
-        format!("{} is connected: {}\n{copy}{back}", args.client.title(), path.display()),
+        &format!("{} is connected: {}\n{copy}{back}", args.client.title(), path.display()),
     )
 }
 
@@ -107,7 +107,7 @@ fn take_back(args: &Args, path: &Path) -> Outcome {
         undo::Undone::Gone => "",
     };
     if !agreed(args, path, &now, text)? {
-        return said(args, path, "unchanged", "nothing was changed\n".to_owned());
+        return said(args, path, "unchanged", "nothing was changed\n");
     }
     undo::apply(path, &undone)?;
     let (word, how) = match undone {
@@ -115,7 +115,7 @@ fn take_back(args: &Args, path: &Path) -> Outcome {
         undo::Undone::Gone => ("removed", "was made by toolcrib and is gone"),
         undo::Undone::EntryOnly(_) => ("entry-removed", "changed since; only the entry was taken back"),
     };
-    said(args, path, word, format!("{} {how}\n", path.display()))
+    said(args, path, word, &format!("{} {how}\n", path.display()))
 }
 
 /// Shows a change and asks, unless told not to.
@@ -127,9 +127,9 @@ fn agreed(args: &Args, path: &Path, before: &str, after: &str) -> Result<bool, F
     Ok(args.yes || confirmed("write this?", "agree beforehand with --yes, or look with --dry-run")?)
 }
 
-fn said(args: &Args, path: &Path, outcome: &str, text: String) -> Outcome {
+fn said(args: &Args, path: &Path, outcome: &str, text: &str) -> Outcome {
     let json = json!({"client": args.client.name(), "file": path, "outcome": outcome, "name": args.name});
-    args.form.say(&text, &json)?;
+    args.form.say(text, &json)?;
     Ok(Exit::Nothing)
 }
 

@@ -74,7 +74,7 @@ impl Args {
     /// What to do where nothing is listed.
     fn nothing(&self) -> String {
         match &self.search {
-            Some(part) => format!("no server has {:?} in its name; `toolcrib search` looks at tools", part),
+            Some(part) => format!("no server has {part:?} in its name; `toolcrib search` looks at tools"),
             None => "the catalogue is empty: `toolcrib registry import FILE` fills it".to_owned(),
         }
     }

@@ -71,8 +71,8 @@ fn a_lock_holds_until_what_was_reviewed_is_approved() {
     let failed = folder.run(&["check", "tools.json"]);
     assert_eq!(failed.code, Some(1), "{failed:?}");
     let line = failed.out.lines().find(|line| line.contains("--approve")).expect("an approval is offered");
+    assert!(line.starts_with("  toolcrib lock notes=tools.json --approve 'search@sha256:"), "{line}");
     let approval = line.split('\'').nth(1).expect("it is quoted").to_owned();
-    assert!(approval.starts_with("search@sha256:"), "{approval}");
 
     // What is offered changes again after it was shown: the approval no longer fits, and nothing is changed.
     folder.write("tools.json", &OLD.replace("\"q\"", "\"words\""));
@@ -91,6 +91,32 @@ fn a_lock_holds_until_what_was_reviewed_is_approved() {
     folder.write("tools.json", r#"{"tools":[]}"#);
     assert_eq!(folder.run(&["check", "tools.json"]).code, Some(1));
     assert_eq!(folder.run(&["lock", "notes=tools.json", "--approve", "search@removed"]).code, Some(0));
+}
+
+/// R7.7: the lines that `check` prints are run as they stand, and leave nothing to find: also of a tool that was renamed.
+#[test]
+fn the_lines_that_approve_can_be_copied() {
+    let folder = Folder::new("copied lines");
+    folder.write("my tools.json", OLD);
+    assert_eq!(folder.run(&["lock", "notes=my tools.json", "-o", "my.lock"]).code, Some(0));
+    folder.write(
+        "my tools.json",
+        &OLD.replace("\"search\"", "\"search_notes\"").replace("Words.", "The words."),
+    );
+    let checked = folder.run(&["check", "--lock", "my.lock", "my tools.json"]);
+    assert_eq!(checked.code, Some(1), "{checked:?}");
+    let program = env!("CARGO_BIN_EXE_toolcrib");
+    let lines: Vec<String> = checked
+        .out
+        .lines()
+        .filter_map(|line| line.strip_prefix("  toolcrib "))
+        .map(|line| format!("'{program}' {line}"))
+        .collect();
+    assert_eq!(lines.len(), 2, "{checked:?}");
+    let ran = Command::new("sh").args(["-ec", &lines.join("\n")]).current_dir(&folder.0).output();
+    assert!(ran.expect("a shell").status.success(), "{lines:?}");
+    let again = folder.run(&["check", "--lock", "my.lock", "my tools.json", "--fail-on", "any"]);
+    assert_eq!(again.code, Some(0), "{again:?}");
 }
 
 /// R7.6: a waiver lets a finding pass with a reason; one that is expired or unused is itself a finding.

@@ -99,12 +99,26 @@ pub struct Judgement {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Prover {
     options: Options,
+    /// When every judgement has to be over.
+    until: Option<Instant>,
 }
 
 impl Prover {
     /// A prover with these options.
     pub fn new(options: Options) -> Prover {
-        Prover { options }
+        Prover { options, until: None }
+    }
+
+    /// The same for judgements that may take so long together, from now on; those that come later are unknown.
+    #[must_use]
+    pub fn within(self, all: Duration) -> Prover {
+        Prover { until: Instant::now().checked_add(all), ..self }
+    }
+
+    /// The same in another world.
+    #[must_use]
+    pub fn in_world(self, world: World) -> Prover {
+        Prover { options: Options { world, ..self.options }, ..self }
     }
 
     /// The options it judges with.
@@ -165,6 +179,9 @@ impl Prover {
         dialects: (Dialect, Dialect),
     ) -> Result<Judgement, SchemaError> {
         let start = Instant::now();
+        if self.until.is_some_and(|until| start >= until) {
+            return Ok(Judgement { verdict: Verdict::Unknown(Obstacle::Budget), micros: 0 });
+        }
         let verdict = match self.verdict(producer, consumer, dialects, start) {
             Ok(verdict) => verdict,
             Err((_, Stop::Obstacle(obstacle))) => Verdict::Unknown(obstacle),
@@ -209,7 +226,7 @@ impl Prover {
         if p.lit == c.lit {
             return Ok(Verdict::Compatible(Proof::Identical));
         }
-        let deadline = start + timeout;
+        let deadline = self.until.map_or(start + timeout, |until| until.min(start + timeout));
         let reach = if arena.spelled() { Reach::Spelled } else { Reach::Every };
         let budget = Budget { deadline, steps_max: limits.steps_max, nodes_max: limits.nodes_max, reach };
         let mut outcome = Solver::new(&mut arena, &mut patterns, budget).solve_all([p.lit, !c.lit]);

@@ -2,6 +2,8 @@
 
 /// Milliseconds for one pair of schemas, unless told otherwise; then the answer is *unknown*.
 pub const PROVER_PAIR_MS_MAX: u64 = 1_000;
+/// Milliseconds for all questions of one comparison of tool lists together, unless told otherwise; the rest is *unknown*.
+pub const PROVER_ALL_MS_MAX: u64 = 30_000;
 /// Containers inside containers, in a schema that is judged.
 pub const PROVER_SCHEMA_DEPTH_MAX: usize = 64;
 /// Objects and arrays in a schema that is judged.

@@ -5,9 +5,12 @@
 //! aside comes back only when it is again what is pinned, or when what it is now has been pinned.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use toolcrib_change::{Level, Lock, Options, Sides, diff, pinned_digest};
 use toolcrib_contract::{Definition, Hints};
+
+use crate::limits::DRIFT_JUDGED_MS_MAX;
 
 /// What is done about one class of change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize, schemars::JsonSchema)]
@@ -138,7 +141,9 @@ impl Drift {
             let finding = Finding { action, reason, level: None };
             found.insert(gone.to_owned(), finding);
         }
-        let report = diff(&old, &new, &Options::default());
+        // Whoever changes all their tools into riddles keeps nobody waiting for longer.
+        let budget = Duration::from_millis(DRIFT_JUDGED_MS_MAX);
+        let report = diff(&old, &new, &Options { budget, ..Options::default() });
         // The worst comes first in a report.
         for change in report.changes.iter().rev() {
             // What is unusable now is served by nobody, so there is nothing to approve; once repaired it is judged again.
@@ -227,6 +232,27 @@ mod tests {
         assert!(pinned.judge("mail", [tool(&broken)].iter()).is_empty(), "it is what was pinned");
         let found = pinned.judge("mail", [tool(OLD)].iter());
         assert_eq!(found["send"].action, Action::Approve, "{found:?}");
+    }
+
+    /// R5.7: a server whose tools all became riddles is judged for DRIFT_JUDGED_MS_MAX and no longer; none of them passes.
+    #[test]
+    fn riddles_are_judged_for_a_bounded_time() {
+        let riddle = |n: usize, least: usize| {
+            let choice = |a: usize| {
+                let names: Vec<String> = (0..12).map(|b| format!(r#"{{"required":["p{a}_{b}"]}}"#)).collect();
+                format!(r#"{{"anyOf":[{}]}}"#, names.join(","))
+            };
+            let all: Vec<String> = (0..40).map(choice).collect();
+            let schema =
+                format!(r#"{{"type":"object","minProperties":{least},"allOf":[{}]}}"#, all.join(","));
+            tool(&format!(r#"{{"name":"t{n}","inputSchema":{schema}}}"#))
+        };
+        let drift = Drift::new(Lock::new("mail", (0..24).map(|n| riddle(n, 0))), Classes::default());
+        let live: Vec<Definition> = (0..24).map(|n| riddle(n, 1)).collect();
+        let begun = std::time::Instant::now();
+        let found = drift.judge("mail", live.iter());
+        assert!(begun.elapsed() < Duration::from_millis(3 * DRIFT_JUDGED_MS_MAX), "{:?}", begun.elapsed());
+        assert!(found.len() == 24 && found.values().all(|one| one.action == Action::Approve), "{found:?}");
     }
 
     /// R1.4

@@ -29,3 +29,6 @@ pub const SPANS_WAITING_MAX: usize = 4_096;
 
 /// Spans sent at once.
 pub const SPANS_BATCH_MAX: usize = 512;
+
+/// How long the changed tools of one server are judged against the lock, in milliseconds; what is not decided is *unknown*.
+pub const DRIFT_JUDGED_MS_MAX: u64 = 5_000;

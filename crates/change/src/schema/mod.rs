@@ -155,8 +155,7 @@ impl Place<'_> {
 
     /// An answer that was forbidden as long as there was a schema; structured answers are objects.
     fn no_longer_promised(&self, old: &Value) -> Option<Value> {
-        let open =
-            Prover::new(toolcrib_containment::Options { world: World::Open, ..*self.prover.options() });
+        let open = self.prover.in_world(World::Open);
         match self.judge_with(&open, old, &serde_json::json!({"type": "object"})) {
             Answer::Breaking { witness, .. } => Some(witness),
             _ => None,
@@ -272,8 +271,7 @@ impl Place<'_> {
         if self.options.world != World::Declared {
             return;
         }
-        let open =
-            Prover::new(toolcrib_containment::Options { world: World::Open, ..*self.prover.options() });
+        let open = self.prover.in_world(World::Open);
         if let Answer::Breaking { witness, .. } = self.judge_with(&open, old, changed) {
             draft.notes.push(Note::DeclaredWorldOnly(witness));
         }

@@ -82,6 +82,9 @@ fn lock_credential_and_stop_speak_json() {
         told(&home, &["unlock", "--data", "data"]),
         json!({"outcome": "unlocked", "caller": null, "still_stopped": []})
     );
+    let verified = told(&home, &["audit", "verify", "--data", "data"]);
+    assert_eq!((&verified["outcome"], keys(&verified)), (&json!("unbroken"), vec!["outcome", "records"]));
+    assert_eq!(told(&home, &["audit", "unknown", "--data", "data"]), json!({"calls": []}));
 }
 
 /// R8.1: asking a server and taking one out of the catalogue.
