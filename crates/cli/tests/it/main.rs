@@ -23,5 +23,6 @@ mod published;
 mod servers;
 mod serving;
 mod shown;
+mod streams;
 mod terminal;
 mod unusable;
