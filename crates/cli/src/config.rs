@@ -42,8 +42,6 @@ pub(crate) fn run(args: &Args) -> Outcome {
             for file in files {
                 let config = Config::load(file, Prefixing::Default, &ProcessEnvironment)
                     .map_err(|error| Failure::new(Exit::Usage, error))?;
-                // What cannot be read at the start is told now.
-                config.pins.as_ref().map(crate::gateway::pinned).transpose()?;
                 text.push_str(&summary(file, &config));
                 told.push(described(file, &config));
             }

@@ -5,7 +5,7 @@
 //! its list longer and says so, `log` reports at two levels, `wait` never answers and writes down that it was cancelled.
 //!
 //! `talking legacy` asks with requests of its own, `talking modern` answers `input_required`, `talking forever` does so
-//! whatever it is answered. `talking both` speaks both eras and asks in the old way alone: a modern caller is told so.
+//! whatever it is answered, `talking picky` refuses the version it is first asked in. `talking both` speaks both eras and asks in the old way alone: a modern caller is told so.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -24,7 +24,7 @@ const KINDS: [&str; 3] = ["elicitation", "sampling", "roots"];
 
 fn main() {
     let manner = std::env::args().nth(1).unwrap_or_default();
-    let mut talker = Talker { manner, waiting: HashMap::new(), grown: 0, listener: None };
+    let mut talker = Talker { manner, waiting: HashMap::new(), grown: 0, is_asked: false, listener: None };
     for line in std::io::stdin().lock().lines() {
         let Ok(message) = serde_json::from_str::<Value>(&line.unwrap_or_default()) else { continue };
         talker.hear(&message);
@@ -36,6 +36,7 @@ struct Talker {
     /// A question of ours to the request it belongs to.
     waiting: HashMap<String, (Value, String)>,
     grown: usize,
+    is_asked: bool,
     /// The request that wants to hear of changes.
     listener: Option<Value>,
 }
@@ -72,8 +73,12 @@ impl Talker {
     fn answer(&mut self, method: &str, message: &Value, is_modern: bool) -> Option<Value> {
         let id = message["id"].clone();
         let (speaks_modern, speaks_legacy) =
-            (self.manner != "legacy", !["modern", "forever"].contains(&self.manner.as_str()));
+            (self.manner != "legacy", !["modern", "forever", "picky"].contains(&self.manner.as_str()));
         Some(match method {
+            // Its first answer is that it does not speak this, and what it speaks.
+            "server/discover" if self.manner == "picky" && !std::mem::replace(&mut self.is_asked, true) => {
+                json!({"code": -32022, "message": "no", "data": {"supported": ["2026-07-28"], "requested": "x"}})
+            }
             "server/discover" if speaks_modern => {
                 json!({"supportedVersions": ["2026-07-28"], "capabilities": capabilities()})
             }

@@ -26,7 +26,9 @@ const CAPABILITIES: &str = r#"{"elicitation":{"form":{},"url":{}},"sampling":{},
 
 enum Discovered {
     Modern(Introduction),
-    /// Modern, but it wants another version or has more to say: asked in the old way.
+    /// Modern, and it wants to be asked in this version, which is known here too.
+    Again(Revision),
+    /// Asked in the old way.
     Legacy,
 }
 
@@ -57,10 +59,7 @@ async fn first_contact(wire: &Wire) -> Result<Introduction, UpstreamError> {
     let mut discovery = send(wire, &discover(), Revision::FIRST_MODERN).await?;
     let patience = Duration::from_millis(UPSTREAM_DISCOVER_MS_MAX);
     match tokio::time::timeout(patience, discovery.answer()).await {
-        Ok(answer) => match discovered(answer?)? {
-            Discovered::Modern(introduction) => Ok(introduction),
-            Discovered::Legacy => initialize(wire, Revision::NEWEST_LEGACY).await,
-        },
+        Ok(answer) => settle(wire, discovered(answer?)?).await,
         // It is slow to start, or ignores what it does not know: whichever answers first decides.
         Err(_) => {
             let mut initialization =
@@ -69,8 +68,8 @@ async fn first_contact(wire: &Wire) -> Result<Introduction, UpstreamError> {
                 // A modern server that was slow answers both at once, the second with a refusal.
                 biased;
                 answer = discovery.answer() => match discovered(answer?)? {
-                    Discovered::Modern(introduction) => Ok(introduction),
                     Discovered::Legacy => initialized(initialization.answer().await?),
+                    modern => settle(wire, modern).await,
                 },
                 answer = initialization.answer() => initialized(answer?),
             }
@@ -142,10 +141,7 @@ async fn first_request(wire: &Wire) -> Result<Introduction, UpstreamError> {
         pending.answer().await
     };
     match discovery.await {
-        Ok(answer) => match discovered(answer)? {
-            Discovered::Modern(introduction) => Ok(introduction),
-            Discovered::Legacy => initialize(wire, Revision::NEWEST_LEGACY).await,
-        },
+        Ok(answer) => settle(wire, discovered(answer)?).await,
         Err(error) => match error.cause {
             // Whatever a legacy server says to what it does not know.
             Cause::Status { .. } | Cause::Garbage(_) | Cause::Closed | Cause::SessionGone => {
@@ -153,6 +149,19 @@ async fn first_request(wire: &Wire) -> Result<Introduction, UpstreamError> {
             }
             _ => Err(error),
         },
+    }
+}
+
+/// Comes to an introduction from what was discovered; asks a second time at most.
+async fn settle(wire: &Wire, found: Discovered) -> Result<Introduction, UpstreamError> {
+    let found = match found {
+        Discovered::Again(revision) => discovered(send(wire, &discover(), revision).await?.answer().await?)?,
+        settled => settled,
+    };
+    match found {
+        Discovered::Modern(introduction) => Ok(introduction),
+        Discovered::Legacy => initialize(wire, Revision::NEWEST_LEGACY).await,
+        Discovered::Again(_) => Err(UpstreamError::sent(Cause::NoVersion)),
     }
 }
 
@@ -206,6 +215,7 @@ fn discovered(message: Message) -> Result<Discovered, UpstreamError> {
             match (is_version, supported()) {
                 // It is modern and newer than anything known here, and speaks nothing older.
                 (true, None) => Err(UpstreamError::sent(Cause::NoVersion)),
+                (true, Some(revision)) if revision.era() == Era::Modern => Ok(Discovered::Again(revision)),
                 _ => Ok(Discovered::Legacy),
             }
         }

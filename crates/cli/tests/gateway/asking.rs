@@ -129,6 +129,14 @@ fn a_server_that_answers_both_ways_is_spoken_to_as_the_file_says() {
     assert!(asked == 1 && answered["result"].to_string().contains("Ada"), "{answered}");
 }
 
+/// R5.2: a modern server that refuses the version and names one that is known is asked again in that.
+#[test]
+fn a_server_that_names_another_version_is_asked_again() {
+    let gateway = gateway("picky");
+    let ready: Value = serde_json::from_str(&gateway.get("/readyz").1).unwrap();
+    assert_eq!(ready["servers"][0]["revision"], "2026-07-28", "{ready}");
+}
+
 /// R5.2: a server that does not speak the revision that the file names is named, with what it answers.
 #[test]
 fn a_server_that_does_not_speak_the_revision_of_the_file_is_named() {

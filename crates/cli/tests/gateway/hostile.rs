@@ -15,6 +15,8 @@ use super::running::{Gateway, SOON, until};
 
 /// What a call has, and what its refusal may take over that.
 const DEADLINE: Duration = Duration::from_millis(1_000);
+/// The same where it is a limit of bytes that must be met first, on whatever machine.
+const LONG_DEADLINE: Duration = Duration::from_millis(10_000);
 const GRACE: Duration = Duration::from_millis(250);
 
 /// The tests share their machine with each other and with whatever else runs: what they cannot answer for.
@@ -43,6 +45,11 @@ fn hostile() -> String {
     path.display().to_string()
 }
 
+fn deadline(behaviour: &str) -> Duration {
+    let is_flood = ["huge", "endless-"].iter().any(|flood| behaviour.starts_with(flood));
+    if is_flood { LONG_DEADLINE } else { DEADLINE }
+}
+
 fn good() -> String {
     format!("[servers.good]\ncommand = {:?}\nargs = [\"stdio\", \"\"]\n", hostile())
 }
@@ -59,7 +66,8 @@ impl Trial {
                 (Some(process), format!("url = \"http://{address}/mcp\""))
             }
         };
-        let bad = format!("[servers.bad]\n{reached}\ncall_ms_max = 1000\nstart_ms_max = 5000\n");
+        let call_ms_max = deadline(behaviour).as_millis();
+        let bad = format!("[servers.bad]\n{reached}\ncall_ms_max = {call_ms_max}\nstart_ms_max = 5000\n");
         let gateway = Gateway::start(&["--config", &folder.file("toolcrib.toml", &good())]);
         Self { gateway, folder, bad, _process: process }
     }
@@ -135,7 +143,7 @@ fn harm_in_a_call(over: Over, behaviour: &str, says: &str) {
     until("served", || trial.gateway.tools().contains(&"bad__poke".to_owned()));
     let (text, took) = trial.beside(|| trial.poked());
     assert!(text.contains("Server \"bad\"") && text.contains(says), "{text}");
-    assert!(took <= DEADLINE + GRACE + NOISE, "{took:?}");
+    assert!(took <= deadline(behaviour) + GRACE + NOISE, "{took:?}");
     trial.assert_small(baseline, behaviour);
 }
 

@@ -1,10 +1,18 @@
 //! The real binary in front of real servers, called by real clients.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    reason = "tests"
+)]
 
 mod access;
 mod asking;
 mod budget;
 mod client;
+mod conformance;
 mod drift;
 mod fidelity;
 mod files;
