@@ -2,7 +2,7 @@
 //!
 //! Guarantees: one pass over the bytes; nothing is copied (strings, numbers and whole values stay slices
 //! of the source, so what is forwarded is what was checked); every limit is applied before memory is
-//! spent; a tape slot is 24 bytes, so 4 MiB of text can never become hundreds of megabytes.
+//! spent; a tape slot is 16 bytes, so 4 MiB of text can never become hundreds of megabytes.
 //!
 //! Refuses, each with its own error and place: invalid UTF-8, anything RFC 8259 forbids, lone surrogates,
 //! duplicate keys, numbers beyond the range of a double, and text over [`Limits`].
@@ -11,19 +11,25 @@ mod build;
 mod document;
 mod error;
 mod instance;
+mod limits;
+mod literal;
 mod node;
 mod number;
 mod parse;
 mod pointer;
+mod quotes;
 mod string;
 mod tape;
+mod unique;
 
 pub use build::{ObjectWriter, write_string};
-pub use document::{Document, OwnedDocument};
+pub(crate) use document::Text;
+pub use document::{Document, OwnedDocument, SharedBytes};
 pub use error::{ReadError, ReadErrorKind};
 pub use instance::Tape;
+pub use limits::Limits;
 pub use node::{Elements, Kind, Members, Node};
 pub use number::Number;
-pub use parse::Limits;
 pub use pointer::Pointer;
 pub use string::Key;
+pub(crate) use tape::{Slot, head, tag};

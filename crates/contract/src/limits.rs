@@ -6,7 +6,7 @@ pub const JSON_MESSAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
 pub const JSON_FILE_BYTES_MAX: usize = 256 * 1024 * 1024;
 /// Containers inside containers, in any JSON that is read.
 pub const JSON_DEPTH_MAX: usize = 128;
-/// Values and keys of one message; a tape slot is 24 bytes, so at most 12 MiB of tape.
+/// Values and keys of one message; a tape slot is 16 bytes, so at most 8 MiB of tape.
 pub const JSON_NODES_MAX: usize = 512 * 1024;
 /// Values and keys of a file the operator asked to read.
 pub const JSON_FILE_NODES_MAX: usize = 32 * 1024 * 1024;

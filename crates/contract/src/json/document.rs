@@ -2,19 +2,53 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::error::ReadError;
+use super::limits::Limits;
 use super::node::Node;
-use super::parse::{Limits, parse};
-use super::tape::Slot;
+use super::parse::{parse, parse_text};
+use super::tape::{Slot, tag};
 
 /// A text and its tape; every node refers to one of these.
-pub(super) struct Text<'a> {
+pub(crate) struct Text<'a> {
     pub(super) source: Cow<'a, str>,
-    pub(super) slots: Vec<Slot<'a>>,
+    pub(super) slots: Vec<Slot>,
     /// Texts of the keys that have an escape: keys are compared all the time, so they are unescaped once.
     pub(super) keys: Vec<Box<str>>,
+    /// There is white space between tokens.
+    pub(super) spaced: bool,
+}
+
+impl Text<'_> {
+    /// What stands between the quotes of a string.
+    #[inline]
+    pub(crate) fn plain(&self, string: Slot) -> &str {
+        self.source.get(string.inside()).unwrap_or_default()
+    }
+
+    /// The text of a key.
+    #[inline]
+    pub(crate) fn name(&self, key: Slot) -> &str {
+        match key.tag() {
+            tag::TEXT => self.plain(key),
+            tag::ESCAPED_KEY => self.keys.get(key.word() as usize).map(|key| &**key).unwrap_or_default(),
+            _ => "",
+        }
+    }
+
+    /// The value of a number with a fraction or an exponent.
+    #[inline]
+    pub(crate) fn double(&self, number: Slot) -> f64 {
+        let value = f64::from_bits(number.word());
+        if value.is_nan() { self.nearest(number) } else { value }
+    }
+
+    #[cold]
+    fn nearest(&self, number: Slot) -> f64 {
+        self.source.get(number.range()).and_then(|text| text.parse().ok()).unwrap_or(f64::NAN)
+    }
 }
 
 /// A strictly read JSON text that borrows its bytes.
@@ -63,11 +97,11 @@ impl OwnedDocument {
     /// A [`ReadError`] that names the rule or limit, the byte and the place.
     pub fn parse(text: impl Into<String>, limits: &Limits) -> Result<Self, ReadError> {
         let mut source = text.into();
-        let Text { slots, mut keys, .. } = parse(source.as_bytes(), limits)?;
-        let slots = slots.iter().map(|slot| slot.kept(&source)).collect();
+        let Text { mut slots, mut keys, spaced, .. } = parse_text(&source, limits)?;
         source.shrink_to_fit();
+        slots.shrink_to_fit();
         keys.shrink_to_fit();
-        Ok(Self { text: Arc::new(Text { source: Cow::Owned(source), slots, keys }) })
+        Ok(Self { text: Arc::new(Text { source: Cow::Owned(source), slots, keys, spaced }) })
     }
 
     /// The same for a text that is not kept for long: memory that reading asked for is not given back first.
@@ -75,10 +109,8 @@ impl OwnedDocument {
     /// # Errors
     /// A [`ReadError`] that names the rule or limit, the byte and the place.
     pub fn parse_passing(source: String, limits: &Limits) -> Result<Self, ReadError> {
-        let Text { slots, keys, .. } = parse(source.as_bytes(), limits)?;
-        // Done in place: both kinds of slot have the same size.
-        let slots = slots.into_iter().map(|slot| slot.kept(&source)).collect();
-        Ok(Self { text: Arc::new(Text { source: Cow::Owned(source), slots, keys }) })
+        let Text { slots, keys, spaced, .. } = parse_text(&source, limits)?;
+        Ok(Self { text: Arc::new(Text { source: Cow::Owned(source), slots, keys, spaced }) })
     }
 
     /// The whole value.
@@ -94,8 +126,55 @@ impl OwnedDocument {
     }
 }
 
+impl OwnedDocument {
+    /// The bytes of `range`, such as a node's [`Node::range`], without a copy: they keep this document alive.
+    #[must_use]
+    pub fn share(&self, range: Range<usize>) -> SharedBytes {
+        SharedBytes { text: self.text.clone(), range }
+    }
+}
+
+/// A part of an [`OwnedDocument`]'s text, to be handed on as it came.
+#[derive(Clone)]
+pub struct SharedBytes {
+    text: Arc<Text<'static>>,
+    range: Range<usize>,
+}
+
+impl AsRef<[u8]> for SharedBytes {
+    fn as_ref(&self) -> &[u8] {
+        self.text.source.as_bytes().get(self.range.clone()).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for SharedBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SharedBytes").field(&self.text.source.get(self.range.clone())).finish()
+    }
+}
+
 impl fmt::Debug for OwnedDocument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("OwnedDocument").field(&self.source()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// R5.4: what is handed on is the very text that was read, and outlives the document it came from.
+    #[test]
+    fn a_shared_part_is_the_text_that_was_read() {
+        let document = OwnedDocument::parse_passing(
+            r#"{"id":1,"result": {"x" : 0.60} }"#.to_owned(),
+            &Limits::message(),
+        );
+        let document = document.unwrap();
+        let result = document.root().get("result").unwrap();
+        let (at, shared) = (result.raw().as_ptr(), document.share(result.range()));
+        drop(document);
+        assert_eq!(shared.as_ref(), br#"{"x" : 0.60}"#);
+        assert_eq!(shared.as_ref().as_ptr(), at, "it was copied");
     }
 }

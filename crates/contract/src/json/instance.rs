@@ -7,9 +7,9 @@ use jsonschema::json::{self, Json, NodeIdentity};
 use serde_json::Value;
 
 use super::document::{OwnedDocument, Text};
+use super::limits::Limits;
 use super::node::{Elements, Kind, NamedMembers, Node};
 use super::number::Number;
-use super::parse::Limits;
 use super::string::Key;
 
 /// The representation that compiled checks run over.
@@ -41,7 +41,8 @@ impl Json for Tape {
         match buffer {
             Some(document) => f(document.root()),
             None => {
-                let empty = Text { source: Cow::Borrowed(""), slots: Vec::new(), keys: Vec::new() };
+                let empty =
+                    Text { source: Cow::Borrowed(""), slots: Vec::new(), keys: Vec::new(), spaced: false };
                 f(Node::root(&empty))
             }
         }

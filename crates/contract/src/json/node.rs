@@ -8,7 +8,7 @@ use super::document::Text;
 use super::number::Number;
 use super::pointer::Pointer;
 use super::string::unescape;
-use super::tape::{Extent, Slot};
+use super::tape::{Slot, tag};
 
 /// What a value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -48,7 +48,7 @@ impl Kind {
 pub struct Node<'a> {
     text: &'a Text<'a>,
     /// One of the text's own.
-    slot: &'a Slot<'a>,
+    slot: &'a Slot,
 }
 
 impl<'a> Node<'a> {
@@ -63,21 +63,26 @@ impl<'a> Node<'a> {
     #[inline]
     fn at(self) -> usize {
         let from = self.text.slots.as_ptr() as usize;
-        (std::ptr::from_ref(self.slot) as usize).wrapping_sub(from) / size_of::<Slot<'_>>()
+        (std::ptr::from_ref(self.slot) as usize).wrapping_sub(from) / size_of::<Slot>()
     }
 
     /// The slots from this value's own to the end of it.
     #[inline]
-    fn slots(self) -> &'a [Slot<'a>] {
+    fn slots(self) -> &'a [Slot] {
         let at = self.at();
         self.text.slots.get(at..at.wrapping_add(self.slot.span())).unwrap_or_default()
     }
 
-    /// The slots of what this container holds.
+    /// The slots of what this value holds, if it is a container with that tag.
     #[inline]
-    fn inside(self, extent: &Extent) -> &'a [Slot<'a>] {
-        let at = extent.at as usize;
-        self.text.slots.get(at + 1..at + extent.slots as usize).unwrap_or_default()
+    fn inside(self, tag: u8) -> &'a [Slot] {
+        if self.slot.tag() == tag { self.slots().get(1..).unwrap_or_default() } else { &[] }
+    }
+
+    /// The text it stands in; its slot and those of what it holds, and of nothing else.
+    #[inline]
+    pub(crate) fn tape(self) -> (&'a Text<'a>, &'a [Slot]) {
+        (self.text, self.slots())
     }
 
     /// Its place on the tape, and the tape: tells one live node from another.
@@ -104,37 +109,37 @@ impl<'a> Node<'a> {
     #[inline]
     #[must_use]
     pub fn range(self) -> std::ops::Range<usize> {
-        self.slot.range(&self.text.source)
+        self.slot.range()
     }
 
     /// `true` for `null`.
     #[inline]
     #[must_use]
     pub fn is_null(self) -> bool {
-        matches!(self.slot, Slot::Null { .. })
+        self.slot.tag() == tag::NULL
     }
 
     /// `true` for an object.
     #[inline]
     #[must_use]
     pub fn is_object(self) -> bool {
-        matches!(self.slot, Slot::Object(_))
+        self.slot.tag() == tag::OBJECT
     }
 
     /// `true` for an array.
     #[inline]
     #[must_use]
     pub fn is_array(self) -> bool {
-        matches!(self.slot, Slot::Array(_))
+        self.slot.tag() == tag::ARRAY
     }
 
     /// The boolean, if it is one.
     #[inline]
     #[must_use]
     pub fn as_bool(self) -> Option<bool> {
-        match self.slot {
-            Slot::True { .. } => Some(true),
-            Slot::False { .. } => Some(false),
+        match self.slot.tag() {
+            tag::TRUE => Some(true),
+            tag::FALSE => Some(false),
             _ => None,
         }
     }
@@ -143,55 +148,40 @@ impl<'a> Node<'a> {
     #[inline]
     #[must_use]
     pub fn as_str(self) -> Option<Cow<'a, str>> {
-        match *self.slot {
-            Slot::Text(text) => Some(Cow::Borrowed(text)),
-            Slot::Kept { start, end } => Some(Cow::Borrowed(self.kept(start, end))),
-            Slot::Escaped { .. } => Some(self.unescaped()),
-            Slot::EscapedKey { .. } => Some(Cow::Borrowed(self.name())),
+        match self.slot.tag() {
+            tag::TEXT => Some(Cow::Borrowed(self.plain())),
+            tag::ESCAPED => Some(self.unescaped()),
+            tag::ESCAPED_KEY => Some(Cow::Borrowed(self.name())),
             _ => None,
         }
     }
 
-    /// A string without an escape, in a document that owns its text.
-    fn kept(self, start: u32, end: u32) -> &'a str {
-        self.text.source.get(start as usize..end as usize).unwrap_or_default()
+    /// What stands between the quotes of a string.
+    #[inline]
+    fn plain(self) -> &'a str {
+        self.text.plain(*self.slot)
     }
 
     /// The text of a key.
     #[inline]
     fn name(self) -> &'a str {
-        match *self.slot {
-            Slot::Text(text) => text,
-            _ => self.other_name(),
-        }
-    }
-
-    #[inline(never)]
-    fn other_name(self) -> &'a str {
-        match *self.slot {
-            Slot::Kept { start, end } => self.kept(start, end),
-            Slot::EscapedKey { key, .. } => {
-                self.text.keys.get(key as usize).map(|key| &**key).unwrap_or_default()
-            }
-            _ => "",
-        }
+        self.text.name(*self.slot)
     }
 
     /// A string with an escape.
     #[cold]
     fn unescaped(self) -> Cow<'a, str> {
-        let raw = self.raw();
-        unescape(raw.get(1..raw.len().saturating_sub(1)).unwrap_or_default(), true)
+        unescape(self.plain(), true)
     }
 
     /// The number, if it is one.
     #[inline]
     #[must_use]
     pub fn as_number(self) -> Option<Number<'a>> {
-        match *self.slot {
-            Slot::Integer { value, .. } => Some(Number::Integer(self, value)),
-            Slot::Double { value, .. } => Some(Number::Double(self, value)),
-            Slot::Large { .. } => Some(Number::Large(self)),
+        match self.slot.tag() {
+            tag::INTEGER => Some(Number::Integer(self, self.slot.word().cast_signed())),
+            tag::DOUBLE => Some(Number::Double(self, self.text.double(*self.slot))),
+            tag::LARGE => Some(Number::Large(self)),
             _ => None,
         }
     }
@@ -214,10 +204,7 @@ impl<'a> Node<'a> {
     #[inline]
     #[must_use]
     pub fn len(self) -> usize {
-        match self.slot {
-            Slot::Array(extent) | Slot::Object(extent) => extent.count as usize,
-            _ => 0,
-        }
+        self.slot.count()
     }
 
     /// `true` if [`Node::len`] is 0.
@@ -253,8 +240,7 @@ impl<'a> Node<'a> {
     #[inline]
     #[must_use]
     pub fn members(self) -> Members<'a> {
-        let rest = if let Slot::Object(extent) = self.slot { self.inside(extent) } else { &[] };
-        Members { text: self.text, rest }
+        Members { text: self.text, rest: self.inside(tag::OBJECT) }
     }
 
     /// Names and values in the order of the text; none for anything but an object.
@@ -267,19 +253,17 @@ impl<'a> Node<'a> {
     #[inline]
     #[must_use]
     pub fn elements(self) -> Elements<'a> {
-        let rest = if let Slot::Array(extent) = self.slot { self.inside(extent) } else { &[] };
-        Elements { text: self.text, rest }
+        Elements { text: self.text, rest: self.inside(tag::ARRAY) }
     }
 
     /// Compares the text of a string with `text` without allocating where nothing is escaped.
     #[inline]
     #[must_use]
     pub fn is_text(self, text: &str) -> bool {
-        match *self.slot {
-            Slot::Text(own) => own == text,
-            Slot::Kept { start, end } => self.kept(start, end) == text,
-            Slot::Escaped { .. } => self.unescaped() == text,
-            Slot::EscapedKey { .. } => self.name() == text,
+        match self.slot.tag() {
+            tag::TEXT => self.slot.len() == text.len() + 2 && self.plain() == text,
+            tag::ESCAPED => self.unescaped() == text,
+            tag::ESCAPED_KEY => self.name() == text,
             _ => false,
         }
     }
@@ -287,11 +271,7 @@ impl<'a> Node<'a> {
     /// The text between the quotes, if nothing in it is escaped.
     #[inline]
     pub(crate) fn plain_str(self) -> Option<&'a str> {
-        match *self.slot {
-            Slot::Text(text) => Some(text),
-            Slot::Kept { start, end } => Some(self.kept(start, end)),
-            _ => None,
-        }
+        (self.slot.tag() == tag::TEXT).then(|| self.plain())
     }
 
     /// Where `inner` stands below this value; the root if it does not.
@@ -323,7 +303,7 @@ impl<'a> Node<'a> {
             while ends.last().is_some_and(|&end| at >= end) {
                 ends.pop();
             }
-            if matches!(slot, Slot::Array(_) | Slot::Object(_)) {
+            if slot.is_container() {
                 ends.push(at + slot.span());
                 deepest = deepest.max(ends.len());
             }
@@ -359,17 +339,13 @@ impl<'a> Node<'a> {
 
     /// `true` if there is no white space between tokens: they fill the text, and copying it costs one move.
     fn is_compact(self) -> bool {
-        let tokens: usize = self
-            .slots()
-            .iter()
-            .map(|slot| match slot {
-                // Brackets and commas; in an object a colon for each member.
-                Slot::Array(extent) => 2 + (extent.count as usize).saturating_sub(1),
-                Slot::Object(extent) => 2 + (extent.count as usize * 2).saturating_sub(1),
-                token => token.range(&self.text.source).len(),
-            })
-            .sum();
-        tokens == self.raw().len()
+        let token = |slot: &Slot| match slot.tag() {
+            // Brackets and commas; in an object a colon for each member.
+            tag::ARRAY => 2 + slot.count().saturating_sub(1),
+            tag::OBJECT => 2 + (slot.count() * 2).saturating_sub(1),
+            _ => slot.len(),
+        };
+        !self.text.spaced || self.slots().iter().map(token).sum::<usize>() == self.slot.len()
     }
 
     fn write_tokens(self, out: &mut String) {
@@ -419,7 +395,7 @@ impl std::fmt::Debug for Node<'_> {
 #[derive(Clone)]
 pub struct Members<'a> {
     text: &'a Text<'a>,
-    rest: &'a [Slot<'a>],
+    rest: &'a [Slot],
 }
 
 /// Members with their names unescaped, as the validator wants them.
@@ -455,7 +431,7 @@ impl<'a> Iterator for Members<'a> {
 #[derive(Clone)]
 pub struct Elements<'a> {
     text: &'a Text<'a>,
-    rest: &'a [Slot<'a>],
+    rest: &'a [Slot],
 }
 
 impl<'a> Iterator for Elements<'a> {

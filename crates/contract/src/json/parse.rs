@@ -1,435 +1,444 @@
-//! The one pass from bytes to tape. Iterative, so depth costs no stack.
+//! The one pass from text to tape. Iterative, so depth costs no stack.
 
 use std::borrow::Cow;
 
 use super::document::Text;
 use super::error::{ReadError, ReadErrorKind};
+use super::limits::Limits;
+use super::literal;
 use super::pointer::Pointer;
-use super::string::{Scan, scan, unescape};
-use super::tape::{BYTES_ADDRESSABLE, Extent, SLOTS_MAX, Slot};
-use crate::limits;
+use super::quotes::Quotes;
+use super::string::{Scan, scan, unescape, word_at};
+use super::tape::{BYTES_ADDRESSABLE, SLOTS_MAX, Slot, head, tag};
+use super::unique::{self, Seen};
 
-/// How much of a text is read. Every field has its line in LIMITS.md.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Limits {
-    /// Bytes of the whole text.
-    pub bytes_max: usize,
-    /// Containers inside containers.
-    pub depth_max: usize,
-    /// Values and keys together.
-    pub nodes_max: usize,
-}
-
-impl Limits {
-    /// Limits of a message from a peer.
-    #[must_use]
-    pub const fn message() -> Self {
-        Self {
-            bytes_max: limits::JSON_MESSAGE_BYTES_MAX,
-            depth_max: limits::JSON_DEPTH_MAX,
-            nodes_max: limits::JSON_NODES_MAX,
-        }
-    }
-
-    /// Limits of one tool definition.
-    #[must_use]
-    pub const fn definition() -> Self {
-        Self { bytes_max: limits::DEFINITION_BYTES_MAX, ..Self::message() }
-    }
-
-    /// Limits of a catalogue, a lock or another file that the operator chose to read.
-    #[must_use]
-    pub const fn file() -> Self {
-        Self {
-            bytes_max: limits::JSON_FILE_BYTES_MAX,
-            depth_max: limits::JSON_DEPTH_MAX,
-            nodes_max: limits::JSON_FILE_NODES_MAX,
-        }
-    }
-
-    /// The same with another number of bytes.
-    #[must_use]
-    pub const fn with_bytes_max(mut self, bytes_max: usize) -> Self {
-        self.bytes_max = bytes_max;
-        self
-    }
-
-    /// The same with another depth.
-    #[must_use]
-    pub const fn with_depth_max(mut self, depth_max: usize) -> Self {
-        self.depth_max = depth_max;
-        self
-    }
-
-    /// The same with another number of values and keys.
-    #[must_use]
-    pub const fn with_nodes_max(mut self, nodes_max: usize) -> Self {
-        self.nodes_max = nodes_max;
-        self
-    }
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self::message()
-    }
-}
+/// Bytes of text for which a slot is set aside before reading; mostly there are more to one.
+const BYTES_PER_SLOT: usize = 8;
 
 /// Reads `bytes` as one JSON value.
 pub(super) fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Text<'a>, ReadError> {
-    let bytes_max = limits.bytes_max.min(BYTES_ADDRESSABLE);
-    if bytes.len() > bytes_max {
-        let kind = ReadErrorKind::Bytes { limit: bytes_max, found: bytes.len() };
-        return Err(ReadError { kind, offset: bytes_max, pointer: Pointer::root() });
-    }
+    fits(bytes.len(), limits)?;
     let source = std::str::from_utf8(bytes).map_err(|e| ReadError {
         kind: ReadErrorKind::Utf8,
         offset: e.valid_up_to(),
         pointer: Pointer::root(),
     })?;
+    parse_text(source, limits)
+}
+
+/// Reads `source` as one JSON value.
+pub(super) fn parse_text<'a>(source: &'a str, limits: &Limits) -> Result<Text<'a>, ReadError> {
+    fits(source.len(), limits)?;
+    let nodes_max = limits.nodes_max.min(SLOTS_MAX);
+    let slots = Vec::with_capacity((source.len() / BYTES_PER_SLOT + 8).min(nodes_max));
     let mut reader = Reader {
+        bytes: source.as_bytes(),
+        text: Text { source: Cow::Borrowed(source), slots, keys: Vec::new(), spaced: false },
         source,
-        bytes,
-        at: 0,
-        slots: Vec::with_capacity((bytes.len() / 12).min(limits.nodes_max) + 1),
-        keys: Vec::new(),
-        open: Vec::new(),
-        nodes_max: limits.nodes_max.min(SLOTS_MAX),
+        quotes: Quotes::new(source.as_bytes()),
+        open: Vec::with_capacity(8),
+        nodes_max,
         depth_max: limits.depth_max,
+        fault: None,
     };
     match reader.text() {
-        Ok(()) => Ok(Text { source: Cow::Borrowed(source), slots: reader.slots, keys: reader.keys }),
-        Err(kind) => Err(ReadError { offset: reader.at, pointer: reader.place(), kind }),
+        Ok(()) => Ok(reader.text),
+        Err(Failed) => Err(reader.error()),
     }
 }
 
+fn fits(bytes: usize, limits: &Limits) -> Result<(), ReadError> {
+    let limit = limits.bytes_max.min(BYTES_ADDRESSABLE);
+    if bytes <= limit {
+        return Ok(());
+    }
+    let kind = ReadErrorKind::Bytes { limit, found: bytes };
+    Err(ReadError { kind, offset: limit, pointer: Pointer::root() })
+}
+
+/// A container whose end was not read yet.
 struct Open {
-    slot: usize,
+    slot: u32,
+    /// Its entries so far, the one that is being read included.
     count: u32,
-    object: bool,
+    tag: u8,
+    /// Two of its keys may be the same.
+    alike: bool,
+    seen: Seen,
 }
 
 struct Reader<'a> {
     source: &'a str,
     bytes: &'a [u8],
-    at: usize,
-    slots: Vec<Slot<'a>>,
-    keys: Vec<Box<str>>,
+    text: Text<'a>,
+    quotes: Quotes<'a>,
+    /// From the outside in.
     open: Vec<Open>,
     nodes_max: usize,
     depth_max: usize,
+    fault: Option<(usize, ReadErrorKind)>,
 }
 
-type Step<T> = Result<T, ReadErrorKind>;
+/// Why and where is in the reader.
+struct Failed;
 
-impl<'a> Reader<'a> {
+type Step<T> = Result<T, Failed>;
+
+impl Reader<'_> {
     fn text(&mut self) -> Step<()> {
-        self.space();
-        self.value()?;
-        while let Some(open) = self.open.last() {
-            let (object, empty) = (open.object, open.count == 0);
-            self.space();
-            match self.peek() {
-                Some(b'}') if object => self.close()?,
-                Some(b']') if !object => self.close()?,
-                Some(b',') if !empty => {
-                    self.at += 1;
-                    self.space();
-                    self.entry(object)?;
+        let bytes = self.bytes;
+        let (mut at, mut first) = self.token(bytes, 0);
+        self.text.spaced = false;
+        loop {
+            at = match first {
+                b'"' => self.string(bytes, at)?,
+                b'{' => {
+                    self.open(at, tag::OBJECT)?;
+                    (at, first) = self.token(bytes, at + 1);
+                    if first != b'}' {
+                        (at, first) = self.member(bytes, at, first)?;
+                        continue;
+                    }
+                    self.close(at)?
                 }
-                Some(_) if empty => self.entry(object)?,
-                _ if object => return Err(self.unexpected("`,` or `}`")),
-                _ => return Err(self.unexpected("`,` or `]`")),
+                b'[' => {
+                    self.open(at, tag::ARRAY)?;
+                    (at, first) = self.token(bytes, at + 1);
+                    if first != b']' {
+                        self.element(at)?;
+                        continue;
+                    }
+                    self.close(at)?
+                }
+                b'-' | b'0'..=b'9' => self.number(at)?,
+                b't' => self.word(at, "true", tag::TRUE)?,
+                b'f' => self.word(at, "false", tag::FALSE)?,
+                b'n' => self.word(at, "null", tag::NULL)?,
+                _ => return self.unexpected(at, "a value"),
+            };
+            // A value was read: another one follows, or its container ends, and perhaps those around it.
+            loop {
+                let Some(open) = self.open.last_mut() else { return self.end(at) };
+                let next = byte(bytes, at);
+                if open.tag == tag::OBJECT {
+                    if next == b',' {
+                        (at, first) = self.token(bytes, at + 1);
+                        (at, first) = self.member(bytes, at, first)?;
+                        break;
+                    }
+                    if next == b'}' {
+                        at = self.close(at)?;
+                        continue;
+                    }
+                } else {
+                    if next == b',' {
+                        open.count += 1;
+                        (at, first) = self.token(bytes, at + 1);
+                        break;
+                    }
+                    if next == b']' {
+                        at = self.close(at)?;
+                        continue;
+                    }
+                }
+                at = self.between(at)?;
             }
         }
-        self.space();
-        if self.at < self.bytes.len() { Err(ReadErrorKind::Trailing) } else { Ok(()) }
     }
 
-    /// One member or one element.
-    fn entry(&mut self, object: bool) -> Step<()> {
-        if object {
-            if self.peek() != Some(b'"') {
-                return Err(self.unexpected("a key"));
+    /// White space before a comma or the end of a container.
+    #[inline(never)]
+    fn between(&mut self, from: usize) -> Step<usize> {
+        let at = self.skip(from);
+        if at > from {
+            return Ok(at);
+        }
+        let object = self.open.last().is_some_and(|open| open.tag == tag::OBJECT);
+        self.unexpected(at, if object { "`,` or `}`" } else { "`,` or `]`" })
+    }
+
+    /// Nothing but white space comes after the whole value.
+    fn end(&mut self, at: usize) -> Step<()> {
+        let spaced = self.text.spaced;
+        let at = self.skip(at);
+        self.text.spaced = spaced;
+        if at < self.bytes.len() {
+            return self.fail(at, ReadErrorKind::Trailing);
+        }
+        // A vector may have more room than it was asked for.
+        if self.text.slots.len() > self.nodes_max {
+            return self.fail(at, ReadErrorKind::Nodes { limit: self.nodes_max });
+        }
+        Ok(())
+    }
+
+    /// Reads a key and a colon; gives where the value starts, and its first byte.
+    #[inline(always)]
+    fn member(&mut self, bytes: &[u8], at: usize, first: u8) -> Step<(usize, u8)> {
+        if first != b'"' {
+            return self.unexpected(at, "a key");
+        }
+        let mut at = self.key(bytes, at)?;
+        if byte(bytes, at) != b':' {
+            at = self.skip(at);
+            if byte(bytes, at) != b':' {
+                return self.unexpected(at, "`:`");
             }
-            self.key()?;
-            self.space();
-            if self.peek() != Some(b':') {
-                return Err(self.unexpected("`:`"));
-            }
-            self.at += 1;
-            self.space();
+        }
+        Ok(self.token(bytes, at + 1))
+    }
+
+    /// The first element of an array.
+    #[inline]
+    fn element(&mut self, at: usize) -> Step<()> {
+        if at >= self.bytes.len() {
+            return self.fail(at, ReadErrorKind::End);
         }
         if let Some(open) = self.open.last_mut() {
-            open.count += 1;
+            open.count = 1;
         }
-        self.value()
+        Ok(())
     }
 
-    fn value(&mut self) -> Step<()> {
-        match self.peek() {
-            Some(b'"') => self.string(),
-            Some(b'{') => self.open(true),
-            Some(b'[') => self.open(false),
-            Some(b'-' | b'0'..=b'9') => self.number(),
-            Some(b't') => self.word(b"true", |start| Slot::True { start }),
-            Some(b'f') => self.word(b"false", |start| Slot::False { start }),
-            Some(b'n') => self.word(b"null", |start| Slot::Null { start }),
-            _ => Err(self.unexpected("a value")),
-        }
-    }
-
-    fn open(&mut self, object: bool) -> Step<()> {
+    #[inline]
+    fn open(&mut self, at: usize, tag: u8) -> Step<()> {
         if self.open.len() >= self.depth_max {
-            return Err(ReadErrorKind::Depth { limit: self.depth_max });
+            return self.fail(at, ReadErrorKind::Depth { limit: self.depth_max });
         }
-        let slot = self.slots.len();
-        // Its extent is known when it closes.
-        let extent = Extent { start: self.at as u32, end: 0, at: slot as u32, slots: 1, count: 0 };
-        self.push(if object { Slot::Object(extent) } else { Slot::Array(extent) })?;
-        self.open.push(Open { slot, count: 0, object });
-        self.at += 1;
+        let slot = self.text.slots.len() as u32;
+        self.push(at, Slot::opened(tag, at))?;
+        self.open.push(Open { slot, count: 0, tag, alike: false, seen: Seen::NONE });
         Ok(())
     }
 
-    fn close(&mut self) -> Step<()> {
-        let Some(open) = self.open.pop() else { return Ok(()) };
-        if open.object && open.count > 1 {
-            let unique = self.keys_are_unique(open.slot, open.count as usize);
-            if let Err(kind) = unique {
-                self.open.push(open);
-                return Err(kind);
+    #[inline]
+    fn close(&mut self, at: usize) -> Step<usize> {
+        if self.open.last().is_some_and(|open| open.alike) {
+            self.unlike(at)?;
+        }
+        if let Some(open) = self.open.pop() {
+            let slots = self.text.slots.len() - open.slot as usize;
+            if let Some(slot) = self.text.slots.get_mut(open.slot as usize) {
+                *slot = slot.closed(at + 1, slots as u32, open.count);
             }
         }
-        self.at += 1;
-        let slots = (self.slots.len() - open.slot) as u32;
-        if let Some(Slot::Array(extent) | Slot::Object(extent)) = self.slots.get_mut(open.slot) {
-            *extent = Extent { end: self.at as u32, slots, count: open.count, ..*extent };
+        Ok(at + 1)
+    }
+
+    #[inline]
+    fn word(&mut self, at: usize, word: &'static str, tag: u8) -> Step<usize> {
+        let end = at + word.len();
+        if self.bytes.get(at..end) != Some(word.as_bytes()) {
+            return self.unexpected(at, "a value");
         }
-        Ok(())
+        self.push(at, Slot::new(tag, at, end, 0))?;
+        Ok(end)
     }
 
-    fn word(&mut self, word: &'static [u8], slot: fn(u32) -> Slot<'a>) -> Step<()> {
-        let end = self.at + word.len();
-        if self.bytes.get(self.at..end) != Some(word) {
-            return Err(self.unexpected("a value"));
-        }
-        self.push(slot(self.at as u32))?;
-        self.at = end;
-        Ok(())
+    #[inline(always)]
+    fn string(&mut self, bytes: &[u8], at: usize) -> Step<usize> {
+        let Some(close) = self.quotes.string() else { return self.escaped(at) };
+        self.push(at, self.plain(bytes, at, close))?;
+        Ok(close + 1)
     }
 
-    fn string(&mut self) -> Step<()> {
-        let (start, end, plain) = self.scan()?;
-        self.push(match plain {
-            Some(text) => Slot::Text(text),
-            None => Slot::Escaped { start: start as u32, end: end as u32 },
-        })?;
-        self.at = end;
-        Ok(())
+    #[inline(always)]
+    fn key(&mut self, bytes: &[u8], at: usize) -> Step<usize> {
+        let Some(close) = self.quotes.string() else { return self.escaped_key(at) };
+        self.push_key(at, self.plain(bytes, at, close))?;
+        Ok(close + 1)
     }
 
-    fn key(&mut self) -> Step<()> {
-        let (start, end, plain) = self.scan()?;
-        if let Some(text) = plain {
-            self.push(Slot::Text(text))?;
+    /// A string without an escape.
+    #[inline(always)]
+    fn plain(&self, bytes: &[u8], at: usize, close: usize) -> Slot {
+        let len = close.wrapping_sub(at + 1);
+        let head = match word_at(bytes, at + 1) {
+            Some(word) if len < 8 => word & !(u64::MAX << (len * 8)),
+            Some(word) => word,
+            None => head(self.source.get(at + 1..close).unwrap_or_default()),
+        };
+        Slot::new(tag::TEXT, at, close + 1, head)
+    }
+
+    /// A string in which there is something to be looked at.
+    #[inline(never)]
+    fn escaped(&mut self, at: usize) -> Step<usize> {
+        let Scan { end, escaped } = self.scan(at)?;
+        let slot =
+            if escaped { Slot::new(tag::ESCAPED, at, end, 0) } else { self.plain(self.bytes, at, end - 1) };
+        self.push(at, slot)?;
+        Ok(end)
+    }
+
+    #[inline(never)]
+    fn escaped_key(&mut self, at: usize) -> Step<usize> {
+        let Scan { end, escaped } = self.scan(at)?;
+        if escaped {
+            let key = self.text.keys.len() as u64;
+            self.push(at, Slot::new(tag::ESCAPED_KEY, at, end, key))?;
+            self.text.keys.push(unescape(self.source.get(at + 1..end - 1).unwrap_or_default(), true).into());
+            if let Some(open) = self.open.last_mut() {
+                open.count += 1;
+                open.alike = true;
+            }
         } else {
-            let key = self.keys.len() as u32;
-            self.push(Slot::EscapedKey { start: start as u32, end: end as u32, key })?;
-            self.keys.push(unescape(self.source.get(start + 1..end - 1).unwrap_or_default(), true).into());
+            self.push_key(at, self.plain(self.bytes, at, end - 1))?;
         }
-        self.at = end;
+        Ok(end)
+    }
+
+    #[inline]
+    fn scan(&mut self, at: usize) -> Step<Scan> {
+        match scan(self.bytes, at + 1) {
+            Ok(scan) => {
+                self.quotes.restart(scan.end);
+                Ok(scan)
+            }
+            Err((at, kind)) => self.fail(at, kind),
+        }
+    }
+
+    /// Pushes a key without an escape and keeps it in mind.
+    #[inline(always)]
+    fn push_key(&mut self, at: usize, key: Slot) -> Step<()> {
+        self.push(at, key)?;
+        if let Some(open) = self.open.last_mut() {
+            open.count += 1;
+            if open.seen.meets(key) {
+                self.meet(key);
+            }
+        }
         Ok(())
     }
 
-    /// Where the string here starts and ends, and its text if nothing in it is escaped.
-    fn scan(&mut self) -> Step<(usize, usize, Option<&'a str>)> {
-        let start = self.at;
-        match scan(self.bytes, start + 1) {
-            Ok(Scan { end, escaped: false }) => Ok((start, end, self.source.get(start + 1..end - 1))),
-            Ok(Scan { end, escaped: true }) => Ok((start, end, None)),
-            Err((at, kind)) => {
-                self.at = at;
-                Err(kind)
+    /// The key that was just pushed may have been there before.
+    #[inline(never)]
+    fn meet(&mut self, key: Slot) {
+        let Some(open) = self.open.last_mut() else { return };
+        let slots = self.text.slots.get(open.slot as usize + 1..self.text.slots.len() - 1);
+        let holds = || unique::holds(&self.text, slots.unwrap_or_default(), key);
+        open.alike |= open.count as usize > unique::FEW || holds();
+    }
+
+    #[inline]
+    fn number(&mut self, at: usize) -> Step<usize> {
+        match literal::read(self.source, at) {
+            Ok(number) => {
+                self.push(at, Slot::new(number.tag, at, number.end, number.word))?;
+                Ok(number.end)
             }
+            Err((at, kind)) => self.fail(at, kind),
         }
     }
 
-    fn number(&mut self) -> Step<()> {
-        let start = self.at;
-        let mut at = start;
-        if self.byte(at) == Some(b'-') {
-            at += 1;
+    #[inline(always)]
+    fn push(&mut self, at: usize, slot: Slot) -> Step<()> {
+        if self.text.slots.len() == self.text.slots.capacity() {
+            self.grow(at)?;
         }
-        match self.byte(at) {
-            Some(b'0') => at += 1,
-            Some(b'1'..=b'9') => at = self.digits(at),
-            _ => return self.fail_at(at, ReadErrorKind::Number),
-        }
-        let whole = at;
-        if self.byte(at) == Some(b'.') {
-            let from = at + 1;
-            at = self.digits(from);
-            if at == from {
-                return self.fail_at(at, ReadErrorKind::Number);
-            }
-        }
-        if let Some(b'e' | b'E') = self.byte(at) {
-            at += 1;
-            if let Some(b'+' | b'-') = self.byte(at) {
-                at += 1;
-            }
-            let from = at;
-            at = self.digits(from);
-            if at == from {
-                return self.fail_at(at, ReadErrorKind::Number);
-            }
-        }
-        if matches!(self.byte(at), Some(b'0'..=b'9')) {
-            return self.fail_at(at, ReadErrorKind::Number);
-        }
-        let literal = self.source.get(start..at).unwrap_or_default();
-        if at == whole {
-            // No double has so many digits before the point.
-            if literal.len() > 300 && !literal.parse::<f64>().is_ok_and(f64::is_finite) {
-                return Err(ReadErrorKind::NumberRange);
-            }
-            // A negative zero is no integer.
-            let value = if literal == "-0" { None } else { literal.parse().ok() };
-            self.push(match value {
-                Some(value) => Slot::Integer { start: start as u32, end: at as u32, value },
-                None => Slot::Large { start: start as u32, end: at as u32 },
-            })?;
-        } else {
-            let value = literal.parse().unwrap_or(f64::NAN);
-            if !f64::is_finite(value) {
-                return Err(ReadErrorKind::NumberRange);
-            }
-            self.push(Slot::Double { start: start as u32, end: at as u32, value })?;
-        }
-        self.at = at;
+        self.text.slots.push(slot);
         Ok(())
     }
 
-    fn fail_at<T>(&mut self, at: usize, kind: ReadErrorKind) -> Step<T> {
-        self.at = at;
-        Err(if at >= self.bytes.len() { ReadErrorKind::End } else { kind })
+    /// Room for more slots, up to the limit.
+    #[cold]
+    fn grow(&mut self, at: usize) -> Step<()> {
+        let slots = &mut self.text.slots;
+        if slots.len() >= self.nodes_max {
+            return self.fail(at, ReadErrorKind::Nodes { limit: self.nodes_max });
+        }
+        let room = (slots.len() * 2 + 8).min(self.nodes_max);
+        slots.reserve_exact(room - slots.len());
+        Ok(())
     }
 
-    fn digits(&self, mut at: usize) -> usize {
-        while matches!(self.byte(at), Some(b'0'..=b'9')) {
-            at += 1;
+    /// What comes after the white space that may start at `at`: where, and its first byte.
+    #[inline(always)]
+    fn token(&mut self, bytes: &[u8], at: usize) -> (usize, u8) {
+        let first = byte(bytes, at);
+        if first > b' ' {
+            return (at, first);
         }
+        let at = self.skip(at);
+        (at, byte(bytes, at))
+    }
+
+    #[inline(never)]
+    fn skip(&mut self, mut at: usize) -> usize {
+        let from = at;
+        while let b' ' | b'\n' | b'\r' | b'\t' = byte(self.bytes, at) {
+            at += 1;
+            while self.bytes.get(at..).and_then(<[u8]>::first_chunk) == Some(b"        ") {
+                at += 8;
+            }
+        }
+        self.text.spaced |= at > from;
         at
     }
 
-    fn push(&mut self, slot: Slot<'a>) -> Step<()> {
-        if self.slots.len() >= self.nodes_max {
-            return Err(ReadErrorKind::Nodes { limit: self.nodes_max });
-        }
-        self.slots.push(slot);
-        Ok(())
-    }
-
-    /// The slot after the value at `at`.
-    fn after(&self, at: usize) -> usize {
-        self.slots.get(at).map_or(at, |slot| at + slot.span())
-    }
-
-    fn byte(&self, at: usize) -> Option<u8> {
-        self.bytes.get(at).copied()
-    }
-
-    fn peek(&self) -> Option<u8> {
-        self.byte(self.at)
-    }
-
-    fn space(&mut self) {
-        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.peek() {
-            self.at += 1;
-        }
-    }
-
-    fn unexpected(&self, expected: &'static str) -> ReadErrorKind {
-        match self.source.get(self.at..).and_then(|rest| rest.chars().next()) {
+    #[cold]
+    #[inline(never)]
+    fn unexpected<T>(&mut self, at: usize, expected: &'static str) -> Step<T> {
+        let kind = match self.source.get(at..).and_then(|rest| rest.chars().next()) {
             Some(found) => ReadErrorKind::Unexpected { found, expected },
             None => ReadErrorKind::End,
+        };
+        self.fail(at, kind)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn fail<T>(&mut self, at: usize, kind: ReadErrorKind) -> Step<T> {
+        self.fault = Some((at, kind));
+        Err(Failed)
+    }
+
+    /// Refuses the object that closes at `at` if two of its keys are the same.
+    #[cold]
+    #[inline(never)]
+    fn unlike(&mut self, at: usize) -> Step<()> {
+        let Some(open) = self.open.last() else { return Ok(()) };
+        let slots = self.text.slots.get(open.slot as usize + 1..).unwrap_or_default();
+        match unique::duplicate(&self.text, slots, open.count as usize).map(str::to_owned) {
+            Some(key) => self.fail(at, ReadErrorKind::DuplicateKey { key }),
+            None => Ok(()),
         }
     }
 
-    fn keys_are_unique(&self, object: usize, count: usize) -> Step<()> {
-        const PAIRWISE_MAX: usize = 12;
-        if count > PAIRWISE_MAX {
-            return self.keys_are_unique_sorted(object, count);
-        }
-        let mut keys = [""; PAIRWISE_MAX];
-        let mut at = object + 1;
-        for i in 0..count {
-            let Some(&Slot::Text(key)) = self.slots.get(at) else {
-                return self.keys_are_unique_sorted(object, count);
-            };
-            if keys.iter().take(i).any(|earlier| *earlier == key) {
-                return Err(ReadErrorKind::DuplicateKey { key: key.to_owned() });
-            }
-            if let Some(entry) = keys.get_mut(i) {
-                *entry = key;
-            }
-            at = self.after(at + 1);
-        }
-        Ok(())
-    }
-
-    fn keys_are_unique_sorted(&self, object: usize, count: usize) -> Step<()> {
-        let mut keys = Vec::with_capacity(count);
-        let mut at = object + 1;
-        for _ in 0..count {
-            keys.push(self.key_text(at));
-            at = self.after(at + 1);
-        }
-        keys.sort_unstable();
-        match keys.windows(2).find(|pair| matches!(pair, [a, b] if a == b)) {
-            Some([key, ..]) => Err(ReadErrorKind::DuplicateKey { key: (*key).to_owned() }),
-            _ => Ok(()),
-        }
-    }
-
-    /// The text of the key at `at`.
-    fn key_text(&self, at: usize) -> &str {
-        match self.slots.get(at) {
-            Some(Slot::Text(text)) => text,
-            Some(Slot::EscapedKey { key, .. }) => {
-                self.keys.get(*key as usize).map(|key| &**key).unwrap_or_default()
-            }
-            _ => "",
-        }
+    #[cold]
+    fn error(&mut self) -> ReadError {
+        let (offset, kind) = self.fault.take().unwrap_or((self.bytes.len(), ReadErrorKind::End));
+        ReadError { pointer: self.place(offset), offset, kind }
     }
 
     /// The value being read when something went wrong; built only then.
-    fn place(&self) -> Pointer {
+    fn place(&self, offset: usize) -> Pointer {
         let mut pointer = Pointer::root();
-        for (i, open) in self.open.iter().enumerate() {
-            if open.count == 0 || self.is_closing(i) {
+        // A duplicate is found when its object closes: the object itself is the place.
+        let closing = matches!(byte(self.bytes, offset), b'}' | b']');
+        for (level, open) in self.open.iter().enumerate() {
+            if open.count == 0 || (closing && level + 1 == self.open.len()) {
                 break;
             }
-            if !open.object {
+            if open.tag == tag::ARRAY {
                 pointer.push(&(open.count - 1).to_string());
                 continue;
             }
-            let mut at = open.slot + 1;
-            for _ in 1..open.count {
-                // A container on the way to the failure is still open, and always the last member.
-                at = self.after(at + 1);
-            }
-            pointer.push(self.key_text(at));
+            let slots = self.text.slots.get(open.slot as usize + 1..).unwrap_or_default();
+            let mut keys = unique::Keys { rest: slots };
+            // A container on the way to the failure is still open, and always the last member.
+            keys.by_ref().take(open.count as usize - 1).for_each(drop);
+            pointer.push(keys.rest.first().map(|key| self.text.name(*key)).unwrap_or_default());
         }
         pointer
     }
+}
 
-    /// A duplicate is found when its object closes: the object itself is the place.
-    fn is_closing(&self, level: usize) -> bool {
-        level + 1 == self.open.len() && matches!(self.peek(), Some(b'}' | b']'))
-    }
+/// The byte at `at`; 0 at the end of the text.
+#[inline(always)]
+fn byte(bytes: &[u8], at: usize) -> u8 {
+    bytes.get(at).copied().unwrap_or(0)
 }
 
 #[cfg(test)]

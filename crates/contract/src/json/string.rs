@@ -29,25 +29,29 @@ pub(super) struct Scan {
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGHS: u64 = 0x8080_8080_8080_8080;
 
-/// Bytes of `word` that end plain text (quote, backslash, control), as high bits. Bytes over 0x7F never do.
-fn stops(word: u64) -> u64 {
-    let zero = |w: u64| w.wrapping_sub(ONES) & !w;
-    let quote = zero(word ^ (ONES * b'"' as u64));
-    let slash = zero(word ^ (ONES * b'\\' as u64));
-    let control = word.wrapping_sub(ONES * 0x20) & !word;
-    (quote | slash | control) & HIGHS
+/// Bytes of `word` that end plain text (quote, backslash, control), as high bits. The lowest set bit is exact; higher
+/// ones may be borrow artefacts. Bytes over 0x7F never end it.
+#[inline]
+const fn stops(word: u64) -> u64 {
+    // With bit 1 turned, a quote comes right after the controls.
+    let quote_or_control = (word ^ (ONES * 0x02)).wrapping_sub(ONES * 0x21);
+    let slash = (word ^ (ONES * b'\\' as u64)).wrapping_sub(ONES);
+    (quote_or_control | slash) & !word & HIGHS
+}
+
+/// Eight bytes from `at` on, the first one lowest.
+#[inline]
+pub(super) fn word_at(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes.get(at..).and_then(<[u8]>::first_chunk).map(|word| u64::from_le_bytes(*word))
 }
 
 /// Finds the end of the string whose text starts at `at`; `Err` carries the place and the reason.
 pub(super) fn scan(bytes: &[u8], mut at: usize) -> Result<Scan, (usize, ReadErrorKind)> {
     let mut escaped = false;
     loop {
-        while let Some(chunk) = bytes.get(at..at + 8) {
-            let mut word = [0; 8];
-            word.copy_from_slice(chunk);
-            let found = stops(u64::from_le_bytes(word));
+        while let Some(word) = word_at(bytes, at) {
+            let found = stops(word);
             if found != 0 {
-                // The lowest set bit is exact; higher ones may be borrow artefacts.
                 at += (found.trailing_zeros() / 8) as usize;
                 break;
             }

@@ -1,157 +1,172 @@
 //! The tape: one slot per value and per key, in the order of the text.
 //!
-//! A slot holds what a check asks for (the kind, the value, the text of a string, the extent of a container), so that a
-//! check never goes back to the text. Where a value stands in the text is kept beside it, or follows from its address.
+//! A slot holds what a check asks for first: the kind, the first bytes of a string, the value of a number, the extent
+//! of a container. Most checks never go back to the text. Where the value stands in the text is kept beside it.
 
 use std::ops::Range;
 
 use super::node::Kind;
 
-/// One value or key. Containers count their entries and the slots they take, their own included.
+/// One value or key.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Slot<'a> {
-    Null {
-        start: u32,
-    },
-    False {
-        start: u32,
-    },
-    True {
-        start: u32,
-    },
-    /// Written as an integer that fits 64 signed bits.
-    Integer {
-        start: u32,
-        end: u32,
-        value: i64,
-    },
-    /// Written with a fraction or an exponent.
-    Double {
-        start: u32,
-        end: u32,
-        value: f64,
-    },
-    /// Written as an integer of more bits, or as a negative zero.
-    Large {
-        start: u32,
-        end: u32,
-    },
-    /// What stands between the quotes; nothing in it is escaped.
-    Text(&'a str),
-    /// The same in a document that owns its text: between these two places.
-    Kept {
-        start: u32,
-        end: u32,
-    },
-    /// A string with an escape, quotes included.
-    Escaped {
-        start: u32,
-        end: u32,
-    },
-    /// A key with an escape, quotes included, and its place among the keys that were unescaped.
-    EscapedKey {
-        start: u32,
-        end: u32,
-        key: u32,
-    },
-    Array(Extent),
-    Object(Extent),
+pub(crate) struct Slot {
+    /// From the lowest bit: the tag, where the value starts in the text, how many bytes of the text it takes. The last
+    /// two are known for a container when it closes.
+    place: u64,
+    /// What the tag says.
+    word: u64,
 }
 
-/// Where a container stands in the text and on the tape.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Extent {
-    pub(super) start: u32,
-    pub(super) end: u32,
-    /// The place of its own slot.
-    pub(super) at: u32,
-    pub(super) slots: u32,
-    pub(super) count: u32,
+/// What a slot stands for, and what its word is.
+pub(crate) mod tag {
+    pub(crate) const NULL: u8 = 0;
+    pub(crate) const FALSE: u8 = 1;
+    pub(crate) const TRUE: u8 = 2;
+    /// Written as an integer that fits 64 signed bits. The word is its value.
+    pub(crate) const INTEGER: u8 = 3;
+    /// Written with a fraction or an exponent. The word is its value, or a NaN if that was not worked out.
+    pub(crate) const DOUBLE: u8 = 4;
+    /// Written as an integer of more bits, or as a negative zero.
+    pub(crate) const LARGE: u8 = 5;
+    /// A string or key without an escape. The word is its head.
+    pub(crate) const TEXT: u8 = 6;
+    /// A string with an escape.
+    pub(crate) const ESCAPED: u8 = 7;
+    /// A key with an escape. The word is its place among the keys that were unescaped.
+    pub(crate) const ESCAPED_KEY: u8 = 8;
+    /// The word counts its elements (upper half) and the slots it takes, its own included (lower half).
+    pub(crate) const ARRAY: u8 = 9;
+    /// The word counts its members (upper half) and the slots it takes, its own included (lower half).
+    pub(crate) const OBJECT: u8 = 10;
+
+    /// Containers, one bit each.
+    pub(crate) const CONTAINERS: u16 = 1 << ARRAY | 1 << OBJECT;
 }
+
+const TAG_BITS: u32 = 4;
+const OFFSET_BITS: u32 = 30;
+const OFFSET_MASK: u64 = (1 << OFFSET_BITS) - 1;
 
 /// A text longer than this cannot be addressed by a slot; `Limits` never allow more.
-pub(super) const BYTES_ADDRESSABLE: usize = u32::MAX as usize;
+pub(super) const BYTES_ADDRESSABLE: usize = OFFSET_MASK as usize;
 /// The most slots a tape can have.
 pub(super) const SLOTS_MAX: usize = u32::MAX as usize;
 
-const _: () = assert!(size_of::<Slot<'_>>() == 24, "memory bounds count on it");
+const _: () = assert!(size_of::<Slot>() == 16, "memory bounds count on it");
+const _: () = assert!(crate::limits::JSON_FILE_BYTES_MAX <= BYTES_ADDRESSABLE, "files can be addressed");
 
-impl<'a> Slot<'a> {
+impl Slot {
     /// What is read where no slot is; never met on a tape that was parsed.
-    pub(super) const NULL: Slot<'static> = Slot::Null { start: 0 };
+    pub(super) const NULL: Self = Self { place: 0, word: 0 };
+
+    /// The value from `start` to `end` in the text. Both are at most [`BYTES_ADDRESSABLE`].
+    #[inline]
+    pub(super) const fn new(tag: u8, start: usize, end: usize, word: u64) -> Self {
+        let len = end.wrapping_sub(start) as u64;
+        Self { place: tag as u64 | (start as u64) << TAG_BITS | len << (TAG_BITS + OFFSET_BITS), word }
+    }
+
+    /// A container that opens at `start`.
+    #[inline]
+    pub(super) const fn opened(tag: u8, start: usize) -> Self {
+        Self::new(tag, start, start, 1)
+    }
+
+    /// The same container when it closes.
+    #[inline]
+    pub(super) const fn closed(self, end: usize, slots: u32, count: u32) -> Self {
+        Self::new(self.tag(), self.start(), end, (count as u64) << 32 | slots as u64)
+    }
 
     #[inline]
-    pub(super) fn kind(&self) -> Kind {
-        match self {
-            Self::Null { .. } => Kind::Null,
-            Self::False { .. } | Self::True { .. } => Kind::Boolean,
-            Self::Integer { .. } | Self::Double { .. } | Self::Large { .. } => Kind::Number,
-            Self::Text(_) | Self::Kept { .. } | Self::Escaped { .. } | Self::EscapedKey { .. } => {
-                Kind::String
-            }
-            Self::Array(_) => Kind::Array,
-            Self::Object(_) => Kind::Object,
-        }
+    pub(crate) const fn tag(self) -> u8 {
+        (self.place & ((1 << TAG_BITS) - 1)) as u8
+    }
+
+    #[inline]
+    pub(super) const fn start(self) -> usize {
+        ((self.place >> TAG_BITS) & OFFSET_MASK) as usize
+    }
+
+    /// Bytes of the text that the value takes, quotes included.
+    #[inline]
+    pub(crate) const fn len(self) -> usize {
+        (self.place >> (TAG_BITS + OFFSET_BITS)) as usize
+    }
+
+    /// The tag and [`Slot::len`], as one number.
+    #[inline]
+    pub(crate) const fn shape(self) -> u64 {
+        self.place & !(OFFSET_MASK << TAG_BITS)
+    }
+
+    /// The shape of a string or key of `len` bytes without an escape.
+    pub(crate) const fn text_shape(len: usize) -> u64 {
+        Self::new(tag::TEXT, 0, len + 2, 0).place
+    }
+
+    #[inline]
+    pub(crate) const fn word(self) -> u64 {
+        self.word
+    }
+
+    /// Where the value stands in the text.
+    #[inline]
+    pub(super) const fn range(self) -> Range<usize> {
+        let start = self.start();
+        start..start + self.len()
+    }
+
+    /// What stands between the quotes of a string.
+    #[inline]
+    pub(super) const fn inside(self) -> Range<usize> {
+        let start = self.start();
+        start + 1..(start + self.len()).saturating_sub(1)
+    }
+
+    #[inline]
+    pub(super) const fn is_container(self) -> bool {
+        matches!(self.tag(), tag::ARRAY | tag::OBJECT)
+    }
+
+    /// Members or elements of a container; 0 for anything else.
+    #[inline]
+    pub(crate) const fn count(self) -> usize {
+        if self.is_container() { (self.word >> 32) as usize } else { 0 }
     }
 
     /// Slots from this one to the next value.
     #[inline]
-    pub(super) fn span(&self) -> usize {
-        match self {
-            Self::Array(extent) | Self::Object(extent) => extent.slots as usize,
-            _ => 1,
-        }
+    pub(super) const fn span(self) -> usize {
+        if self.is_container() { self.word as u32 as usize } else { 1 }
     }
 
     /// What comes after this value on the tape; `rest` is what comes after its own slot.
     #[inline]
-    pub(super) fn skip_inside<'t>(&self, rest: &'t [Self]) -> &'t [Self] {
-        match self {
-            Self::Array(extent) | Self::Object(extent) => {
-                rest.get(extent.slots as usize - 1..).unwrap_or_default()
-            }
-            _ => rest,
-        }
+    pub(crate) fn skip_inside<'t>(&self, rest: &'t [Self]) -> &'t [Self] {
+        if self.is_container() { rest.get(self.span().wrapping_sub(1)..).unwrap_or_default() } else { rest }
     }
 
-    /// Where the value stands in `source`, the text it was read from.
-    pub(super) fn range(&self, source: &str) -> Range<usize> {
-        let of = |start: u32, end: u32| start as usize..end as usize;
-        match *self {
-            Self::Null { start } | Self::True { start } => of(start, start + 4),
-            Self::False { start } => of(start, start + 5),
-            Self::Integer { start, end, .. } | Self::Double { start, end, .. } => of(start, end),
-            Self::Large { start, end } | Self::Escaped { start, end } => of(start, end),
-            Self::EscapedKey { start, end, .. } => of(start, end),
-            Self::Array(Extent { start, end, .. }) | Self::Object(Extent { start, end, .. }) => {
-                of(start, end)
-            }
-            Self::Kept { start, end } => start as usize - 1..end as usize + 1,
-            Self::Text(text) => {
-                let at = (text.as_ptr() as usize).wrapping_sub(source.as_ptr() as usize);
-                at.wrapping_sub(1)..at.wrapping_add(text.len() + 1)
-            }
+    #[inline]
+    pub(super) const fn kind(self) -> Kind {
+        match self.tag() {
+            tag::FALSE | tag::TRUE => Kind::Boolean,
+            tag::INTEGER | tag::DOUBLE | tag::LARGE => Kind::Number,
+            tag::TEXT | tag::ESCAPED | tag::ESCAPED_KEY => Kind::String,
+            tag::ARRAY => Kind::Array,
+            tag::OBJECT => Kind::Object,
+            _ => Kind::Null,
         }
     }
+}
 
-    /// The same slot for a document that owns `source`.
-    pub(super) fn kept(self, source: &str) -> Slot<'static> {
-        match self {
-            Self::Text(_) => {
-                let range = self.range(source);
-                Slot::Kept { start: range.start as u32 + 1, end: range.end as u32 - 1 }
-            }
-            Self::Null { start } => Slot::Null { start },
-            Self::False { start } => Slot::False { start },
-            Self::True { start } => Slot::True { start },
-            Self::Integer { start, end, value } => Slot::Integer { start, end, value },
-            Self::Double { start, end, value } => Slot::Double { start, end, value },
-            Self::Large { start, end } => Slot::Large { start, end },
-            Self::Kept { start, end } => Slot::Kept { start, end },
-            Self::Escaped { start, end } => Slot::Escaped { start, end },
-            Self::EscapedKey { start, end, key } => Slot::EscapedKey { start, end, key },
-            Self::Array(extent) => Slot::Array(extent),
-            Self::Object(extent) => Slot::Object(extent),
-        }
+/// The first eight bytes of a text, the first one lowest, zeros after its end. No text without an escape has a zero
+/// byte, so up to seven bytes two texts are equal if their heads are.
+#[inline]
+pub(crate) fn head(text: &str) -> u64 {
+    let bytes = text.as_bytes();
+    match bytes.first_chunk() {
+        Some(word) => u64::from_le_bytes(*word),
+        None => bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
     }
 }

@@ -5,21 +5,32 @@
 //! Everything else (a schema with any other keyword, a value that fails or whose reading takes care, such as a number of
 //! many digits or a text with escapes) is left to the compiled validator, which alone can refuse.
 
+use std::ops::RangeInclusive;
+
 use serde_json::{Map, Value};
 
-use crate::json::{Kind, Node, Number};
+use crate::json::{Node, Slot, Text, head, tag};
 
 /// Doubles and integers up to this size are told apart exactly.
-const EXACT_INTEGER_MAX: i64 = 1 << 53;
+const EXACT_INTEGER_MAX: u64 = 1 << 53;
+#[expect(clippy::reversed_empty_ranges, reason = "it is meant to be empty, and stays so when it is narrowed")]
+const NO_INTEGERS: RangeInclusive<i64> = i64::MAX..=i64::MIN;
 /// Properties of one object that a look keeps count of.
 const PROPERTIES_MAX: usize = 64;
 
 /// A plain schema.
 #[derive(Debug)]
 pub(super) struct Shortcut {
-    kinds: u8,
-    /// Nothing but the kinds is asked for.
-    kinds_only: bool,
+    /// The tags that a value may have, one bit each. A number that is written as 1.0 is an integer in some dialects
+    /// only, so here it is none.
+    tags: u16,
+    /// Those of them for which nothing else is asked.
+    free: u16,
+    /// Bytes of a text, quotes included, for which nothing else has to be looked at; the second is how many more than
+    /// the first.
+    sizes: (u64, u64),
+    /// Integers for which nothing else has to be looked at.
+    integers: RangeInclusive<i64>,
     texts: Option<Vec<Name>>,
     length: Option<(u64, u64)>,
     bounds: Vec<Bound>,
@@ -28,30 +39,23 @@ pub(super) struct Shortcut {
     object: Option<Members>,
 }
 
-/// Kinds of values, one bit each. A number written as an integer is both; 1.0 is an integer in some dialects only.
-mod kinds {
-    pub(super) const NULL: u8 = 1;
-    pub(super) const BOOLEAN: u8 = 1 << 1;
-    pub(super) const NUMBER: u8 = 1 << 2;
-    pub(super) const INTEGER: u8 = 1 << 3;
-    pub(super) const STRING: u8 = 1 << 4;
-    pub(super) const ARRAY: u8 = 1 << 5;
-    pub(super) const OBJECT: u8 = 1 << 6;
-    pub(super) const ALL: u8 = u8::MAX;
+const fn bits(tags: &[u8]) -> u16 {
+    let mut bits = 0;
+    let mut rest = tags;
+    while let [tag, tail @ ..] = rest {
+        bits |= 1 << *tag;
+        rest = tail;
+    }
+    bits
 }
 
-/// A name to compare with many others: most differ in their length or in their first or last bytes.
+/// A name to compare with many others: most differ in their length or in their first bytes.
 #[derive(Debug)]
 struct Name {
-    head: Head,
+    /// The shape and the word of a slot with this text.
+    shape: u64,
+    head: u64,
     text: Box<str>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Head {
-    len: usize,
-    first: u64,
-    last: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -95,7 +99,7 @@ impl Shortcut {
         let mut plain = Self::any();
         for (keyword, value) in schema {
             match keyword.as_str() {
-                "type" => plain.kinds = kinds_of(value)?,
+                "type" => plain.tags = tags_of(value)?,
                 "enum" => plain.texts = Some(value.as_array()?.iter().map(text).collect::<Option<_>>()?),
                 "const" if schema.contains_key("enum") => return None,
                 "const" => plain.texts = Some(vec![text(value)?]),
@@ -118,19 +122,49 @@ impl Shortcut {
                 _ => return None,
             }
         }
-        plain.kinds_only = plain.texts.is_none()
-            && plain.length.is_none()
-            && plain.bounds.is_empty()
-            && plain.entries.is_none()
-            && plain.items.is_none()
-            && plain.object.is_none();
+        plain.settle();
         Some(plain)
+    }
+
+    /// Works out what can be said at a glance.
+    fn settle(&mut self) {
+        let mut looked_at = 0;
+        if self.texts.is_some() {
+            looked_at = u16::MAX;
+        }
+        if self.length.is_some() {
+            looked_at |= bits(&[tag::TEXT, tag::ESCAPED, tag::ESCAPED_KEY]);
+        }
+        if !self.bounds.is_empty() {
+            looked_at |= bits(&[tag::INTEGER, tag::DOUBLE, tag::LARGE]);
+        }
+        if self.entries.is_some() || self.items.is_some() {
+            looked_at |= bits(&[tag::ARRAY]);
+        }
+        if self.object.is_some() {
+            looked_at |= bits(&[tag::OBJECT]);
+        }
+        self.free = self.tags & !looked_at;
+        if let (None, Some((least, most))) = (&self.texts, self.length) {
+            // A character takes one byte to four: so many bytes are enough, and so many not too many.
+            let enough = if least == 0 { 0 } else { (least - 1).saturating_mul(4).saturating_add(1) };
+            if let (true, Some(more)) = (self.tags & bits(&[tag::TEXT]) != 0, most.checked_sub(enough)) {
+                self.sizes = (enough.saturating_add(2), more);
+            }
+        }
+        if self.texts.is_none() && self.tags & bits(&[tag::INTEGER]) != 0 {
+            let whole = |range: RangeInclusive<i64>, bound: &Bound| bound.narrow(&range);
+            self.integers = self.bounds.iter().fold(i64::MIN..=i64::MAX, whole);
+        }
     }
 
     fn any() -> Self {
         Self {
-            kinds: kinds::ALL,
-            kinds_only: true,
+            tags: u16::MAX,
+            free: u16::MAX,
+            // None: no text is so long.
+            sizes: (u64::MAX, 0),
+            integers: NO_INTEGERS,
             texts: None,
             length: None,
             bounds: Vec::new(),
@@ -142,53 +176,82 @@ impl Shortcut {
 
     /// `true` if `value` certainly keeps the schema.
     pub(super) fn accepts(&self, value: Node<'_>) -> bool {
-        let kind = value.kind();
-        let kinds = match kind {
-            Kind::Null => kinds::NULL,
-            Kind::Boolean => kinds::BOOLEAN,
-            Kind::Number if matches!(value.as_number(), Some(Number::Integer(..))) => {
-                kinds::NUMBER | kinds::INTEGER
-            }
-            Kind::Number => kinds::NUMBER,
-            Kind::String => kinds::STRING,
-            Kind::Array => kinds::ARRAY,
-            Kind::Object => kinds::OBJECT,
+        let (text, slots) = value.tape();
+        slots.split_first().is_some_and(|(slot, rest)| self.accept(*slot, rest, text).is_some())
+    }
+
+    /// What comes after the value at `slot` on the tape, if it certainly keeps the schema; `rest` is what comes after
+    /// its own slot.
+    #[inline(always)]
+    fn accept<'a>(&self, slot: Slot, rest: &'a [Slot], text: &Text<'_>) -> Option<&'a [Slot]> {
+        if self.free >> slot.tag() & 1 == 1 {
+            return Some(slot.skip_inside(rest));
+        }
+        let seen = match slot.tag() {
+            tag::TEXT => (slot.len() as u64).wrapping_sub(self.sizes.0) <= self.sizes.1,
+            tag::INTEGER => self.integers.contains(&slot.word().cast_signed()),
+            _ => false,
         };
-        if self.kinds & kinds == 0 {
-            return false;
+        if seen { Some(rest) } else { self.accept_of_kind(slot, rest, text) }
+    }
+
+    #[inline(never)]
+    fn accept_of_kind<'a>(&self, slot: Slot, rest: &'a [Slot], text: &Text<'_>) -> Option<&'a [Slot]> {
+        if self.tags >> slot.tag() & 1 == 0 {
+            return None;
         }
-        if self.kinds_only {
-            return true;
+        if slot.tag() == tag::TEXT {
+            let allowed = |texts: &Vec<Name>| texts.iter().any(|allowed| allowed.is(slot, text));
+            let kept = self.texts.as_ref().is_none_or(allowed)
+                && self.length.is_none_or(|range| has_length(range, slot, text));
+            return kept.then_some(rest);
         }
-        if let Some(texts) = &self.texts {
-            let Some(text) = value.plain_str() else { return false };
-            let head = Head::of(text);
-            if !texts.iter().any(|allowed| allowed.is(head, text)) {
-                return false;
-            }
+        if self.texts.is_some() {
+            return None;
         }
-        match kind {
-            Kind::String => self.length.is_none_or(|(least, most)| {
-                value.plain_str().is_some_and(|text| {
-                    let length = if text.is_ascii() { text.len() } else { text.chars().count() } as u64;
-                    (least..=most).contains(&length)
-                })
-            }),
-            Kind::Number => {
-                self.bounds.is_empty()
-                    || value.as_number().is_some_and(|number| self.bounds.iter().all(|b| b.holds(number)))
+        match slot.tag() {
+            tag::INTEGER | tag::DOUBLE | tag::LARGE => {
+                self.bounds.iter().all(|bound| bound.holds(slot, text)).then_some(rest)
             }
-            Kind::Array => {
-                self.entries.is_none_or(|(least, most)| (least..=most).contains(&(value.len() as u64)))
-                    && self
-                        .items
-                        .as_ref()
-                        .is_none_or(|items| value.elements().all(|item| items.accepts(item)))
-            }
-            Kind::Object => self.object.as_ref().is_none_or(|members| members.accept(value)),
-            Kind::Null | Kind::Boolean => true,
+            tag::ARRAY => self.accept_array(slot, rest, text),
+            tag::OBJECT => match &self.object {
+                Some(members) => members.accept(slot, rest, text),
+                None => Some(slot.skip_inside(rest)),
+            },
+            tag::NULL | tag::FALSE | tag::TRUE => Some(rest),
+            tag::ESCAPED if self.length.is_none() => Some(rest),
+            _ => None,
         }
     }
+
+    fn accept_array<'a>(&self, slot: Slot, rest: &'a [Slot], text: &Text<'_>) -> Option<&'a [Slot]> {
+        let count = slot.count();
+        if self.entries.is_some_and(|(least, most)| !(least..=most).contains(&(count as u64))) {
+            return None;
+        }
+        let Some(items) = &self.items else { return Some(slot.skip_inside(rest)) };
+        if items.free == items.tags && items.tags & tag::CONTAINERS == 0 {
+            let (all, rest) = rest.split_at_checked(count)?;
+            return all.iter().all(|item| items.tags >> item.tag() & 1 == 1).then_some(rest);
+        }
+        let mut rest = rest;
+        for _ in 0..count {
+            let (item, inside) = rest.split_first()?;
+            rest = items.accept(*item, inside, text)?;
+        }
+        Some(rest)
+    }
+}
+
+/// `true` if a text has as many characters as `range` allows.
+#[inline]
+fn has_length((least, most): (u64, u64), slot: Slot, text: &Text<'_>) -> bool {
+    let bytes = slot.len().wrapping_sub(2) as u64;
+    // A character takes one byte to four.
+    if bytes <= most && bytes.div_ceil(4) >= least {
+        return true;
+    }
+    (least..=most).contains(&(text.plain(slot).chars().count() as u64))
 }
 
 impl Members {
@@ -217,85 +280,88 @@ impl Members {
         Some(Self { properties, required, others })
     }
 
-    fn accept(&self, object: Node<'_>) -> bool {
+    fn accept<'a>(&self, object: Slot, rest: &'a [Slot], text: &Text<'_>) -> Option<&'a [Slot]> {
+        let mut rest = rest;
         let mut found = 0u64;
         // Values are mostly written in the order of their schema.
         let mut expected = 0;
-        for (name, value) in object.named_members() {
-            match self.position(name, expected) {
-                Some((at, property)) => {
-                    if !property.accepts(value) {
-                        return false;
-                    }
-                    found |= 1 << at;
-                    expected = at + 1;
-                }
-                None => match &self.others {
-                    Others::Any => {}
-                    Others::None => return false,
-                    Others::Like(schema) if schema.accepts(value) => {}
-                    Others::Like(_) => return false,
-                },
+        for _ in 0..object.count() {
+            let [key, value, inside @ ..] = rest else { return None };
+            if let Some((name, property)) = self.properties.get(expected)
+                && name.is(*key, text)
+            {
+                rest = property.accept(*value, inside, text)?;
+                found |= 1 << expected;
+                expected += 1;
+            } else if let Some(at) = self.position(*key, text) {
+                let (_, property) = self.properties.get(at)?;
+                rest = property.accept_of_kind(*value, inside, text)?;
+                found |= 1 << at;
+                expected = at + 1;
+            } else {
+                rest = match &self.others {
+                    Others::Any => value.skip_inside(inside),
+                    Others::None => return None,
+                    Others::Like(schema) => schema.accept_of_kind(*value, inside, text)?,
+                };
             }
         }
-        found & self.required == self.required
+        (found & self.required == self.required).then_some(rest)
     }
 
-    #[inline]
-    fn position(&self, name: &str, expected: usize) -> Option<(usize, &Shortcut)> {
-        let head = Head::of(name);
-        if let Some((property, schema)) = self.properties.get(expected)
-            && property.is(head, name)
-        {
-            return Some((expected, schema));
+    #[inline(never)]
+    fn position(&self, key: Slot, text: &Text<'_>) -> Option<usize> {
+        let mut names = self.properties.iter().map(|(name, _)| name);
+        if key.tag() == tag::TEXT {
+            return names.position(|name| name.is(key, text));
         }
-        let mut all = self.properties.iter().enumerate();
-        all.find_map(|(at, (property, schema))| property.is(head, name).then_some((at, schema)))
+        let key = text.name(key);
+        names.position(|name| *name.text == *key)
     }
 }
 
 impl Name {
+    /// Texts up to this length are equal if their shapes and heads are.
+    const ALL_IN_HEAD: usize = 8;
+
     fn new(text: &str) -> Self {
-        Self { head: Head::of(text), text: text.into() }
+        Self { shape: Slot::text_shape(text.len()), head: head(text), text: text.into() }
     }
 
-    /// `true` if this is `text`, whose head is `head`.
-    #[inline]
-    fn is(&self, head: Head, text: &str) -> bool {
-        self.head == head && (head.len <= Head::BYTES || *self.text == *text)
-    }
-}
-
-impl Head {
-    /// Texts up to this length are equal if their heads are.
-    const BYTES: usize = 16;
-
-    #[inline]
-    fn of(text: &str) -> Self {
-        let bytes = text.as_bytes();
-        let (first, last) = if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
-            (u64::from_le_bytes(*first), u64::from_le_bytes(*last))
-        } else if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
-            (u32::from_le_bytes(*first).into(), u32::from_le_bytes(*last).into())
-        } else {
-            (bytes.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)), 0)
-        };
-        Self { len: bytes.len(), first, last }
+    /// `true` if the string at `slot` has no escape and is this text.
+    #[inline(always)]
+    fn is(&self, slot: Slot, text: &Text<'_>) -> bool {
+        self.head == slot.word()
+            && self.shape == slot.shape()
+            && (self.text.len() <= Self::ALL_IN_HEAD || *self.text == *text.plain(slot))
     }
 }
 
 impl Bound {
+    /// The integers of `range` that keep to a bound, as far as that can be said at a glance.
+    fn narrow(self, range: &RangeInclusive<i64>) -> RangeInclusive<i64> {
+        let (least, most) = (*range.start(), *range.end());
+        match self {
+            Self::AtLeast(Limit::Integer(n)) => least.max(n)..=most,
+            Self::AtMost(Limit::Integer(n)) => least..=most.min(n),
+            Self::Above(Limit::Integer(n)) => least.max(n.saturating_add(1))..=most,
+            Self::Below(Limit::Integer(n)) => least..=most.min(n.saturating_sub(1)),
+            _ => NO_INTEGERS,
+        }
+    }
+
     #[inline]
-    fn holds(self, number: Number<'_>) -> bool {
+    fn holds(self, number: Slot, text: &Text<'_>) -> bool {
         use std::cmp::Ordering::{Equal, Greater, Less};
         let (Self::AtLeast(limit) | Self::AtMost(limit) | Self::Above(limit) | Self::Below(limit)) = self;
-        let order = match (number, limit) {
-            (Number::Integer(_, n), Limit::Integer(limit)) => Some(n.cmp(&limit)),
-            (Number::Integer(_, n), Limit::Double(limit)) if n.abs() <= EXACT_INTEGER_MAX => {
-                (n as f64).partial_cmp(&limit)
+        let integer = number.word().cast_signed();
+        let order = match (number.tag(), limit) {
+            (tag::INTEGER, Limit::Integer(limit)) => Some(integer.cmp(&limit)),
+            (tag::INTEGER, Limit::Double(limit)) if integer.unsigned_abs() <= EXACT_INTEGER_MAX => {
+                (integer as f64).partial_cmp(&limit)
             }
-            (Number::Double(_, x), Limit::Integer(limit)) => x.partial_cmp(&(limit as f64)),
-            (Number::Double(_, x), Limit::Double(limit)) => x.partial_cmp(&limit),
+            (tag::DOUBLE, Limit::Integer(limit)) => text.double(number).partial_cmp(&(limit as f64)),
+            (tag::DOUBLE, Limit::Double(limit)) => text.double(number).partial_cmp(&limit),
             _ => None,
         };
         match self {
@@ -311,21 +377,21 @@ fn text(value: &Value) -> Option<Name> {
     value.as_str().map(Name::new)
 }
 
-fn kinds_of(value: &Value) -> Option<u8> {
+fn tags_of(value: &Value) -> Option<u16> {
     let one = |name: &Value| {
         Some(match name.as_str()? {
-            "null" => kinds::NULL,
-            "boolean" => kinds::BOOLEAN,
-            "number" => kinds::NUMBER,
-            "integer" => kinds::INTEGER,
-            "string" => kinds::STRING,
-            "array" => kinds::ARRAY,
-            "object" => kinds::OBJECT,
+            "null" => bits(&[tag::NULL]),
+            "boolean" => bits(&[tag::FALSE, tag::TRUE]),
+            "number" => bits(&[tag::INTEGER, tag::DOUBLE, tag::LARGE]),
+            "integer" => bits(&[tag::INTEGER]),
+            "string" => bits(&[tag::TEXT, tag::ESCAPED]),
+            "array" => bits(&[tag::ARRAY]),
+            "object" => bits(&[tag::OBJECT]),
             _ => return None,
         })
     };
     match value {
-        Value::Array(names) => names.iter().try_fold(0, |kinds, name| Some(kinds | one(name)?)),
+        Value::Array(names) => names.iter().try_fold(0, |tags, name| Some(tags | one(name)?)),
         name => one(name),
     }
 }
@@ -337,7 +403,7 @@ fn range(schema: &Map<String, Value>, least: &str, most: &str) -> Option<(u64, u
 
 fn limit(value: &Value) -> Option<Limit> {
     match value.as_i64() {
-        Some(n) if n.abs() <= EXACT_INTEGER_MAX => Some(Limit::Integer(n)),
+        Some(n) if n.unsigned_abs() <= EXACT_INTEGER_MAX => Some(Limit::Integer(n)),
         Some(_) => None,
         None => value.as_f64().filter(|_| value.is_f64()).map(Limit::Double),
     }

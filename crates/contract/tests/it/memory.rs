@@ -7,9 +7,9 @@ use toolcrib_contract::limits::{
     JSON_DEPTH_MAX, JSON_FILE_BYTES_MAX, JSON_FILE_NODES_MAX, JSON_MESSAGE_BYTES_MAX, JSON_NODES_MAX,
 };
 
-const SLOT_BYTES: usize = 24;
+const SLOT_BYTES: usize = 16;
 /// What the duplicate check notes for each key of one object.
-const KEY_BYTES: usize = 40;
+const KEY_BYTES: usize = 32;
 /// The tape at its limit, once more while it moves to a larger place (it grows by doubling), the keys of one object
 /// that has them all, and their unescaped text, which is never longer than the source.
 const READ_BYTES_MAX: usize =

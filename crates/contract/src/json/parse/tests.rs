@@ -154,4 +154,44 @@ proptest::proptest! {
             proptest::prop_assert_eq!(document.root().to_value(), value);
         }
     }
+
+    /// R1.1: one byte of a long text is changed; it is read if and only if `serde_json` reads it, as the same value, but
+    /// for what is refused here alone.
+    #[test]
+    fn a_changed_byte_is_judged_as_serde_json_judges_it(
+        values in proptest::collection::vec(crate::arbitrary::json(), 1..6),
+        pretty: bool,
+        place: proptest::sample::Index,
+        byte in proptest::sample::select(b"\"\\{}[]:,0-.eEtu \n\t\x01x\xc3".to_vec()),
+    ) {
+        let list = serde_json::Value::from(values);
+        let written = if pretty { serde_json::to_vec_pretty(&list) } else { serde_json::to_vec(&list) };
+        let mut text = written.unwrap();
+        let place = place.index(text.len());
+        text[place] = byte;
+        let judged: Result<serde_json::Value, _> = serde_json::from_slice(&text);
+        match Document::parse(&text, &Limits::message()) {
+            Ok(document) => proptest::prop_assert_eq!(document.root().to_value(), judged.unwrap()),
+            Err(error) if matches!(error.kind, ReadErrorKind::DuplicateKey { .. }) => {}
+            Err(error) => proptest::prop_assert!(judged.is_err(), "{}", error),
+        }
+    }
+
+    /// R1.1: an object is refused if and only if a key stands in it twice, however many there are and however they are
+    /// written, by the first key that stood before.
+    #[test]
+    fn a_key_that_stands_twice_is_always_found(
+        keys in proptest::collection::vec(("[ab]{0,3}|samehead[a-c]{0,2}|[a-z]{1,12}", proptest::bool::weighted(0.1)), 0..90),
+    ) {
+        let member = |(key, escaped): &(String, bool)| match key.strip_prefix('a') {
+            Some(rest) if *escaped => format!("\"\\u0061{rest}\":[{{}}]"),
+            _ => format!("\"{key}\":0"),
+        };
+        let text = format!("{{{}}}", keys.iter().map(member).collect::<Vec<_>>().join(","));
+        let mut seen = std::collections::HashSet::new();
+        let twice = keys.iter().find(|(key, _)| !seen.insert(key.clone()));
+        let read = Document::parse(text.as_bytes(), &Limits::message()).map(|_| ()).map_err(|e| e.kind);
+        let expected = twice.map_or(Ok(()), |(key, _)| Err(ReadErrorKind::DuplicateKey { key: key.clone() }));
+        proptest::prop_assert_eq!(read, expected);
+    }
 }

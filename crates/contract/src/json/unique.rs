@@ -1,0 +1,90 @@
+//! Keys of one object are different.
+//!
+//! While an object is read, each key sets one bit of a word. A key whose bit is set already is compared with those
+//! before it. Only if the same one is among them, or where there are many keys or escaped ones, the object is looked
+//! through when it closes. Guarantee: no key is compared with more than [`FEW`] others, but for `n log n` of sorting,
+//! whatever the keys are.
+
+use super::document::Text;
+use super::tape::{Slot, head, tag};
+
+/// Keys up to this number are compared one by one where their bits meet.
+pub(super) const FEW: usize = 64;
+
+/// The bits of the keys of one object.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen(u64);
+
+impl Seen {
+    pub(super) const NONE: Self = Self(0);
+
+    /// Sets the bit of a key without an escape; `true` if it was set already.
+    #[inline(always)]
+    pub(super) const fn meets(&mut self, key: Slot) -> bool {
+        let bit = 1 << (mix(key.word()) >> 58);
+        let met = self.0 & bit != 0;
+        self.0 |= bit;
+        met
+    }
+}
+
+/// Equal keys give equal numbers; the upper bits tell most others apart.
+#[inline(always)]
+const fn mix(head: u64) -> u64 {
+    head.wrapping_mul(0xD6E8_FEB8_6659_FD93)
+}
+
+/// Slots of the keys of an object.
+pub(super) struct Keys<'t> {
+    /// What comes after the object's own slot, or after the last member that was taken.
+    pub(super) rest: &'t [Slot],
+}
+
+impl Iterator for Keys<'_> {
+    type Item = Slot;
+
+    #[inline]
+    fn next(&mut self) -> Option<Slot> {
+        let [key, value, rest @ ..] = self.rest else { return None };
+        self.rest = value.skip_inside(rest);
+        Some(*key)
+    }
+}
+
+/// `true` if `key`, which has no escape, is among the keys without one in `slots`, what comes after the object's own.
+#[inline(never)]
+pub(super) fn holds(text: &Text<'_>, slots: &[Slot], key: Slot) -> bool {
+    const ALL_IN_HEAD: usize = 8 + 2;
+    Keys { rest: slots }.any(|earlier| {
+        earlier.word() == key.word()
+            && earlier.len() == key.len()
+            && (key.len() <= ALL_IN_HEAD || text.plain(earlier) == text.plain(key))
+    })
+}
+
+/// The first key that stood before in the same object, which has `count` members. `slots` is what comes after the
+/// object's own.
+#[cold]
+pub(super) fn duplicate<'t>(text: &'t Text<'_>, slots: &[Slot], count: usize) -> Option<&'t str> {
+    let first = |key: Slot| match key.tag() {
+        tag::TEXT => key.word(),
+        _ => head(text.name(key)),
+    };
+    let mut keys = Vec::with_capacity(count);
+    keys.extend(Keys { rest: slots }.zip(0u32..).map(|(key, i)| (first(key), i, key)));
+    keys.sort_unstable_by_key(|&(head, i, _)| (head, i));
+    let mut found: Option<(u32, &str)> = None;
+    for alike in keys.chunk_by(|(a, ..), (b, ..)| a == b).filter(|alike| alike.len() > 1) {
+        let mut named: Vec<_> = alike.iter().map(|&(_, i, key)| (text.name(key), i)).collect();
+        named.sort_unstable();
+        for pair in named.windows(2) {
+            if let [(a, _), (b, i)] = *pair
+                && a == b
+                && found.is_none_or(|(least, _)| i < least)
+            {
+                found = Some((i, b));
+            }
+        }
+    }
+    found.map(|(_, name)| name)
+}
