@@ -95,6 +95,12 @@ impl Decoder {
         }
     }
 
+    /// Bytes that are kept of an event that is not complete.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.line.len() + self.event.data.len()
+    }
+
     /// Takes more bytes and appends the events that are now complete.
     pub fn feed(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), DecodeError> {
         let mut rest = bytes;

@@ -24,6 +24,15 @@ pub const UPSTREAM_HEAD_BYTES_MAX: usize = 64 * 1024;
 /// Headers of an HTTP answer.
 pub const UPSTREAM_HEADERS_MAX: usize = 100;
 
+/// Bytes of an answer above which it is large: a server's large answers are read one at a time, with pauses.
+pub const UPSTREAM_LARGE_BYTES: usize = 1024 * 1024;
+
+/// Bytes of a large answer that are read before a pause.
+pub const UPSTREAM_TURN_BYTES_MAX: usize = 256 * 1024;
+
+/// How long such a pause is, so that one server's large answers cost the others nothing.
+pub const UPSTREAM_TURN_PAUSE_MS: u64 = 1;
+
 /// Bytes of everything a server may send in answer to one call, notifications included.
 pub const UPSTREAM_STREAM_BYTES_MAX: usize = 64 * 1024 * 1024;
 

@@ -218,6 +218,26 @@ fn a_gibibyte_over_stdio_is_refused_by_the_limits_name() {
     harm_in_a_call(Stdio, "huge", "UPSTREAM_MESSAGE_BYTES_MAX");
 }
 
+/// R5.6: eight endless bodies at once take no more memory than one: of one server's large answers one is read at a time,
+/// above UPSTREAM_LARGE_BYTES and UPSTREAM_TURN_BYTES_MAX by UPSTREAM_TURN_PAUSE_MS.
+#[test]
+fn large_answers_of_one_server_are_read_one_at_a_time() {
+    let trial = Trial::new(Http, "huge-chunks");
+    let baseline = trial.memory("VmRSS:");
+    trial.let_in();
+    until("let in", || trial.state() == "ready");
+    trial.beside(|| {
+        std::thread::scope(|scope| {
+            let callers: Vec<_> = (0..8).map(|_| scope.spawn(|| trial.poked())).collect();
+            for caller in callers {
+                let (text, took) = caller.join().unwrap();
+                assert!(took <= LONG_DEADLINE + GRACE + NOISE, "{took:?}: {text}");
+            }
+        });
+    });
+    trial.assert_small(baseline, "eight at once");
+}
+
 /// R5.6: 1 GiB in one body, announced and in chunks.
 #[test]
 fn a_gibibyte_over_http_is_refused_by_the_limits_name() {

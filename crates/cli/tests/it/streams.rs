@@ -36,8 +36,13 @@ fn pipes_are_served_and_left_as_they_were() {
     let (input, mut requests) = pipe().map(|(read, write)| (read, File::from(write))).unwrap();
     let (answers, output) = pipe().unwrap();
     let kept: [OwnedFd; 2] = [input.try_clone().unwrap(), output.try_clone().unwrap()];
-    let mut child =
-        home.command(&["serve", "--stdio"]).stdin(input).stdout(output).stderr(Stdio::null()).spawn().unwrap();
+    let mut child = home
+        .command(&["serve", "--stdio"])
+        .stdin(input)
+        .stdout(output)
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     requests.write_all(REQUESTS.as_bytes()).unwrap();
     drop(requests);
     assert!(child.wait().unwrap().success());

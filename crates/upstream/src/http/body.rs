@@ -1,20 +1,35 @@
 //! The body of an HTTP answer, piece by piece, and what becomes of the connection after it.
 //!
 //! Guarantees: a body that was read to its end gives its connection back; one that was not closes it, which tells a
-//! modern server that the call is given up. A body never costs more memory than its limit.
+//! modern server that the call is given up. A body never costs more memory than its limit, and of one server's large
+//! bodies one at a time is read, no faster than leaves the thread to others.
 
 use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::conn::Conn;
 use super::head::Framing;
 use super::pool::Pool;
 use crate::error::Cause;
+use crate::limits::{UPSTREAM_LARGE_BYTES, UPSTREAM_TURN_BYTES_MAX, UPSTREAM_TURN_PAUSE_MS};
 
 pub(crate) struct Body {
     conn: Option<Conn>,
     pool: Arc<Pool>,
     keeps_alive: bool,
     state: State,
+    turn: Turn,
+}
+
+/// How much was read, and whether it may go on.
+#[derive(Default)]
+struct Turn {
+    total: usize,
+    since_pause: usize,
+    /// Held while much of it is kept in memory.
+    permit: Option<OwnedSemaphorePermit>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +53,7 @@ impl Body {
             Framing::Chunked => State::ChunkHead,
             Framing::UntilClose => State::UntilClose,
         };
-        let mut body = Self { conn: Some(conn), pool, keeps_alive, state };
+        let mut body = Self { conn: Some(conn), pool, keeps_alive, state, turn: Turn::default() };
         if state == State::Left(0) {
             body.finish();
         }
@@ -62,7 +77,9 @@ impl Body {
                 if fits { Ok(()) } else { Err(too_large()) }
             })
             .await?
-        {}
+        {
+            self.keeps(whole.len()).await;
+        }
         String::from_utf8(whole).map_err(|_| Cause::Garbage("it is not UTF-8"))
     }
 
@@ -71,6 +88,7 @@ impl Body {
         &mut self,
         take: impl FnOnce(&[u8]) -> Result<(), Cause>,
     ) -> Result<bool, Cause> {
+        self.rest().await;
         loop {
             let state = self.state;
             let Some(conn) = &mut self.conn else { return Ok(false) };
@@ -85,6 +103,7 @@ impl Body {
                     let here = usize::try_from(left).unwrap_or(usize::MAX).min(conn.buffer.len());
                     let outcome = take(conn.buffer.get(..here).unwrap_or_default());
                     conn.take(here);
+                    self.turn.count(here);
                     let left = left - here as u64;
                     let is_chunk = matches!(state, State::ChunkLeft(_));
                     match (left, is_chunk) {
@@ -101,6 +120,7 @@ impl Body {
                         return Ok(false);
                     }
                     let outcome = take(&conn.buffer);
+                    self.turn.count(conn.buffer.len());
                     conn.buffer.clear();
                     return outcome.map(|()| true);
                 }
@@ -127,13 +147,43 @@ impl Body {
         }
     }
 
+    /// Says how much of what was read is kept in memory: of one server's bodies one at a time may be large.
+    pub(crate) async fn keeps(&mut self, bytes: usize) {
+        if bytes <= UPSTREAM_LARGE_BYTES {
+            self.turn.permit = None;
+        } else if self.turn.permit.is_none() {
+            self.turn.permit = self.pool.large.clone().acquire_owned().await.ok();
+        }
+    }
+
+    /// Lets everybody else have a turn.
+    async fn rest(&mut self) {
+        if self.turn.since_pause <= UPSTREAM_TURN_BYTES_MAX {
+            return;
+        }
+        self.turn.since_pause = 0;
+        if self.turn.total > UPSTREAM_LARGE_BYTES {
+            tokio::time::sleep(Duration::from_millis(UPSTREAM_TURN_PAUSE_MS)).await;
+        } else {
+            tokio::task::yield_now().await;
+        }
+    }
+
     fn finish(&mut self) {
+        self.turn.permit = None;
         self.state = State::Done;
         if let Some(conn) = self.conn.take()
             && self.keeps_alive
         {
             self.pool.put(conn);
         }
+    }
+}
+
+impl Turn {
+    fn count(&mut self, bytes: usize) {
+        self.total += bytes;
+        self.since_pause += bytes;
     }
 }
 

@@ -132,6 +132,7 @@ impl HttpPending {
                 goes_on = piece => goes_on,
             },
         };
+        body.keeps(self.decoder.held()).await;
         let arrived: Vec<_> = self.events.drain(..).collect();
         for event in arrived {
             if event.id.is_some() {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
 
 use super::conn::{Conn, Stream};
 use super::target::Target;
@@ -15,6 +16,8 @@ use crate::limits::{UPSTREAM_CONNECT_MS_MAX, UPSTREAM_IDLE_CONNECTIONS_MAX, UPST
 pub(crate) struct Pool {
     pub(crate) target: Target,
     tls: Option<Tls>,
+    /// Whose large answer is being read.
+    pub(super) large: Arc<Semaphore>,
     /// By thread: a connection is driven by the thread that opened it, and best used by it.
     idle: [Mutex<Vec<Conn>>; SHARDS],
 }
@@ -28,7 +31,7 @@ thread_local! {
 
 impl Pool {
     pub(crate) fn new(target: Target, tls: Option<Tls>) -> Arc<Self> {
-        Arc::new(Self { target, tls, idle: Default::default() })
+        Arc::new(Self { target, tls, large: Arc::new(Semaphore::new(1)), idle: Default::default() })
     }
 
     /// Those of this thread.
