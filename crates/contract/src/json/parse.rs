@@ -87,28 +87,34 @@ type Step<T> = Result<T, Failed>;
 impl Reader<'_> {
     fn text(&mut self) -> Step<()> {
         let bytes = self.bytes;
-        let (mut at, mut first) = self.token(bytes, 0);
+        let mut at = self.space(bytes, 0);
         self.text.spaced = false;
+        // The tag of the innermost container; that of a null if there is none.
+        let mut inside = tag::NULL;
         loop {
-            at = match first {
+            at = match byte(bytes, at) {
                 b'"' => self.string(bytes, at)?,
                 b'{' => {
                     self.open(at, tag::OBJECT)?;
-                    (at, first) = self.token(bytes, at + 1);
-                    if first != b'}' {
-                        (at, first) = self.member(bytes, at, first)?;
+                    at = self.space(bytes, at + 1);
+                    if byte(bytes, at) != b'}' {
+                        inside = tag::OBJECT;
+                        at = self.member(bytes, at)?;
                         continue;
                     }
-                    self.close(at)?
+                    self.close(at)?;
+                    at + 1
                 }
                 b'[' => {
                     self.open(at, tag::ARRAY)?;
-                    (at, first) = self.token(bytes, at + 1);
-                    if first != b']' {
-                        self.element(at)?;
+                    at = self.space(bytes, at + 1);
+                    if byte(bytes, at) != b']' {
+                        inside = tag::ARRAY;
+                        self.first_element(at)?;
                         continue;
                     }
-                    self.close(at)?
+                    self.close(at)?;
+                    at + 1
                 }
                 b'-' | b'0'..=b'9' => self.number(at)?,
                 b't' => self.word(at, "true", tag::TRUE)?,
@@ -118,43 +124,36 @@ impl Reader<'_> {
             };
             // A value was read: another one follows, or its container ends, and perhaps those around it.
             loop {
-                let Some(open) = self.open.last_mut() else { return self.end(at) };
-                let next = byte(bytes, at);
-                if open.tag == tag::OBJECT {
-                    if next == b',' {
-                        (at, first) = self.token(bytes, at + 1);
-                        (at, first) = self.member(bytes, at, first)?;
+                match (inside, byte(bytes, at)) {
+                    (tag::OBJECT, b',') => {
+                        at = self.space(bytes, at + 1);
+                        at = self.member(bytes, at)?;
                         break;
                     }
-                    if next == b'}' {
-                        at = self.close(at)?;
-                        continue;
-                    }
-                } else {
-                    if next == b',' {
-                        open.count += 1;
-                        (at, first) = self.token(bytes, at + 1);
+                    (tag::ARRAY, b',') => {
+                        self.element();
+                        at = self.space(bytes, at + 1);
                         break;
                     }
-                    if next == b']' {
-                        at = self.close(at)?;
-                        continue;
+                    (tag::OBJECT, b'}') | (tag::ARRAY, b']') => {
+                        inside = self.close(at)?;
+                        at += 1;
                     }
+                    (tag::NULL, _) => return self.end(at),
+                    _ => at = self.between(at, inside)?,
                 }
-                at = self.between(at)?;
             }
         }
     }
 
     /// White space before a comma or the end of a container.
     #[inline(never)]
-    fn between(&mut self, from: usize) -> Step<usize> {
+    fn between(&mut self, from: usize, inside: u8) -> Step<usize> {
         let at = self.skip(from);
         if at > from {
             return Ok(at);
         }
-        let object = self.open.last().is_some_and(|open| open.tag == tag::OBJECT);
-        self.unexpected(at, if object { "`,` or `}`" } else { "`,` or `]`" })
+        self.unexpected(at, if inside == tag::OBJECT { "`,` or `}`" } else { "`,` or `]`" })
     }
 
     /// Nothing but white space comes after the whole value.
@@ -172,10 +171,10 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Reads a key and a colon; gives where the value starts, and its first byte.
+    /// Reads a key and a colon; gives where the value starts.
     #[inline(always)]
-    fn member(&mut self, bytes: &[u8], at: usize, first: u8) -> Step<(usize, u8)> {
-        if first != b'"' {
+    fn member(&mut self, bytes: &[u8], at: usize) -> Step<usize> {
+        if byte(bytes, at) != b'"' {
             return self.unexpected(at, "a key");
         }
         let mut at = self.key(bytes, at)?;
@@ -185,19 +184,24 @@ impl Reader<'_> {
                 return self.unexpected(at, "`:`");
             }
         }
-        Ok(self.token(bytes, at + 1))
+        Ok(self.space(bytes, at + 1))
     }
 
-    /// The first element of an array.
     #[inline]
-    fn element(&mut self, at: usize) -> Step<()> {
+    fn first_element(&mut self, at: usize) -> Step<()> {
         if at >= self.bytes.len() {
             return self.fail(at, ReadErrorKind::End);
         }
-        if let Some(open) = self.open.last_mut() {
-            open.count = 1;
-        }
+        self.element();
         Ok(())
+    }
+
+    /// One more element of the innermost array.
+    #[inline(always)]
+    fn element(&mut self) {
+        if let Some(open) = self.open.last_mut() {
+            open.count += 1;
+        }
     }
 
     #[inline]
@@ -211,8 +215,9 @@ impl Reader<'_> {
         Ok(())
     }
 
+    /// Ends the innermost container; gives the tag of the one around it.
     #[inline]
-    fn close(&mut self, at: usize) -> Step<usize> {
+    fn close(&mut self, at: usize) -> Step<u8> {
         if self.open.last().is_some_and(|open| open.alike) {
             self.unlike(at)?;
         }
@@ -222,7 +227,7 @@ impl Reader<'_> {
                 *slot = slot.closed(at + 1, slots as u32, open.count);
             }
         }
-        Ok(at + 1)
+        Ok(self.open.last().map_or(tag::NULL, |open| open.tag))
     }
 
     #[inline]
@@ -253,10 +258,10 @@ impl Reader<'_> {
     #[inline(always)]
     fn plain(&self, bytes: &[u8], at: usize, close: usize) -> Slot {
         let len = close.wrapping_sub(at + 1);
-        let head = match word_at(bytes, at + 1) {
-            Some(word) if len < 8 => word & !(u64::MAX << (len * 8)),
-            Some(word) => word,
-            None => head(self.source.get(at + 1..close).unwrap_or_default()),
+        let head = if let Some(word) = word_at(bytes, at + 1) {
+            if len < 8 { word & !(u64::MAX << (len * 8)) } else { word }
+        } else {
+            head(self.source.get(at + 1..close).unwrap_or_default())
         };
         Slot::new(tag::TEXT, at, close + 1, head)
     }
@@ -353,15 +358,10 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// What comes after the white space that may start at `at`: where, and its first byte.
+    /// Where the white space that may start at `at` ends.
     #[inline(always)]
-    fn token(&mut self, bytes: &[u8], at: usize) -> (usize, u8) {
-        let first = byte(bytes, at);
-        if first > b' ' {
-            return (at, first);
-        }
-        let at = self.skip(at);
-        (at, byte(bytes, at))
+    fn space(&mut self, bytes: &[u8], at: usize) -> usize {
+        if byte(bytes, at) > b' ' { at } else { self.skip(at) }
     }
 
     #[inline(never)]
