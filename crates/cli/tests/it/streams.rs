@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::process::Stdio;
 
 use rustix::fs::{OFlags, fcntl_getfl};
-use rustix::pipe::pipe;
+use rustix::pipe::{PipeFlags, pipe_with};
 
 use crate::home::Home;
 
@@ -33,8 +33,9 @@ fn both_are_answered(text: &str) {
 #[test]
 fn pipes_are_served_and_left_as_they_were() {
     let home = Home::new("streams-pipe");
-    let (input, mut requests) = pipe().map(|(read, write)| (read, File::from(write))).unwrap();
-    let (answers, output) = pipe().unwrap();
+    let pipe = || pipe_with(PipeFlags::CLOEXEC).unwrap();
+    let ((input, requests), (answers, output)) = (pipe(), pipe());
+    let mut requests = File::from(requests);
     let kept: [OwnedFd; 2] = [input.try_clone().unwrap(), output.try_clone().unwrap()];
     let mut child = home
         .command(&["serve", "--stdio"])

@@ -65,22 +65,22 @@ impl Body {
         let too_large = || Cause::TooLarge { limit: "UPSTREAM_MESSAGE_BYTES_MAX", max: bytes_max };
         let mut whole = match self.state {
             State::Left(bytes) if bytes > bytes_max as u64 => return Err(too_large()),
-            State::Left(bytes) => Vec::with_capacity(usize::try_from(bytes).unwrap_or_default()),
-            _ => Vec::new(),
+            State::Left(bytes) => Gathered::expecting(usize::try_from(bytes).unwrap_or_default()),
+            _ => Gathered::default(),
         };
         while self
             .piece(|piece| {
-                let fits = whole.len() + piece.len() <= bytes_max;
+                let fits = whole.bytes + piece.len() <= bytes_max;
                 if fits {
-                    whole.extend_from_slice(piece);
+                    whole.push(piece);
                 }
                 if fits { Ok(()) } else { Err(too_large()) }
             })
             .await?
         {
-            self.keeps(whole.len()).await;
+            self.keeps(whole.bytes).await;
         }
-        String::from_utf8(whole).map_err(|_| Cause::Garbage("it is not UTF-8"))
+        String::from_utf8(whole.joined()).map_err(|_| Cause::Garbage("it is not UTF-8"))
     }
 
     /// Shows the next piece to `take`; false at the end.
@@ -180,6 +180,47 @@ impl Body {
     }
 }
 
+/// What was read so far. One that grows large does so part by part: growing in place would take twice its size.
+#[derive(Default)]
+struct Gathered {
+    first: Vec<u8>,
+    parts: Vec<Vec<u8>>,
+    bytes: usize,
+}
+
+impl Gathered {
+    fn expecting(bytes: usize) -> Self {
+        Self { first: Vec::with_capacity(bytes), ..Self::default() }
+    }
+
+    fn push(&mut self, piece: &[u8]) {
+        self.bytes += piece.len();
+        let has_room = |part: &Vec<u8>| part.capacity() - part.len() >= piece.len();
+        let is_small = self.first.len() + piece.len() <= UPSTREAM_LARGE_BYTES;
+        if self.parts.is_empty() && (is_small || has_room(&self.first)) {
+            return self.first.extend_from_slice(piece);
+        }
+        match self.parts.last_mut().filter(|part| has_room(part)) {
+            Some(part) => part.extend_from_slice(piece),
+            None => {
+                let mut part = Vec::with_capacity(UPSTREAM_LARGE_BYTES.max(piece.len()));
+                part.extend_from_slice(piece);
+                self.parts.push(part);
+            }
+        }
+    }
+
+    fn joined(mut self) -> Vec<u8> {
+        if !self.parts.is_empty() {
+            self.first.reserve_exact(self.bytes - self.first.len());
+        }
+        for part in self.parts {
+            self.first.extend_from_slice(&part);
+        }
+        self.first
+    }
+}
+
 impl Turn {
     fn count(&mut self, bytes: usize) {
         self.total += bytes;
@@ -206,5 +247,22 @@ async fn line(conn: &mut Conn) -> Result<String, Cause> {
             return Err(Cause::Garbage("a chunk's head has no end"));
         }
         more(conn, 0).await?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_gathered_in_parts_is_whole_in_the_end() {
+        let text: Vec<u8> = (0..5 * UPSTREAM_LARGE_BYTES).map(|at| (at % 251) as u8).collect();
+        for size in [1_000, 65_537, UPSTREAM_LARGE_BYTES + 1] {
+            for mut gathered in [Gathered::default(), Gathered::expecting(text.len())] {
+                text.chunks(size).for_each(|piece| gathered.push(piece));
+                assert_eq!(gathered.bytes, text.len());
+                assert!(gathered.joined() == text, "{size}");
+            }
+        }
     }
 }
