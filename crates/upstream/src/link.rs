@@ -208,6 +208,18 @@ impl Link {
     }
 }
 
+impl Seat {
+    /// What comes next for this call; its answer is the last one.
+    pub(crate) async fn next(&mut self) -> Result<Message, UpstreamError> {
+        let answer = tokio::select! {
+            biased;
+            Some(message) = self.events.recv() => return Ok(message),
+            answer = &mut self.answer => answer,
+        };
+        answer.map_err(|_| UpstreamError::sent(self.link.why_closed().unwrap_or(Cause::Closed)))
+    }
+}
+
 impl Drop for Seat {
     fn drop(&mut self) {
         lock(&self.link.slots).remove(&self.id);

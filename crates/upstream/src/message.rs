@@ -51,6 +51,10 @@ impl Message {
         &self.kind
     }
 
+    pub(crate) fn is_response(&self) -> bool {
+        matches!(self.kind, Kind::Response(_))
+    }
+
     pub(crate) fn root(&self) -> Node<'_> {
         self.document.root()
     }

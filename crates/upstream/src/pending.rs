@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use toolcrib_protocol::write;
 
-use crate::error::{Cause, UpstreamError};
+use crate::error::UpstreamError;
 use crate::http::HttpPending;
 use crate::link::Seat;
 use crate::message::{Kind, Message};
@@ -67,13 +67,9 @@ impl Pending {
 
 impl StdioPending {
     async fn next(&mut self) -> Result<Message, UpstreamError> {
-        let message = tokio::select! {
-            biased;
-            Some(message) = self.seat.events.recv() => return Ok(message),
-            answer = &mut self.seat.answer => answer,
-        };
-        self.done = true;
-        message.map_err(|_| UpstreamError::sent(self.stdio.link.why_closed().unwrap_or(Cause::Closed)))
+        let next = self.seat.next().await;
+        self.done |= next.as_ref().map_or(true, Message::is_response);
+        next
     }
 }
 

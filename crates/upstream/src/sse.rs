@@ -136,13 +136,9 @@ pub(crate) struct SsePending {
 
 impl SsePending {
     pub(crate) async fn next(&mut self) -> Result<Message, UpstreamError> {
-        let answer = tokio::select! {
-            biased;
-            Some(message) = self.seat.events.recv() => return Ok(message),
-            answer = &mut self.seat.answer => answer,
-        };
-        self.done = true;
-        answer.map_err(|_| UpstreamError::sent(self.sse.link.why_closed().unwrap_or(Cause::Closed)))
+        let next = self.seat.next().await;
+        self.done |= next.as_ref().map_or(true, Message::is_response);
+        next
     }
 }
 

@@ -72,15 +72,9 @@ impl Bearer {
     /// Another token than this one, which has ended or was refused.
     pub(crate) async fn renew(&self, refused: Option<&Arc<Token>>) -> Result<Arc<Token>, OAuthError> {
         let mut source = self.source.lock().await;
-        let is_other = |tokens: &Tokens| {
-            tokens.is_fresh() && refused.is_none_or(|refused| refused.tokens.access != tokens.access)
-        };
-        if let Some(token) = self.current().filter(|token| is_other(&token.tokens)) {
-            return Ok(token);
-        }
         let kept = read(self.folder(), &self.name, &self.way.server);
-        if let Some(kept) = kept.as_ref().filter(|kept| is_other(&kept.tokens)) {
-            return Ok(self.take(kept.tokens.clone()));
+        if let Some(token) = self.another(refused, kept.as_ref()) {
+            return Ok(token);
         }
         if let Some(kept) = kept.filter(|kept| kept.tokens.refresh.is_some()) {
             match self.refresh(&mut source, &kept).await {
@@ -107,15 +101,9 @@ impl Bearer {
         scopes: &[String],
     ) -> Result<Arc<Token>, OAuthError> {
         let mut source = self.source.lock().await;
-        let is_other = |tokens: &Tokens| {
-            tokens.is_fresh() && refused.is_none_or(|refused| refused.tokens.access != tokens.access)
-        };
-        if let Some(token) = self.current().filter(|token| is_other(&token.tokens)) {
-            return Ok(token);
-        }
         let kept = read(self.folder(), &self.name, &self.way.server);
-        if let Some(kept) = kept.as_ref().filter(|kept| is_other(&kept.tokens)) {
-            return Ok(self.take(kept.tokens.clone()));
+        if let Some(token) = self.another(refused, kept.as_ref()) {
+            return Ok(token);
         }
         let shown = plain(&scopes.join(" "));
         if self.settings.grant != Grant::ClientCredentials {
@@ -137,6 +125,15 @@ impl Bearer {
         let kept = self.keep(&found, &client, tokens);
         *source = Some(found);
         kept
+    }
+
+    /// A token that somebody else has brought meanwhile, in this process or beside it.
+    fn another(&self, refused: Option<&Arc<Token>>, kept: Option<&Kept>) -> Option<Arc<Token>> {
+        let is_other = |tokens: &Tokens| {
+            tokens.is_fresh() && refused.is_none_or(|refused| refused.tokens.access != tokens.access)
+        };
+        let held = self.current().filter(|token| is_other(&token.tokens));
+        held.or_else(|| Some(self.take(kept.filter(|kept| is_other(&kept.tokens))?.tokens.clone())))
     }
 
     /// The client that the operator named.
