@@ -1,7 +1,6 @@
 //! What kinds of answer a client takes.
 
-use http::HeaderMap;
-use http::header::{ACCEPT, CONTENT_TYPE};
+use crate::http1::Head;
 
 pub(crate) const JSON: &str = "application/json";
 pub(crate) const EVENT_STREAM: &str = "text/event-stream";
@@ -16,12 +15,12 @@ pub(crate) struct Accept {
 }
 
 impl Accept {
-    pub(crate) fn read(headers: &HeaderMap) -> Self {
+    pub(crate) fn read(head: &Head) -> Self {
         let mut accept = Self { json: false, events: false, events_first: false };
         let mut given = false;
-        for value in headers.get_all(ACCEPT) {
+        for value in head.values("accept") {
             given = true;
-            for item in value.to_str().unwrap_or_default().split(',') {
+            for item in std::str::from_utf8(value).unwrap_or_default().split(',') {
                 let media = item.split(';').next().unwrap_or_default().trim();
                 let is = |name: &str| media.eq_ignore_ascii_case(name);
                 accept.json |= is(JSON) || is("application/*") || is("*/*");
@@ -34,10 +33,8 @@ impl Accept {
 }
 
 /// Whether the body is declared to be JSON.
-pub(crate) fn declares_json(headers: &HeaderMap) -> bool {
-    headers
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
+pub(crate) fn declares_json(head: &Head) -> bool {
+    head.get("content-type")
         .and_then(|value| value.split(';').next())
         .is_some_and(|media| media.trim().eq_ignore_ascii_case(JSON))
 }
@@ -47,9 +44,7 @@ mod tests {
     use super::*;
 
     fn read(value: &str) -> Accept {
-        let mut headers = HeaderMap::new();
-        headers.insert(ACCEPT, value.parse().unwrap());
-        Accept::read(&headers)
+        Accept::read(&Head::with(&[("Accept", value)]))
     }
 
     #[test]
@@ -61,6 +56,6 @@ mod tests {
         assert_eq!(read("text/event-stream"), accept(false, true, true));
         assert_eq!(read("*/*"), accept(true, true, false));
         assert_eq!(read("text/html"), accept(false, false, false));
-        assert_eq!(Accept::read(&HeaderMap::new()), accept(true, true, false));
+        assert_eq!(Accept::read(&Head::with(&[])), accept(true, true, false));
     }
 }

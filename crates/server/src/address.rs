@@ -4,8 +4,9 @@
 //! and `X-MCP-Readonly: true`. Several choices narrow each other. Refuses what cannot be read instead of ignoring it:
 //! a choice that is lost would show more than was asked for.
 
-use http::{HeaderMap, Uri};
 use toolcrib_engine::{Names, Selection, UnknownToolset};
+
+use crate::http1::{Head, visible};
 
 const TOOLSETS: &str = "x-mcp-toolsets";
 const READONLY: &str = "x-mcp-readonly";
@@ -20,9 +21,9 @@ pub(crate) enum BadChoice {
 }
 
 /// What an address under the endpoint's path chooses; `None` where there is nothing at it.
-pub(crate) fn selection(path: &str, uri: &Uri) -> Option<Selection> {
+pub(crate) fn selection(endpoint: &str, path: &str, query: Option<&str>) -> Option<Selection> {
     let mut selection = Selection::default();
-    let rest = uri.path().strip_prefix(path)?;
+    let rest = path.strip_prefix(endpoint)?;
     let mut parts = rest.strip_prefix('/').map(|rest| rest.split('/')).into_iter().flatten();
     if !rest.is_empty() && !rest.starts_with('/') {
         return None;
@@ -37,7 +38,7 @@ pub(crate) fn selection(path: &str, uri: &Uri) -> Option<Selection> {
             _ => return None,
         }
     }
-    for pair in uri.query().unwrap_or_default().split('&') {
+    for pair in query.into_iter().flat_map(|query| query.split('&')) {
         match pair.split_once('=').unwrap_or((pair, "")) {
             ("toolsets", value) => selection.narrow(Names::parse(&decoded(value))),
             ("readonly", value) => selection.read_only |= is_true(&decoded(value)),
@@ -48,13 +49,13 @@ pub(crate) fn selection(path: &str, uri: &Uri) -> Option<Selection> {
 }
 
 /// Narrows a choice by what the headers say.
-pub(crate) fn narrow_by_headers(selection: &mut Selection, headers: &HeaderMap) -> Result<(), BadChoice> {
-    for value in headers.get_all(TOOLSETS) {
-        let text = value.to_str().map_err(|_| BadChoice::Unreadable(TOOLSETS))?;
+pub(crate) fn narrow_by_headers(selection: &mut Selection, head: &Head) -> Result<(), BadChoice> {
+    for value in head.values(TOOLSETS) {
+        let text = visible(value).ok_or(BadChoice::Unreadable(TOOLSETS))?;
         selection.narrow(Names::parse(text));
     }
-    for value in headers.get_all(READONLY) {
-        let text = value.to_str().map_err(|_| BadChoice::Unreadable(READONLY))?;
+    for value in head.values(READONLY) {
+        let text = visible(value).ok_or(BadChoice::Unreadable(READONLY))?;
         selection.read_only |= is_true(text.trim());
     }
     Ok(())
@@ -98,7 +99,11 @@ mod tests {
     use super::*;
 
     fn chosen(address: &str) -> Option<(Option<Names>, bool)> {
-        let selection = selection("/mcp", &address.parse().unwrap())?;
+        let (path, query) = match address.split_once('?') {
+            Some((path, query)) => (path, Some(query)),
+            None => (address, None),
+        };
+        let selection = selection("/mcp", path, query)?;
         Some((selection.toolsets, selection.read_only))
     }
 
@@ -124,8 +129,7 @@ mod tests {
 
     #[test]
     fn an_unreadable_header_is_refused() {
-        let mut headers = HeaderMap::new();
-        headers.insert(TOOLSETS, http::HeaderValue::from_bytes(b"\xff").unwrap());
-        assert!(narrow_by_headers(&mut Selection::default(), &headers).is_err());
+        let head = Head::with(&[(TOOLSETS, "\u{e9}")]);
+        assert!(narrow_by_headers(&mut Selection::default(), &head).is_err());
     }
 }

@@ -3,15 +3,16 @@
 use std::fmt;
 use std::sync::Arc;
 
-use http::HeaderMap;
-use http::header::AUTHORIZATION;
 use toolcrib_engine::safety::credential::Credential;
 use toolcrib_engine::{Principal, Safety};
+
+use crate::bearer::token;
+use crate::http1::Head;
 
 /// Turns a request's credential into a principal, for every request anew.
 pub trait Authenticator: Send + Sync {
     /// The principal, or the challenge to send with 401.
-    fn principal(&self, headers: &HeaderMap) -> Result<Principal, Challenge>;
+    fn principal(&self, head: &Head) -> Result<Principal, Challenge>;
 }
 
 impl fmt::Debug for dyn Authenticator {
@@ -39,7 +40,7 @@ impl Challenge {
 pub struct Open;
 
 impl Authenticator for Open {
-    fn principal(&self, _headers: &HeaderMap) -> Result<Principal, Challenge> {
+    fn principal(&self, _head: &Head) -> Result<Principal, Challenge> {
         Ok(Principal::Anonymous)
     }
 }
@@ -59,8 +60,8 @@ impl Credentialled {
 }
 
 impl Authenticator for Credentialled {
-    fn principal(&self, headers: &HeaderMap) -> Result<Principal, Challenge> {
-        match credential(&self.safety, headers) {
+    fn principal(&self, head: &Head) -> Result<Principal, Challenge> {
+        match credential(&self.safety, head) {
             Shown::Nothing if self.required => Err(Challenge::bearer()),
             Shown::Nothing => Ok(Principal::Anonymous),
             Shown::Wrong => Err(Challenge::bearer()),
@@ -77,18 +78,10 @@ pub(crate) enum Shown {
     Known(Arc<Credential>),
 }
 
-pub(crate) fn credential(safety: &Safety, headers: &HeaderMap) -> Shown {
-    let mut values = headers.get_all(AUTHORIZATION).iter();
-    let (Some(value), None) = (values.next(), values.next()) else {
-        return if headers.contains_key(AUTHORIZATION) { Shown::Wrong } else { Shown::Nothing };
-    };
-    let secret = value
-        .to_str()
-        .ok()
-        .and_then(|text| text.split_once(' '))
-        .and_then(|(scheme, secret)| scheme.eq_ignore_ascii_case("bearer").then(|| secret.trim()));
-    match secret.and_then(|secret| safety.credentials().find(safety.key(), secret)) {
+pub(crate) fn credential(safety: &Safety, head: &Head) -> Shown {
+    match token(head).and_then(|secret| safety.credentials().find(safety.key(), secret)) {
         Some(credential) => Shown::Known(credential),
-        None => Shown::Wrong,
+        None if head.has("authorization") => Shown::Wrong,
+        None => Shown::Nothing,
     }
 }

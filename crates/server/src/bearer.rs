@@ -5,12 +5,11 @@
 
 use std::collections::HashMap;
 
-use http::HeaderMap;
-use http::header::AUTHORIZATION;
 use toolcrib_contract::Digest;
 use toolcrib_engine::Principal;
 
 use crate::auth::{Authenticator, Challenge};
+use crate::http1::Head;
 
 #[derive(Debug, Clone, Default)]
 pub struct Bearer {
@@ -43,10 +42,8 @@ impl Bearer {
 
 /// The token of a request: one header, the right scheme, nothing else.
 #[must_use]
-pub fn token(headers: &HeaderMap) -> Option<&str> {
-    let mut values = headers.get_all(AUTHORIZATION).iter();
-    let (Some(value), None) = (values.next(), values.next()) else { return None };
-    let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+pub fn token(head: &Head) -> Option<&str> {
+    let (scheme, token) = head.only("authorization")?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
@@ -55,8 +52,8 @@ fn digest(token: &str) -> String {
 }
 
 impl Authenticator for Bearer {
-    fn principal(&self, headers: &HeaderMap) -> Result<Principal, Challenge> {
-        let Some(token) = token(headers) else { return Err(self.challenge(None)) };
+    fn principal(&self, head: &Head) -> Result<Principal, Challenge> {
+        let Some(token) = token(head) else { return Err(self.challenge(None)) };
         let found = self.by_digest.get(&digest(token)).cloned();
         found.ok_or_else(|| self.challenge(Some("invalid_token")))
     }
@@ -68,11 +65,8 @@ mod tests {
 
     fn ask(value: Option<&str>) -> Result<Principal, Challenge> {
         let bearer = Bearer::new(Some("https://x/meta".into())).with("me", "s3cret");
-        let mut headers = HeaderMap::new();
-        if let Some(value) = value {
-            headers.insert(AUTHORIZATION, value.parse().unwrap());
-        }
-        bearer.principal(&headers)
+        let lines: Vec<_> = value.map(|value| ("Authorization", value)).into_iter().collect();
+        bearer.principal(&Head::with(&lines))
     }
 
     /// R5.9: bearer tokens, with RFC 9728 challenges.
@@ -90,9 +84,7 @@ mod tests {
 
     #[test]
     fn two_authorization_headers_are_nobody() {
-        let mut headers = HeaderMap::new();
-        headers.append(AUTHORIZATION, "Bearer s3cret".parse().unwrap());
-        headers.append(AUTHORIZATION, "Bearer s3cret".parse().unwrap());
-        assert!(Bearer::default().with("me", "s3cret").principal(&headers).is_err());
+        let line = ("Authorization", "Bearer s3cret");
+        assert!(Bearer::default().with("me", "s3cret").principal(&Head::with(&[line, line])).is_err());
     }
 }

@@ -6,49 +6,36 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::HeaderMap;
 use toolcrib_contract::json::{Document, Limits, Node};
 use toolcrib_engine::stage::caller;
 use toolcrib_engine::{Approach, Engine, Exchange, Payload, Principal, Reply, Session, SessionId};
-use toolcrib_protocol::header::{self, Field, Headers};
+use toolcrib_protocol::header;
 use toolcrib_protocol::{Branch, Code, Frame, Meta, Request, Revision, RpcError, Signals};
 
 use crate::call::{Answered, Belongs};
+use crate::http::Endpoint;
+use crate::http1::Head;
 use crate::limits::BATCH_MESSAGES_MAX;
-use crate::sessions::{HttpSession, Sessions};
-
-/// A request's headers as the protocol looks at them.
-struct View<'a>(&'a HeaderMap);
-
-impl Headers for View<'_> {
-    fn field(&self, name: &str) -> Field<'_> {
-        let mut values = self.0.get_all(name).iter();
-        match (values.next(), values.next()) {
-            (None, _) => Field::Absent,
-            (Some(value), None) => Field::One(value.as_bytes()),
-            (Some(_), Some(_)) => Field::Repeated,
-        }
-    }
-}
+use crate::sessions::HttpSession;
 
 /// Everything a POST needs to be answered.
 pub(crate) struct Post {
-    pub(crate) engine: Arc<Engine>,
-    pub(crate) sessions: Arc<Sessions>,
-    /// Legacy clients get a session.
-    pub(crate) opens_sessions: bool,
-    pub(crate) headers: HeaderMap,
+    pub(crate) endpoint: Arc<Endpoint>,
+    pub(crate) head: Head,
     pub(crate) body: Bytes,
     pub(crate) principal: Principal,
     pub(crate) approach: Arc<Approach>,
     pub(crate) exchange: Arc<Exchange>,
     pub(crate) belongs: Belongs,
-    pub(crate) body_bytes_max: usize,
 }
 
 impl Post {
+    fn engine(&self) -> &Engine {
+        self.endpoint.engine()
+    }
+
     pub(crate) async fn answer(self) -> Answered {
-        let limits = Limits::message().with_bytes_max(self.body_bytes_max);
+        let limits = Limits::message().with_bytes_max(self.endpoint.options().body_bytes_max);
         let document = match Document::parse(&self.body, &limits) {
             Ok(document) => document,
             Err(error) => {
@@ -93,12 +80,11 @@ impl Post {
     }
 
     fn branch(&self, names_version_in_meta: bool, is_initialize: bool) -> Branch {
-        let text = |name| self.headers.get(name).map(|value| value.to_str().unwrap_or("unreadable"));
         Branch::decide(Signals {
             names_version_in_meta,
             is_initialize,
-            header_version: text(header::PROTOCOL_VERSION),
-            has_session: self.headers.contains_key(header::SESSION_ID),
+            header_version: self.head.told(header::PROTOCOL_VERSION),
+            has_session: self.head.has(header::SESSION_ID),
         })
     }
 
@@ -106,17 +92,16 @@ impl Post {
         let request = match frame {
             Frame::Request(request) => request,
             Frame::Notification(notification) => {
-                self.engine.notification(None, &notification);
+                self.engine().notification(None, &notification);
                 return Reply::accepted();
             }
             Frame::Response(response) => {
                 return bad(response.id, "a client sends no responses in this protocol version");
             }
         };
-        let view = View(&self.headers);
-        match caller::modern(self.principal.clone(), Some(&view), &request, self.exchange.clone()) {
-            Ok(caller) => self.engine.request(&caller.by(self.approach.clone()), &request).await,
-            Err(refusal) => self.engine.rescue(Revision::FIRST_MODERN, &request, refusal),
+        match caller::modern(self.principal.clone(), Some(&self.head), &request, self.exchange.clone()) {
+            Ok(caller) => self.engine().request(&caller.by(self.approach.clone()), &request).await,
+            Err(refusal) => self.engine().rescue(Revision::FIRST_MODERN, &request, refusal),
         }
     }
 
@@ -127,15 +112,15 @@ impl Post {
                 // What a later request chooses narrows its session's choice, for that request.
                 let approach = session.approach().narrowed(&self.approach.selection);
                 let caller = caller::legacy(session, exchange.clone()).by(approach);
-                self.engine.request(&caller, &request).await
+                self.engine().request(&caller, &request).await
             }
             Frame::Notification(notification) => {
-                self.engine.notification(Some(session), &notification);
+                self.engine().notification(Some(session), &notification);
                 Reply::accepted()
             }
             Frame::Response(response) => {
                 // An answer that came too late is no mistake of the client's.
-                self.engine.response(session, &response);
+                self.engine().response(session, &response);
                 Reply::accepted()
             }
         }
@@ -143,7 +128,7 @@ impl Post {
 
     fn initialize(&self, request: &Request<'_>) -> Answered {
         self.exchange.survive_disconnect();
-        let id = if self.opens_sessions {
+        let id = if self.endpoint.options().sessions {
             match SessionId::random() {
                 Ok(id) => Some(id),
                 Err(error) => {
@@ -154,10 +139,10 @@ impl Post {
         } else {
             None
         };
-        match self.engine.initialize(self.principal.clone(), id.clone(), self.approach.clone(), request) {
+        match self.engine().initialize(self.principal.clone(), id.clone(), self.approach.clone(), request) {
             Err(reply) => reply.into(),
             Ok((_, reply)) if id.is_none() => reply.into(),
-            Ok((session, reply)) => match self.sessions.open(session) {
+            Ok((session, reply)) => match self.endpoint.sessions().open(session) {
                 Ok(_) => Answered { reply, opened: id },
                 Err(full) => {
                     let error = RpcError::new(Code::InternalError, full.to_string());
@@ -169,9 +154,8 @@ impl Post {
 
     /// The session the headers name.
     fn session(&self) -> Option<Arc<HttpSession>> {
-        let id =
-            self.headers.get(header::SESSION_ID).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let found = self.sessions.find(id, &self.principal)?;
+        let id = self.head.get(header::SESSION_ID).unwrap_or_default();
+        let found = self.endpoint.sessions().find(id, &self.principal)?;
         self.exchange.survive_disconnect();
         let _ = self.belongs.set(found.clone());
         Some(found)

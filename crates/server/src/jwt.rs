@@ -7,7 +7,6 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use http::HeaderMap;
 use jsonwebtoken::jwk::{Jwk, JwkSet};
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
 use serde::Deserialize;
@@ -16,6 +15,7 @@ use toolcrib_engine::Principal;
 
 use crate::auth::{Authenticator, Challenge};
 use crate::bearer::{Bearer, token};
+use crate::http1::Head;
 
 /// What is not symmetric: with a shared secret, whoever verifies could sign.
 const ALGORITHMS: [Algorithm; 9] = [
@@ -138,9 +138,9 @@ fn find<'a>(keys: &'a JwkSet, id: Option<&str>) -> Option<&'a Jwk> {
 }
 
 impl Authenticator for JwtBearer {
-    fn principal(&self, headers: &HeaderMap) -> Result<Principal, Challenge> {
-        let Some(token) = token(headers) else { return Err(self.bearer.challenge(None)) };
-        if let Ok(principal) = self.bearer.principal(headers) {
+    fn principal(&self, head: &Head) -> Result<Principal, Challenge> {
+        let Some(token) = token(head) else { return Err(self.bearer.challenge(None)) };
+        if let Ok(principal) = self.bearer.principal(head) {
             return Ok(principal);
         }
         self.verify(token).map_err(|error| {
@@ -188,9 +188,8 @@ mod tests {
     }
 
     fn ask(jwt: &JwtBearer, token: &str) -> Result<Principal, String> {
-        let mut headers = HeaderMap::new();
-        headers.insert(http::header::AUTHORIZATION, format!("Bearer {token}").parse().unwrap());
-        jwt.principal(&headers).map_err(|challenge| challenge.www_authenticate)
+        let head = Head::with(&[("Authorization", &format!("Bearer {token}"))]);
+        jwt.principal(&head).map_err(|challenge| challenge.www_authenticate)
     }
 
     /// R5.9: JWT via JWKS with audience check.

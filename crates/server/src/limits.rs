@@ -53,3 +53,12 @@ pub const STDIO_IN_FLIGHT_MAX: usize = 256;
 
 /// How long a failed `accept` pauses the listener, in milliseconds.
 pub const ACCEPT_PAUSE_MS: u64 = 50;
+
+/// Bytes a client may send ahead of the answer to its last request.
+pub const AHEAD_BYTES_MAX: usize = 64 * 1024;
+
+/// How long a client may take nothing of its answer, in milliseconds.
+pub const WRITE_MS_MAX: u64 = 30_000;
+
+/// How long a client that is still sending is listened to after the last answer, in milliseconds.
+pub const LINGER_MS_MAX: u64 = 1_000;

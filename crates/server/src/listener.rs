@@ -6,18 +6,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::http::Endpoint;
-use crate::limits::{
-    ACCEPT_PAUSE_MS, CONNECTIONS_MAX, HEAD_BYTES_MAX, HEAD_MS_MAX, HEADERS_MAX, SESSION_SWEEP_MS,
-    SHUTDOWN_MS_MAX,
-};
+use crate::http1;
+use crate::limits::{ACCEPT_PAUSE_MS, CONNECTIONS_MAX, HEAD_MS_MAX, SESSION_SWEEP_MS, SHUTDOWN_MS_MAX};
 use crate::workers::Workers;
 
 /// A bound endpoint, ready to serve.
@@ -121,43 +115,6 @@ async fn connection(
     permit: OwnedSemaphorePermit,
     head_ms_max: u64,
 ) {
-    serve_connection(stream, endpoint, stopped, head_ms_max).await;
+    http1::serve(stream, endpoint, stopped, Duration::from_millis(head_ms_max)).await;
     drop(permit);
-}
-
-/// Serves one connection of whatever kind until it ends, or gracefully until `stopped` says so.
-pub async fn serve_connection<S>(
-    stream: S,
-    endpoint: Arc<Endpoint>,
-    mut stopped: watch::Receiver<bool>,
-    head_ms_max: u64,
-) where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let service = service_fn(move |request| endpoint.clone().serve(request));
-    let served = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(Duration::from_millis(head_ms_max))
-        .max_buf_size(HEAD_BYTES_MAX)
-        .max_headers(HEADERS_MAX)
-        .serve_connection(TokioIo::new(stream), service);
-    tokio::pin!(served);
-    let mut asked = false;
-    loop {
-        tokio::select! {
-            biased;
-            outcome = served.as_mut() => {
-                if let Err(error) = outcome {
-                    tracing::debug!(target: "toolcrib", "a connection ended: {error}");
-                }
-                return;
-            }
-            changed = stopped.changed(), if !asked => {
-                asked = true;
-                if changed.is_ok() {
-                    served.as_mut().graceful_shutdown();
-                }
-            }
-        }
-    }
 }

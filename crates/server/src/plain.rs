@@ -3,7 +3,6 @@
 //! Guarantees: the function sees only requests whose head, body and time are within their limits and whose Host and
 //! Origin are expected; a panic in it ends that connection alone.
 
-use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
@@ -12,30 +11,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
-use http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
-use http_body::Body;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use http::StatusCode;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
 use crate::accept::JSON;
 use crate::body::ReplyBody;
-use crate::http::{Unreadable, collect, head_bytes};
+use crate::http1::{self, Head, Response, Service, Unreadable};
 use crate::limits::{
-    ACCEPT_PAUSE_MS, BODY_BYTES_MAX, BODY_MS_MAX, CONNECTIONS_MAX, HEAD_BYTES_MAX, HEAD_MS_MAX, HEADERS_MAX,
-    SHUTDOWN_MS_MAX,
+    ACCEPT_PAUSE_MS, BODY_BYTES_MAX, BODY_MS_MAX, CONNECTIONS_MAX, HEAD_MS_MAX, SHUTDOWN_MS_MAX,
 };
 use crate::rebinding::Expected;
 
 /// A request that was read whole.
 #[derive(Debug)]
 pub struct PlainRequest {
-    pub method: Method,
-    pub uri: Uri,
-    pub headers: HeaderMap,
+    pub head: Head,
     pub body: Bytes,
 }
 
@@ -54,9 +45,14 @@ pub trait Answers: Send + Sync + 'static {
 
 /// A bound address, ready to serve.
 pub struct PlainListener {
-    answers: Arc<dyn Answers>,
-    expected: Arc<Expected>,
+    plain: Arc<Plain>,
     tcp: TcpListener,
+}
+
+/// Whoever answers, behind the checks.
+struct Plain {
+    answers: Arc<dyn Answers>,
+    expected: Expected,
 }
 
 impl std::fmt::Debug for PlainListener {
@@ -67,7 +63,7 @@ impl std::fmt::Debug for PlainListener {
 
 impl PlainListener {
     pub async fn bind(answers: Arc<dyn Answers>, expected: Expected, address: &str) -> io::Result<Self> {
-        Ok(Self { answers, expected: Arc::new(expected), tcp: TcpListener::bind(address).await? })
+        Ok(Self { plain: Arc::new(Plain { answers, expected }), tcp: TcpListener::bind(address).await? })
     }
 
     pub fn address(&self) -> io::Result<SocketAddr> {
@@ -85,10 +81,10 @@ impl PlainListener {
                 () = &mut stop => break,
                 accepted = self.tcp.accept() => match accepted {
                     Ok((stream, _)) => {
-                        let (answers, expected) = (self.answers.clone(), self.expected.clone());
-                        let stopped = stopped.clone();
+                        let (plain, stopped) = (self.plain.clone(), stopped.clone());
+                        let _ = stream.set_nodelay(true);
                         tokio::spawn(async move {
-                            connection(stream, answers, expected, stopped).await;
+                            http1::serve(stream, plain, stopped, Duration::from_millis(HEAD_MS_MAX)).await;
                             drop(permit);
                         });
                     }
@@ -108,77 +104,41 @@ impl PlainListener {
     }
 }
 
-async fn connection(
-    stream: tokio::net::TcpStream,
-    answers: Arc<dyn Answers>,
-    expected: Arc<Expected>,
-    mut stopped: watch::Receiver<bool>,
-) {
-    let _ = stream.set_nodelay(true);
-    let service = service_fn(move |request| {
-        let (answers, expected) = (answers.clone(), expected.clone());
-        async move { Ok::<_, Infallible>(answer(&*answers, &expected, request).await) }
-    });
-    let served = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(Duration::from_millis(HEAD_MS_MAX))
-        .max_buf_size(HEAD_BYTES_MAX)
-        .max_headers(HEADERS_MAX)
-        .serve_connection(TokioIo::new(stream), service);
-    tokio::pin!(served);
-    tokio::select! {
-        _ = served.as_mut() => return,
-        _ = stopped.changed() => served.as_mut().graceful_shutdown(),
-    }
-    let _ = served.await;
-}
+impl Service for Plain {
+    type Admitted = ();
 
-/// Answers one request of whatever body, within the limits.
-pub(crate) async fn answer<B>(
-    answers: &dyn Answers,
-    expected: &Expected,
-    request: Request<B>,
-) -> Response<ReplyBody>
-where
-    B: Body<Data = Bytes> + Unpin + Send,
-{
-    let (parts, body) = request.into_parts();
-    if head_bytes(&parts.headers) > HEAD_BYTES_MAX {
-        return refused(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "the headers are too large");
+    fn admit(&self, head: &Head) -> Result<(), Response> {
+        self.expected.check(head).map_err(|rebinding| refused(StatusCode::FORBIDDEN, &rebinding.to_string()))
     }
-    if let Err(rebinding) = expected.check(&parts.headers) {
-        return refused(StatusCode::FORBIDDEN, &rebinding.to_string());
-    }
-    let read = collect(body, BODY_BYTES_MAX);
-    let body = match tokio::time::timeout(Duration::from_millis(BODY_MS_MAX), read).await {
-        Ok(Ok(body)) => body,
-        Ok(Err(Unreadable::TooLong(_))) => {
-            return refused(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large");
-        }
-        Ok(Err(Unreadable::Broken)) => return refused(StatusCode::BAD_REQUEST, "the body could not be read"),
-        Err(_) => return refused(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive"),
-    };
-    let request = PlainRequest { method: parts.method, uri: parts.uri, headers: parts.headers, body };
-    written(answers.answer(request).await)
-}
 
-fn written(answer: PlainResponse) -> Response<ReplyBody> {
-    let is_empty = answer.body.is_empty();
-    let mut response =
-        Response::new(if is_empty { ReplyBody::empty() } else { ReplyBody::whole(answer.body) });
-    *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    if !is_empty {
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
+    fn body_limits(&self) -> (usize, Duration) {
+        (BODY_BYTES_MAX, Duration::from_millis(BODY_MS_MAX))
     }
-    for (name, value) in answer.headers {
-        if let Ok(value) = HeaderValue::from_str(&value) {
-            response.headers_mut().insert(HeaderName::from_static(name), value);
+
+    fn unread(&self, (): (), why: Unreadable) -> Response {
+        match why {
+            Unreadable::TooLong(_) => refused(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large"),
+            Unreadable::TooSlow => refused(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive"),
+            Unreadable::Broken => refused(StatusCode::BAD_REQUEST, "the body could not be read"),
         }
     }
-    response
+
+    async fn answer(self: Arc<Self>, head: Head, (): (), body: Bytes) -> Response {
+        written(self.answers.answer(PlainRequest { head, body }).await)
+    }
 }
 
-fn refused(status: StatusCode, message: &str) -> Response<ReplyBody> {
-    let body = format!("{{\"error\":\"{message}\"}}").into_bytes();
-    written(PlainResponse { status: status.as_u16(), headers: Vec::new(), body })
+fn written(answer: PlainResponse) -> Response {
+    let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let is_named = answer.headers.iter().any(|(name, _)| *name == "content-type");
+    let mut response = Response::empty(status);
+    if !answer.body.is_empty() {
+        response.media_type = (!is_named).then_some(JSON);
+        response.body = ReplyBody::whole(answer.body);
+    }
+    answer.headers.iter().fold(response, |response, (name, value)| response.with(name, value))
+}
+
+fn refused(status: StatusCode, message: &str) -> Response {
+    Response::json(status, format!("{{\"error\":\"{message}\"}}"))
 }

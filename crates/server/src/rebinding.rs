@@ -3,8 +3,9 @@
 //! Guarantees: a request whose `Host` is not expected, or that has an `Origin` that is not expected, never reaches
 //! the engine. Ports are not compared unless an expectation names one.
 
-use http::HeaderMap;
-use http::header::{HOST, ORIGIN};
+use toolcrib_protocol::header::{Field, Headers};
+
+use crate::http1::{Head, visible};
 
 /// Which names and origins a server answers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,15 +66,14 @@ impl Expected {
         self
     }
 
-    pub fn check(&self, headers: &HeaderMap) -> Result<(), Rebinding> {
-        let mut hosts = headers.get_all(HOST).iter();
-        let (Some(host), None) = (hosts.next(), hosts.next()) else { return Err(Rebinding::NoHost) };
-        let host = host.to_str().map_err(|_| Rebinding::NoHost)?;
+    pub fn check(&self, head: &Head) -> Result<(), Rebinding> {
+        let Field::One(host) = head.field("host") else { return Err(Rebinding::NoHost) };
+        let host = visible(host).ok_or(Rebinding::NoHost)?;
         if !self.hosts.iter().any(|expected| same(expected, host)) {
             return Err(Rebinding::WrongHost);
         }
-        for origin in headers.get_all(ORIGIN) {
-            let origin = origin.to_str().map_err(|_| Rebinding::WrongOrigin)?;
+        for origin in head.values("origin") {
+            let origin = visible(origin).ok_or(Rebinding::WrongOrigin)?;
             if !self.origins.iter().any(|expected| same(expected, origin)) {
                 return Err(Rebinding::WrongOrigin);
             }
@@ -98,12 +98,9 @@ mod tests {
     use super::*;
 
     fn check(host: &str, origin: Option<&str>) -> Result<(), Rebinding> {
-        let mut headers = HeaderMap::new();
-        headers.insert(HOST, host.parse().unwrap());
-        if let Some(origin) = origin {
-            headers.insert(ORIGIN, origin.parse().unwrap());
-        }
-        Expected::loopback().check(&headers)
+        let origin = origin.map(|origin| ("Origin", origin));
+        let lines: Vec<_> = [("Host", host)].into_iter().chain(origin).collect();
+        Expected::loopback().check(&Head::with(&lines))
     }
 
     #[test]
@@ -119,15 +116,16 @@ mod tests {
         assert_eq!(check("localhost", Some("null")), Err(Rebinding::WrongOrigin));
         assert_eq!(check("localhost", Some("http://localhost.evil.example")), Err(Rebinding::WrongOrigin));
         assert_eq!(check("localhost", Some("file://localhost")), Err(Rebinding::WrongOrigin));
-        assert_eq!(Expected::loopback().check(&HeaderMap::new()), Err(Rebinding::NoHost));
+        assert_eq!(Expected::loopback().check(&Head::with(&[])), Err(Rebinding::NoHost));
     }
 
     #[test]
     fn an_expectation_with_a_port_wants_that_port() {
-        let mut headers = HeaderMap::new();
-        headers.insert(HOST, "tools.example:444".parse().unwrap());
-        assert_eq!(Expected::only(&["tools.example:443"], &[]).check(&headers), Err(Rebinding::WrongHost));
-        headers.insert(HOST, "tools.example:443".parse().unwrap());
-        assert_eq!(Expected::only(&["Tools.Example:443"], &[]).check(&headers), Ok(()));
+        let head = |host: &str| Head::with(&[("Host", host)]);
+        let wrong = Expected::only(&["tools.example:443"], &[]).check(&head("tools.example:444"));
+        assert_eq!(wrong, Err(Rebinding::WrongHost));
+        assert_eq!(Expected::only(&["Tools.Example:443"], &[]).check(&head("tools.example:443")), Ok(()));
+        let twice = Head::with(&[("Host", "localhost"), ("Host", "localhost")]);
+        assert_eq!(Expected::loopback().check(&twice), Err(Rebinding::NoHost));
     }
 }

@@ -11,9 +11,7 @@ mod tokens;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
-use http::request::Parts;
-use http::{Method, Response, StatusCode};
+use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use toolcrib_contract::json::{Document, Limits};
 use toolcrib_engine::safety::credential::Credential;
@@ -21,7 +19,7 @@ use toolcrib_engine::{Engine, Safety};
 
 use crate::accept::declares_json;
 use crate::auth::{Challenge, Shown, credential};
-use crate::body::ReplyBody;
+use crate::http1::{Head, Response};
 
 pub(crate) const PREFIX: &str = "/api/v1/";
 
@@ -32,7 +30,7 @@ struct Asked<'a> {
     engine: &'a Engine,
     safety: &'a Arc<Safety>,
     credential: &'a Credential,
-    parts: &'a Parts,
+    head: &'a Head,
     body: &'a Bytes,
 }
 
@@ -43,34 +41,30 @@ struct Refused(StatusCode, &'static str, String);
 type Told = Result<(StatusCode, Value), Refused>;
 
 /// Answers one request; the body is read already.
-pub(crate) async fn answer(engine: &Engine, parts: &Parts, body: Bytes) -> Response<ReplyBody> {
+pub(crate) async fn answer(engine: &Engine, head: &Head, body: Bytes) -> Response {
     let Some(safety) = engine.safety() else {
         return refusal(&Refused(StatusCode::NOT_FOUND, "not_found", "there is nothing at this path".into()));
     };
-    let path = parts.uri.path().strip_prefix(PREFIX).unwrap_or_default();
-    if path == "openapi.json" && parts.method == Method::GET {
+    let path = head.path().strip_prefix(PREFIX).unwrap_or_default();
+    if path == "openapi.json" && head.method() == Method::GET {
         return written(StatusCode::OK, OPENAPI.to_owned());
     }
-    let credential = match credential(safety, &parts.headers) {
+    let credential = match credential(safety, head) {
         Shown::Known(credential) => credential,
         Shown::Nothing | Shown::Wrong => {
             let text = "this needs a credential: send Authorization: Bearer, with a secret from `toolcrib credential add`";
-            let mut response = refusal(&Refused(StatusCode::UNAUTHORIZED, "unauthenticated", text.into()));
-            if let Ok(value) = HeaderValue::from_str(&Challenge::bearer().www_authenticate) {
-                response.headers_mut().insert(WWW_AUTHENTICATE, value);
-            }
-            return response;
+            return refusal(&Refused(StatusCode::UNAUTHORIZED, "unauthenticated", text.into()))
+                .with("www-authenticate", &Challenge::bearer().www_authenticate);
         }
     };
     let most = safety.policy().rest_requests_per_minute_max;
     if !safety.asking().allows(&credential.name, most, safety.now_ms()) {
         let text = format!("more than {most} requests within a minute; wait a minute");
-        let mut response = refusal(&Refused(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", text));
-        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("60"));
-        return response;
+        return refusal(&Refused(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", text))
+            .with("retry-after", "60");
     }
-    let asked = Asked { engine, safety, credential: &credential, parts, body: &body };
-    let told = match (&parts.method, path.split('/').collect::<Vec<_>>().as_slice()) {
+    let asked = Asked { engine, safety, credential: &credential, head, body: &body };
+    let told = match (head.method(), path.split('/').collect::<Vec<_>>().as_slice()) {
         (&Method::POST, ["confirmation-tokens"]) => tokens::mint(&asked).await,
         (&Method::GET, ["confirmation-tokens"]) => tokens::list(&asked).await,
         (&Method::DELETE, ["confirmation-tokens", id]) => tokens::revoke(&asked, id).await,
@@ -92,18 +86,14 @@ pub(crate) async fn answer(engine: &Engine, parts: &Parts, body: Bytes) -> Respo
         )),
     };
     match told {
-        Ok((StatusCode::NO_CONTENT, _)) => {
-            let mut response = Response::new(ReplyBody::empty());
-            *response.status_mut() = StatusCode::NO_CONTENT;
-            response
-        }
+        Ok((StatusCode::NO_CONTENT, _)) => Response::empty(StatusCode::NO_CONTENT),
         Ok((status, value)) => written(status, value.to_string()),
         Err(refused) => refusal(&refused),
     }
 }
 
 /// A body that could not be taken in.
-pub(crate) fn unread(status: StatusCode) -> Response<ReplyBody> {
+pub(crate) fn unread(status: StatusCode) -> Response {
     let (code, message) = match status {
         StatusCode::PAYLOAD_TOO_LARGE => ("body_too_large", "the body is too large"),
         StatusCode::REQUEST_TIMEOUT => ("body_too_slow", "the body took too long to arrive"),
@@ -123,7 +113,7 @@ impl Asked<'_> {
 
     /// The body, which must be a JSON object and nothing else.
     fn object(&self) -> Result<Document<'_>, Refused> {
-        if !declares_json(&self.parts.headers) {
+        if !declares_json(self.head) {
             let text = "send Content-Type: application/json";
             return Err(Refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", text.into()));
         }
@@ -161,22 +151,15 @@ fn unkept(error: &impl std::fmt::Display) -> Refused {
     Refused(StatusCode::SERVICE_UNAVAILABLE, "store_failed", text)
 }
 
-fn refusal(Refused(status, code, message): &Refused) -> Response<ReplyBody> {
+fn refusal(Refused(status, code, message): &Refused) -> Response {
     written(*status, json!({"error": {"code": code, "message": message}}).to_string())
 }
 
-fn written(status: StatusCode, text: String) -> Response<ReplyBody> {
-    let mut response = Response::new(ReplyBody::whole(text));
-    *response.status_mut() = status;
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
+fn written(status: StatusCode, text: String) -> Response {
+    Response::json(status, text).with("cache-control", "no-store")
 }
 
-fn not_allowed(allow: &'static str) -> Response<ReplyBody> {
+fn not_allowed(allow: &'static str) -> Response {
     let text = format!("this path takes {allow}");
-    let mut response = refusal(&Refused(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", text));
-    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
-    response
+    refusal(&Refused(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", text)).with("allow", allow)
 }

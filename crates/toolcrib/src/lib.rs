@@ -35,6 +35,6 @@ pub use toolcrib_engine::{
 };
 pub use toolcrib_protocol::{self as protocol, Capability, Level, Revision};
 pub use toolcrib_server::{
-    Authenticator, Bearer, Challenge, Credentialled, Expected, HttpOptions, JwtBearer, Page, Side,
+    Authenticator, Bearer, Challenge, Credentialled, Expected, Head, HttpOptions, JwtBearer, Page, Side,
 };
 pub use {schemars, serde_json};

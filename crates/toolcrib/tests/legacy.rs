@@ -48,10 +48,9 @@ async fn eventually(flag: &AtomicBool) -> bool {
 struct ByBearer;
 
 impl Authenticator for ByBearer {
-    fn principal(&self, headers: &http::HeaderMap) -> Result<Principal, Challenge> {
-        headers
-            .get("authorization")
-            .and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "))
+    fn principal(&self, head: &toolcrib::Head) -> Result<Principal, Challenge> {
+        head.get("authorization")
+            .and_then(|value| value.strip_prefix("Bearer "))
             .map(Principal::subject)
             .ok_or_else(|| Challenge { www_authenticate: "Bearer realm=\"test\"".into() })
     }

@@ -202,8 +202,8 @@ impl Clock for Hands {
 struct ByHeader;
 
 impl Authenticator for ByHeader {
-    fn principal(&self, headers: &http::HeaderMap) -> Result<Principal, Challenge> {
-        let name = headers.get("x-user").and_then(|value| value.to_str().ok()).unwrap_or("nobody");
+    fn principal(&self, head: &toolcrib::Head) -> Result<Principal, Challenge> {
+        let name = head.get("x-user").unwrap_or("nobody");
         Ok(Principal::subject(name))
     }
 }

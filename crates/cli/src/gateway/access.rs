@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use arc_swap::ArcSwap;
-use http::HeaderMap;
 use tokio::task::JoinHandle;
 use toolcrib::engine::Principal;
-use toolcrib::{Authenticator, Bearer, Challenge, Expected, HttpOptions, JwtBearer, Side};
+use toolcrib::{Authenticator, Bearer, Challenge, Expected, Head, HttpOptions, JwtBearer, Side};
 use toolcrib_gateway::Config;
 use toolcrib_gateway::config::{Auth, Jwks, Jwt};
 
@@ -82,8 +81,8 @@ impl Porter {
 }
 
 impl Authenticator for Porter {
-    fn principal(&self, headers: &HeaderMap) -> Result<Principal, Challenge> {
-        self.current.load().principal(headers)
+    fn principal(&self, head: &Head) -> Result<Principal, Challenge> {
+        self.current.load().principal(head)
     }
 }
 

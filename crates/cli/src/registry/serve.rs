@@ -39,12 +39,12 @@ struct Mounted(Api);
 
 impl Answers for Mounted {
     fn answer(&self, request: PlainRequest) -> Pin<Box<dyn Future<Output = PlainResponse> + Send + '_>> {
-        let header =
-            |name: &str| request.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let head = &request.head;
+        let header = |name: &str| head.get(name).map(str::to_owned);
         let own = Request {
-            method: request.method.as_str().to_owned(),
-            path: request.uri.path().to_owned(),
-            query: request.uri.query().unwrap_or_default().to_owned(),
+            method: head.method().as_str().to_owned(),
+            path: head.path().to_owned(),
+            query: head.query().unwrap_or_default().to_owned(),
             if_none_match: header("if-none-match"),
             authorization: header("authorization"),
             body: request.body.to_vec(),

@@ -117,8 +117,8 @@ impl Tool for Nothing {
 pub(crate) struct Bearer;
 
 impl Authenticator for Bearer {
-    fn principal(&self, headers: &http::HeaderMap) -> Result<Principal, Challenge> {
-        let token = headers.get("authorization").and_then(|value| value.to_str().ok());
+    fn principal(&self, head: &toolcrib::Head) -> Result<Principal, Challenge> {
+        let token = head.get("authorization");
         token.map(Principal::subject).ok_or(Challenge { www_authenticate: "Bearer".into() })
     }
 }

@@ -1,0 +1,406 @@
+//! One connection: a request, its answer, the next one.
+
+use std::future::Future;
+use std::io::{self, IoSlice};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::{Method, StatusCode};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::watch;
+use toolcrib_engine::Payload;
+use toolcrib_engine::reply::SPLICE_TAIL;
+
+use super::body::{Incoming, Unreadable};
+use super::framing::Framing;
+use super::head::Head;
+use super::response::{After, Response};
+use super::vigil::{Over, Vigil};
+use crate::body::{Events, ReplyBody};
+use crate::limits::{AHEAD_BYTES_MAX, LINGER_MS_MAX, WRITE_MS_MAX};
+
+/// What is asked of the socket at once, at least.
+const READ_BYTES: usize = 8 * 1024;
+
+/// Below this a body is copied behind its head: one buffer is cheaper to send than two.
+const COPIED_BYTES_MAX: usize = 16 * 1024;
+
+/// What answers requests. The head is looked at before the body is read.
+pub(crate) trait Service: Send + Sync + 'static {
+    /// What was found out from the head.
+    type Admitted: Send;
+
+    fn admit(&self, head: &Head) -> Result<Self::Admitted, Response>;
+
+    /// Bytes of a body, and how long it may take to arrive.
+    fn body_limits(&self) -> (usize, Duration);
+
+    /// The body of an admitted request could not be taken in.
+    fn unread(&self, admitted: Self::Admitted, why: Unreadable) -> Response;
+
+    fn answer(
+        self: Arc<Self>,
+        head: Head,
+        admitted: Self::Admitted,
+        body: Bytes,
+    ) -> impl Future<Output = Response> + Send;
+}
+
+/// Serves a connection until it ends, or gracefully until `stopped` says so.
+pub(crate) async fn serve<S, V>(
+    stream: S,
+    service: Arc<V>,
+    stopped: watch::Receiver<bool>,
+    head_within: Duration,
+) where
+    S: AsyncRead + AsyncWrite + Unpin,
+    V: Service,
+{
+    let vigil = Vigil::new(stopped, head_within);
+    let mut connection = Connection { stream, input: BytesMut::new(), out: Vec::new(), vigil };
+    loop {
+        let ended = match connection.head(head_within).await {
+            Ok(head) => connection.answer(&service, head).await,
+            Err(ended) => Err(ended),
+        };
+        match ended {
+            Ok(()) => {}
+            Err(Ended::Gone) => return,
+            Err(Ended::Refused(status)) => {
+                let refused = Reply { is_head: false, is_http_1_0: false, after: After::Closed };
+                let _ = connection.write(Response::empty(status), refused).await;
+                return connection.linger().await;
+            }
+            Err(Ended::Closed { all_read: true }) => {
+                let _ = connection.stream.shutdown().await;
+                return;
+            }
+            Err(Ended::Closed { all_read: false }) => return connection.linger().await,
+        }
+    }
+}
+
+/// Why nothing more comes of a connection.
+#[derive(Debug)]
+enum Ended {
+    /// Nobody is there any more.
+    Gone,
+    /// What came is no request that can be answered.
+    Refused(StatusCode),
+    /// Everything was answered that will be.
+    Closed { all_read: bool },
+}
+
+impl From<io::Error> for Ended {
+    fn from(_: io::Error) -> Self {
+        Self::Gone
+    }
+}
+
+/// What the head of a request says about its response.
+#[derive(Debug, Clone, Copy)]
+struct Reply {
+    is_head: bool,
+    is_http_1_0: bool,
+    after: After,
+}
+
+struct Connection<S> {
+    stream: S,
+    /// Read and not taken yet.
+    input: BytesMut,
+    /// A response on its way out; kept for the next one.
+    out: Vec<u8>,
+    vigil: Vigil,
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+    /// The head of the next request.
+    async fn head(&mut self, within: Duration) -> Result<Head, Ended> {
+        self.vigil.expect_within(within);
+        let mut has_news = !self.input.is_empty();
+        loop {
+            // A head cannot be complete before another line of it is.
+            if has_news && let Some(head) = Head::take(&mut self.input).map_err(Ended::Refused)? {
+                return Ok(head);
+            }
+            let known = self.input.len();
+            match self.more(READ_BYTES).await? {
+                Some(Over::Stopped) if self.input.is_empty() => return Err(Ended::Closed { all_read: true }),
+                // What has begun may finish.
+                Some(Over::Stopped) => self.more_in_time(READ_BYTES).await?,
+                Some(Over::TooLate) if self.input.is_empty() => return Err(Ended::Gone),
+                Some(Over::TooLate) => return Err(Ended::Refused(StatusCode::REQUEST_TIMEOUT)),
+                None => {}
+            }
+            has_news = self.input.get(known..).is_some_and(|news| news.contains(&b'\n'))
+                || self.input.len() > crate::limits::HEAD_BYTES_MAX;
+        }
+    }
+
+    /// Reads more, or says why it no longer waits.
+    async fn more(&mut self, wanted: usize) -> Result<Option<Over>, Ended> {
+        self.make_room(wanted);
+        std::future::poll_fn(|cx| match self.poll_read(cx) {
+            Poll::Ready(read) => Poll::Ready(read.map(|()| None)),
+            Poll::Pending => self.vigil.poll_over(cx).map(|over| Ok(Some(over))),
+        })
+        .await
+    }
+
+    /// The same without heed to the server's end.
+    async fn more_in_time(&mut self, wanted: usize) -> Result<(), Ended> {
+        self.make_room(wanted);
+        std::future::poll_fn(|cx| match self.poll_read(cx) {
+            Poll::Ready(read) => Poll::Ready(read),
+            Poll::Pending => {
+                self.vigil.poll_late(cx).map(|()| Err(Ended::Refused(StatusCode::REQUEST_TIMEOUT)))
+            }
+        })
+        .await
+    }
+
+    fn make_room(&mut self, wanted: usize) {
+        if self.input.capacity() - self.input.len() < READ_BYTES / 2 {
+            self.input.reserve(wanted.clamp(READ_BYTES, AHEAD_BYTES_MAX));
+        }
+    }
+
+    fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ended>> {
+        match pin!(self.stream.read_buf(&mut self.input)).poll(cx) {
+            Poll::Ready(Ok(0) | Err(_)) => Poll::Ready(Err(Ended::Gone)),
+            Poll::Ready(Ok(_)) => Poll::Ready(Ok(())),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+
+    /// Ready when the client has gone. What it sends ahead is kept for its turn, within bounds.
+    fn poll_gone(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
+        while self.input.len() < AHEAD_BYTES_MAX {
+            match self.poll_read(cx) {
+                Poll::Ready(Ok(())) => {}
+                Poll::Ready(Err(ended)) => return Poll::Ready(ended),
+                Poll::Pending => break,
+            }
+        }
+        Poll::Pending
+    }
+
+    async fn answer<V: Service>(&mut self, service: &Arc<V>, head: Head) -> Result<(), Ended> {
+        let mut incoming = Incoming::new(Framing::of(&head).map_err(Ended::Refused)?);
+        let keeps = head.keeps_alive();
+        let is_http_1_0 = head.is_http_1_0();
+        let is_head = head.method() == Method::HEAD;
+        let reply = |after| Reply { is_head, is_http_1_0, after };
+        let (bytes_max, within) = service.body_limits();
+        let admitted = match service.admit(&head) {
+            Ok(admitted) => admitted,
+            Err(response) => {
+                // The connection can be used again if the body is here already and can be passed over.
+                let is_passed = matches!(incoming.take(&mut self.input, bytes_max), Ok(Some(_)));
+                let after = self.after(keeps && is_passed, is_http_1_0);
+                return self.write(response, reply(after)).await?.then(after, is_passed);
+            }
+        };
+        let body = match self.body(&mut incoming, &head, bytes_max, within).await {
+            Ok(body) => body,
+            Err(Unread::Ended(ended)) => return Err(ended),
+            Err(Unread::Refused(why)) => {
+                self.write(service.unread(admitted, why), reply(After::Closed)).await?;
+                return Err(Ended::Closed { all_read: false });
+            }
+        };
+        let mut answer = pin!(service.clone().answer(head, admitted, body));
+        let response = std::future::poll_fn(|cx| match answer.as_mut().poll(cx) {
+            Poll::Ready(response) => Poll::Ready(Ok(response)),
+            Poll::Pending => self.poll_gone(cx).map(Err),
+        })
+        .await?;
+        let after = self.after(keeps, is_http_1_0);
+        self.write(response, reply(after)).await?.then(after, true)
+    }
+
+    fn after(&self, keeps: bool, is_http_1_0: bool) -> After {
+        match (keeps && !self.vigil.is_stopping(), is_http_1_0) {
+            (false, _) => After::Closed,
+            (true, false) => After::Kept,
+            (true, true) => After::KeptAndSaid,
+        }
+    }
+
+    /// The whole body, bounded in time and size.
+    async fn body(
+        &mut self,
+        incoming: &mut Incoming,
+        head: &Head,
+        bytes_max: usize,
+        within: Duration,
+    ) -> Result<Bytes, Unread> {
+        if let Some(body) = incoming.take(&mut self.input, bytes_max)? {
+            return Ok(body);
+        }
+        if let Some(expected) = head.get("expect") {
+            if !expected.eq_ignore_ascii_case("100-continue") {
+                return Err(Unread::Ended(Ended::Refused(StatusCode::EXPECTATION_FAILED)));
+            }
+            self.out.clear();
+            self.out.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
+            self.flush(&[]).await.map_err(|_| Unread::Ended(Ended::Gone))?;
+        }
+        self.vigil.expect_within(within);
+        loop {
+            match self.more_in_time(incoming.missing(&self.input)).await {
+                Ok(()) => {}
+                Err(Ended::Refused(_)) => return Err(Unread::Refused(Unreadable::TooSlow)),
+                Err(ended) => return Err(Unread::Ended(ended)),
+            }
+            if let Some(body) = incoming.take(&mut self.input, bytes_max)? {
+                return Ok(body);
+            }
+        }
+    }
+
+    /// Writes a response.
+    async fn write(&mut self, response: Response, reply: Reply) -> Result<Written, Ended> {
+        self.out.clear();
+        match response.body {
+            ReplyBody::Payload(ref payload) => {
+                response.write_head(&mut self.out, Some(payload.len()), false, reply.after);
+                let parts: [&[u8]; 3] = match payload {
+                    _ if reply.is_head => [&[]; 3],
+                    Payload::Nothing => [&[]; 3],
+                    Payload::Whole(whole) => [whole, &[], &[]],
+                    Payload::Spliced { head, prepared } => [head, prepared, SPLICE_TAIL],
+                };
+                if payload.len() <= COPIED_BYTES_MAX {
+                    for part in parts {
+                        self.out.extend_from_slice(part);
+                    }
+                    self.flush(&[]).await?;
+                } else {
+                    self.flush(&parts).await?;
+                }
+                Ok(Written::Whole)
+            }
+            ReplyBody::Events(ref _events) => {
+                let is_chunked = !reply.is_http_1_0;
+                // Without chunks the end of the stream is the end of the connection.
+                let after = if is_chunked { reply.after } else { After::Closed };
+                response.write_head(&mut self.out, None, is_chunked, after);
+                self.flush(&[]).await?;
+                if let ReplyBody::Events(events) = response.body
+                    && !reply.is_head
+                {
+                    self.stream_events(events, is_chunked).await?;
+                }
+                Ok(if is_chunked { Written::Whole } else { Written::UntilClose })
+            }
+        }
+    }
+
+    async fn stream_events(&mut self, mut events: Events, is_chunked: bool) -> Result<(), Ended> {
+        loop {
+            let event = std::future::poll_fn(|cx| match events.poll_next(cx) {
+                Poll::Ready(event) => Poll::Ready(Ok(event)),
+                Poll::Pending => self.poll_gone(cx).map(Err),
+            })
+            .await?;
+            self.out.clear();
+            match event {
+                Some(event) if is_chunked => {
+                    self.out.extend_from_slice(format!("{:x}\r\n", event.len()).as_bytes());
+                    self.flush(&[&event, b"\r\n"]).await?;
+                }
+                Some(event) => self.flush(&[&event]).await?,
+                None if is_chunked => {
+                    self.out.extend_from_slice(b"0\r\n\r\n");
+                    return self.flush(&[]).await;
+                }
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// Sends what was written, then `parts`. A client that takes nothing for too long is gone.
+    async fn flush(&mut self, parts: &[&[u8]]) -> Result<(), Ended> {
+        let mut slices = [IoSlice::new(&self.out), IoSlice::new(&[]), IoSlice::new(&[]), IoSlice::new(&[])];
+        for (slice, part) in slices.iter_mut().skip(1).zip(parts) {
+            *slice = IoSlice::new(part);
+        }
+        let mut left = slices.get_mut(..=parts.len()).unwrap_or_default();
+        // Takes away what is empty.
+        IoSlice::advance_slices(&mut left, 0);
+        let mut is_patient = true;
+        while !left.is_empty() {
+            let sent = std::future::poll_fn(|cx| {
+                let sent = match &*left {
+                    [only] => Pin::new(&mut self.stream).poll_write(cx, only),
+                    several => Pin::new(&mut self.stream).poll_write_vectored(cx, several),
+                };
+                if sent.is_pending() {
+                    if std::mem::take(&mut is_patient) {
+                        self.vigil.expect_within(Duration::from_millis(WRITE_MS_MAX));
+                    }
+                    return self.vigil.poll_late(cx).map(|()| Err(io::ErrorKind::TimedOut.into()));
+                }
+                sent
+            })
+            .await?;
+            if sent == 0 {
+                return Err(Ended::Gone);
+            }
+            is_patient = true;
+            IoSlice::advance_slices(&mut left, sent);
+        }
+        self.stream.flush().await.map_err(Ended::from)
+    }
+
+    /// Lets a client that is still sending read the last response: a connection closed on unread bytes is reset.
+    async fn linger(mut self) {
+        let _ = self.stream.shutdown().await;
+        let drained = async {
+            loop {
+                self.input.clear();
+                self.make_room(READ_BYTES);
+                match self.stream.read_buf(&mut self.input).await {
+                    Ok(0) | Err(_) => return,
+                    Ok(_) => {}
+                }
+            }
+        };
+        let _ = tokio::time::timeout(Duration::from_millis(LINGER_MS_MAX), drained).await;
+    }
+}
+
+/// Whether the end of what was written is known to the client.
+enum Written {
+    Whole,
+    UntilClose,
+}
+
+impl Written {
+    fn then(self, after: After, all_read: bool) -> Result<(), Ended> {
+        match (self, after) {
+            (Self::Whole, After::Kept | After::KeptAndSaid) => Ok(()),
+            _ => Err(Ended::Closed { all_read }),
+        }
+    }
+}
+
+/// Why there is no body.
+enum Unread {
+    Refused(Unreadable),
+    Ended(Ended),
+}
+
+impl From<Unreadable> for Unread {
+    fn from(why: Unreadable) -> Self {
+        Self::Refused(why)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,235 @@
+//! Connections whose client is a test: every byte it sends and gets is seen.
+
+use tokio::io::{DuplexStream, duplex};
+
+use super::*;
+
+/// Says what it was asked, after `slow` milliseconds where the path says so.
+struct Echo;
+
+impl Service for Echo {
+    type Admitted = ();
+
+    fn admit(&self, head: &Head) -> Result<(), Response> {
+        if head.path() == "/no" { Err(Response::empty(StatusCode::FORBIDDEN)) } else { Ok(()) }
+    }
+
+    fn body_limits(&self) -> (usize, Duration) {
+        (100, Duration::from_secs(5))
+    }
+
+    fn unread(&self, (): (), why: Unreadable) -> Response {
+        Response::json(StatusCode::BAD_REQUEST, format!("{why:?}"))
+    }
+
+    async fn answer(self: Arc<Self>, head: Head, (): (), body: Bytes) -> Response {
+        if head.path() == "/slow" {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        if head.path() == "/long" {
+            return Response::json(StatusCode::OK, "x".repeat(100_000));
+        }
+        Response::json(StatusCode::OK, format!("{} {}", head.path(), String::from_utf8_lossy(&body)))
+    }
+}
+
+struct Client {
+    stream: DuplexStream,
+    stop: watch::Sender<bool>,
+    served: tokio::task::JoinHandle<()>,
+}
+
+fn client() -> Client {
+    let (stream, other) = duplex(1 << 20);
+    let (stop, stopped) = watch::channel(false);
+    let served = tokio::spawn(serve(other, Arc::new(Echo), stopped, Duration::from_secs(10)));
+    Client { stream, stop, served }
+}
+
+impl Client {
+    async fn send(&mut self, text: &str) {
+        self.stream.write_all(text.as_bytes()).await.unwrap();
+    }
+
+    /// Everything until the connection is closed.
+    async fn rest(mut self) -> String {
+        let mut text = String::new();
+        self.stream.read_to_string(&mut text).await.unwrap();
+        self.served.await.unwrap();
+        text
+    }
+
+    /// What has come by now.
+    async fn now(&mut self) -> String {
+        let mut bytes = [0; 4_096];
+        let read = tokio::time::timeout(Duration::from_millis(50), self.stream.read(&mut bytes)).await;
+        String::from_utf8_lossy(&bytes[..read.map_or(0, Result::unwrap)]).into_owned()
+    }
+}
+
+/// Status lines and bodies of what came.
+fn answers(text: &str) -> Vec<(String, String)> {
+    let mut answers = Vec::new();
+    let mut rest = text;
+    while let Some((head, after)) = rest.split_once("\r\n\r\n") {
+        let length = head
+            .lines()
+            .find_map(|line| line.strip_prefix("content-length: "))
+            .map_or(0, |length| length.parse().unwrap());
+        let (body, after) = after.split_at(length);
+        answers.push((head.lines().next().unwrap()["HTTP/1.1 ".len()..].to_owned(), body.to_owned()));
+        rest = after;
+    }
+    assert_eq!(rest, "");
+    answers
+}
+
+fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
+    expected.iter().map(|(status, body)| ((*status).to_owned(), (*body).to_owned())).collect()
+}
+
+const POST: &str = "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc";
+const LAST: &str = "GET /b HTTP/1.1\r\nConnection: close\r\n\r\n";
+
+#[tokio::test(start_paused = true)]
+async fn requests_are_answered_in_turn_however_they_arrive() {
+    let chunked = "POST /c HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nde\r\n0\r\n\r\n";
+    let text = format!("{POST}{chunked}{POST}{LAST}");
+    for size in [1, 2, 7, 64, text.len()] {
+        let mut client = client();
+        for piece in text.as_bytes().chunks(size) {
+            client.stream.write_all(piece).await.unwrap();
+            tokio::task::yield_now().await;
+        }
+        let expected =
+            pairs(&[("200 OK", "/a abc"), ("200 OK", "/c de"), ("200 OK", "/a abc"), ("200 OK", "/b ")]);
+        assert_eq!(answers(&client.rest().await), expected, "in pieces of {size}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_request_leaves_the_connection_where_its_body_ends() {
+    let mut client = client();
+    client.send(&POST.replace("/a", "/no")).await;
+    client.send(&format!("{POST}{LAST}")).await;
+    let expected = pairs(&[("403 Forbidden", ""), ("200 OK", "/a abc"), ("200 OK", "/b ")]);
+    assert_eq!(answers(&client.rest().await), expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_passed_over_closes_the_connection() {
+    for (text, status) in [
+        ("POST /no HTTP/1.1\r\nContent-Length: 50\r\n\r\nabc", "403 Forbidden"),
+        ("POST /a HTTP/1.1\r\nContent-Length: 101\r\n\r\nabc", "400 Bad Request"),
+        ("POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n", "400 Bad Request"),
+        ("POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n", "400 Bad Request"),
+        ("POST /a HTTP/1.1\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd", "400 Bad Request"),
+        ("POST /a HTTP/1.1\r\nContent-Length: 9\r\nExpect: the-unexpected\r\n\r\n", "417 Expectation Failed"),
+        ("nonsense\r\n\r\n", "400 Bad Request"),
+        ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "505 HTTP Version Not Supported"),
+    ] {
+        let mut client = client();
+        client.send(text).await;
+        let got = client.rest().await;
+        assert!(got.starts_with(&format!("HTTP/1.1 {status}\r\n")), "{text:?}: {got:?}");
+        assert!(got.contains("connection: close\r\n"), "{text:?}: {got:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_waits_for_leave_to_send_its_body_gets_it() {
+    let mut client = client();
+    client
+        .send("POST /a HTTP/1.1\r\nContent-Length: 3\r\nExpect: 100-Continue\r\nConnection: close\r\n\r\n")
+        .await;
+    assert_eq!(client.now().await, "HTTP/1.1 100 Continue\r\n\r\n");
+    client.send("abc").await;
+    assert_eq!(answers(&client.rest().await), pairs(&[("200 OK", "/a abc")]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn heads_and_bodies_that_do_not_come_end_the_connection_in_time() {
+    let begun = tokio::time::Instant::now();
+    assert_eq!(client().rest().await, "");
+    assert_eq!(begun.elapsed().as_secs(), 10, "an idle connection");
+    let mut slow = client();
+    slow.send("GET /a HT").await;
+    let begun = tokio::time::Instant::now();
+    assert!(slow.rest().await.starts_with("HTTP/1.1 408 "));
+    assert_eq!(begun.elapsed().as_secs(), 10 + LINGER_MS_MAX / 1_000, "a head");
+    let mut slow = client();
+    slow.send("POST /a HTTP/1.1\r\nContent-Length: 3\r\n\r\nab").await;
+    let begun = tokio::time::Instant::now();
+    assert!(slow.rest().await.contains("TooSlow"));
+    assert_eq!(begun.elapsed().as_secs(), 5 + LINGER_MS_MAX / 1_000, "a body");
+    let mut kept = client();
+    for _ in 0..5 {
+        kept.send(POST).await;
+        assert!(kept.now().await.ends_with("/a abc"));
+        tokio::time::sleep(Duration::from_secs(8)).await;
+    }
+    kept.send(LAST).await;
+    assert_eq!(answers(&kept.rest().await), pairs(&[("200 OK", "/b ")]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_stops_answers_what_it_took_and_closes_the_rest() {
+    let idle = client();
+    tokio::task::yield_now().await;
+    idle.stop.send(true).unwrap();
+    let begun = tokio::time::Instant::now();
+    assert_eq!(idle.rest().await, "");
+    assert_eq!(begun.elapsed().as_millis(), 0);
+    let mut busy = client();
+    busy.send(&POST.replace("/a", "/slow")).await;
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    busy.stop.send(true).unwrap();
+    let got = busy.rest().await;
+    assert!(got.contains("connection: close\r\n"), "{got}");
+    assert_eq!(answers(&got), pairs(&[("200 OK", "/slow abc")]));
+    let mut begun = client();
+    begun.send("GET /a HTTP/1.1\r\n").await;
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    begun.stop.send(true).unwrap();
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    begun.send("\r\n").await;
+    assert_eq!(answers(&begun.rest().await), pairs(&[("200 OK", "/a ")]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_leaves_ends_its_request() {
+    let mut leaving = client();
+    leaving.send(&POST.replace("/a", "/slow")).await;
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    let begun = tokio::time::Instant::now();
+    drop(leaving.stream);
+    leaving.served.await.unwrap();
+    assert!(begun.elapsed() < Duration::from_millis(500), "the answer takes a second");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_reads_nothing_does_not_hold_its_connection() {
+    let (mut stream, other) = duplex(64);
+    let (_stop, stopped) = watch::channel(false);
+    let served = tokio::spawn(serve(other, Arc::new(Echo), stopped, Duration::from_secs(10)));
+    stream.write_all(b"GET /long HTTP/1.1\r\n\r\n").await.unwrap();
+    let begun = tokio::time::Instant::now();
+    served.await.unwrap();
+    assert_eq!(begun.elapsed().as_millis(), u128::from(WRITE_MS_MAX));
+}
+
+#[tokio::test(start_paused = true)]
+async fn long_answers_arrive_whole_and_a_head_request_gets_none_of_them() {
+    let (mut stream, other) = duplex(1_000);
+    let (_stop, stopped) = watch::channel(false);
+    let served = tokio::spawn(serve(other, Arc::new(Echo), stopped, Duration::from_secs(10)));
+    stream.write_all(b"GET /long HTTP/1.0\r\n\r\n").await.unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).await.unwrap();
+    assert_eq!(answers(&text), pairs(&[("200 OK", &"x".repeat(100_000))]));
+    served.await.unwrap();
+    let mut head = client();
+    head.send("HEAD /long HTTP/1.1\r\nConnection: close\r\n\r\n").await;
+    let got = head.rest().await;
+    assert!(got.contains("content-length: 100000\r\n") && got.ends_with("GMT\r\n\r\n"), "{got}");
+}

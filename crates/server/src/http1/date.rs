@@ -1,0 +1,22 @@
+//! The `Date` header, written once a second.
+
+use std::cell::RefCell;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+thread_local! {
+    /// The second and how it is written.
+    static WRITTEN: RefCell<(u64, String)> = const { RefCell::new((0, String::new())) };
+}
+
+/// Writes the time as headers have it.
+pub(super) fn write(out: &mut Vec<u8>) {
+    let now = SystemTime::now();
+    let second = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    WRITTEN.with_borrow_mut(|(of, text)| {
+        if *of != second || text.is_empty() {
+            *text = httpdate::fmt_http_date(now);
+            *of = second;
+        }
+        out.extend_from_slice(text.as_bytes());
+    });
+}

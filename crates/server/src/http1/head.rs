@@ -1,0 +1,256 @@
+//! The head of a request, in the bytes it came in.
+
+use bytes::{Bytes, BytesMut};
+use http::{Method, StatusCode};
+use httparse::Status;
+use toolcrib_protocol::header::{Field, Headers};
+
+use crate::limits::{HEAD_BYTES_MAX, HEADERS_MAX};
+
+/// Method, target and headers of a request.
+#[derive(Debug, Clone)]
+pub struct Head {
+    text: Bytes,
+    method: Method,
+    path: Span,
+    query: Option<Span>,
+    /// HTTP/1.0 or HTTP/1.1.
+    minor_version: u8,
+    lines: Vec<Line>,
+}
+
+/// Part of the text.
+#[derive(Debug, Clone, Copy)]
+struct Span {
+    start: u32,
+    end: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    name: Span,
+    value: Span,
+}
+
+impl Head {
+    /// Takes the head off the front of what was read; `None` while it is not complete, a status where it is refused.
+    pub(crate) fn take(input: &mut BytesMut) -> Result<Option<Self>, StatusCode> {
+        let mut lines = [const { std::mem::MaybeUninit::uninit() }; HEADERS_MAX];
+        let mut request = httparse::Request::new(&mut []);
+        let length = match request.parse_with_uninit_headers(input, &mut lines) {
+            Ok(Status::Complete(length)) if length <= HEAD_BYTES_MAX => length,
+            Ok(Status::Partial) if input.len() <= HEAD_BYTES_MAX => return Ok(None),
+            Ok(_) | Err(httparse::Error::TooManyHeaders) => {
+                return Err(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE);
+            }
+            Err(httparse::Error::Version) => return Err(StatusCode::HTTP_VERSION_NOT_SUPPORTED),
+            Err(_) => return Err(StatusCode::BAD_REQUEST),
+        };
+        let method = Method::from_bytes(request.method.unwrap_or_default().as_bytes())
+            .map_err(|_| StatusCode::BAD_REQUEST)?;
+        let (path, query) = address(request.path.unwrap_or_default());
+        let (path, query) = (span(input, path.as_bytes()), query.map(|query| span(input, query.as_bytes())));
+        let line = |line: &httparse::Header<'_>| Line {
+            name: span(input, line.name.as_bytes()),
+            value: span(input, line.value),
+        };
+        let lines = request.headers.iter().map(line).collect();
+        let minor_version = request.version.unwrap_or_default();
+        Ok(Some(Self { text: input.split_to(length).freeze(), method, path, query, minor_version, lines }))
+    }
+
+    #[must_use]
+    pub fn method(&self) -> &Method {
+        &self.method
+    }
+
+    #[must_use]
+    pub fn path(&self) -> &str {
+        self.text_at(self.path)
+    }
+
+    /// What stands behind the question mark.
+    #[must_use]
+    pub fn query(&self) -> Option<&str> {
+        self.query.map(|query| self.text_at(query))
+    }
+
+    /// The values of a header, as they came; its name in lower case.
+    pub fn values<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a [u8]> {
+        let is_named = move |line: &&Line| {
+            (line.name.end - line.name.start) as usize == name.len()
+                && self.at(line.name).eq_ignore_ascii_case(name.as_bytes())
+        };
+        self.lines.iter().filter(is_named).map(|line| self.at(line.value))
+    }
+
+    /// A header's first value; `None` as well if it is no visible text.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.values(name).next().and_then(visible)
+    }
+
+    /// A header's first value; what cannot be read is there, but is nothing that anybody expects.
+    pub(crate) fn told(&self, name: &str) -> Option<&str> {
+        self.values(name).next().map(|value| visible(value).unwrap_or("unreadable"))
+    }
+
+    /// A header's value if it stands there exactly once.
+    #[must_use]
+    pub fn only(&self, name: &str) -> Option<&str> {
+        match self.field(name) {
+            Field::One(value) => visible(value),
+            Field::Absent | Field::Repeated => None,
+        }
+    }
+
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.values(name).next().is_some()
+    }
+
+    pub(crate) fn is_http_1_0(&self) -> bool {
+        self.minor_version == 0
+    }
+
+    /// The client wants to send more on this connection.
+    pub(crate) fn keeps_alive(&self) -> bool {
+        let mut keeps = !self.is_http_1_0();
+        for token in self.values("connection").filter_map(visible).flat_map(|value| value.split(',')) {
+            match token.trim() {
+                token if token.eq_ignore_ascii_case("close") => return false,
+                token if token.eq_ignore_ascii_case("keep-alive") => keeps = true,
+                _ => {}
+            }
+        }
+        keeps
+    }
+
+    fn at(&self, span: Span) -> &[u8] {
+        self.text.get(span.start as usize..span.end as usize).unwrap_or_default()
+    }
+
+    fn text_at(&self, span: Span) -> &str {
+        std::str::from_utf8(self.at(span)).unwrap_or_default()
+    }
+}
+
+impl Headers for Head {
+    fn field(&self, name: &str) -> Field<'_> {
+        let mut values = self.values(name);
+        match (values.next(), values.next()) {
+            (None, _) => Field::Absent,
+            (Some(value), None) => Field::One(value),
+            (Some(_), Some(_)) => Field::Repeated,
+        }
+    }
+}
+
+/// Visible ASCII, blanks and tabs: what every reader of a header reads alike.
+pub(crate) fn visible(value: &[u8]) -> Option<&str> {
+    let is_visible = value.iter().all(|byte| matches!(byte, b'\t' | 0x20..0x7f));
+    if is_visible { std::str::from_utf8(value).ok() } else { None }
+}
+
+/// Path and query of a target, which a proxy may send with scheme and host before it.
+fn address(target: &str) -> (&str, Option<&str>) {
+    let local = match target.split_once("://") {
+        Some((_, rest)) if !target.starts_with('/') => {
+            rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len())).1
+        }
+        _ => target,
+    };
+    match local.split_once('?') {
+        Some((path, query)) => (path, Some(query)),
+        None => (local, None),
+    }
+}
+
+/// Where `part`, which was cut out of `whole`, stands in it.
+fn span(whole: &[u8], part: &[u8]) -> Span {
+    let start = part.as_ptr().addr().saturating_sub(whole.as_ptr().addr());
+    let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+    Span { start: place(start), end: place(start + part.len()) }
+}
+
+#[cfg(test)]
+impl Head {
+    /// A head with these headers.
+    pub(crate) fn with(lines: &[(&str, &str)]) -> Self {
+        let mut text = BytesMut::from(&b"POST /mcp HTTP/1.1\r\n"[..]);
+        for (name, value) in lines {
+            text.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
+        }
+        text.extend_from_slice(b"\r\n");
+        Self::take(&mut text).unwrap().unwrap()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn take(text: &str) -> Result<Option<Head>, StatusCode> {
+        Head::take(&mut BytesMut::from(text.as_bytes()))
+    }
+
+    #[test]
+    fn a_head_is_taken_off_and_the_rest_stays() {
+        let mut input =
+            BytesMut::from(&b"GET /mcp/x/a?b=1?2 HTTP/1.1\r\nHost:  me \r\nX-A: 1\r\nx-a: 2\r\n\r\nrest"[..]);
+        let head = Head::take(&mut input).unwrap().unwrap();
+        assert_eq!(&input[..], b"rest");
+        assert_eq!((head.method(), head.path(), head.query()), (&Method::GET, "/mcp/x/a", Some("b=1?2")));
+        assert_eq!((head.get("host"), head.get("x-a"), head.only("x-a")), (Some("me"), Some("1"), None));
+        assert_eq!(head.values("x-a").collect::<Vec<_>>(), [b"1", b"2"]);
+        assert_eq!(
+            (head.field("host"), head.field("x-a"), head.field("x-b")),
+            (Field::One(b"me"), Field::Repeated, Field::Absent)
+        );
+    }
+
+    #[test]
+    fn a_target_with_scheme_and_host_is_its_path() {
+        let path = |target: &str| {
+            let head = take(&format!("POST {target} HTTP/1.1\r\n\r\n")).unwrap().unwrap();
+            (head.path().to_owned(), head.query().map(str::to_owned))
+        };
+        assert_eq!(path("http://localhost:1/mcp?a"), ("/mcp".into(), Some("a".into())));
+        assert_eq!(path("http://localhost"), (String::new(), None));
+        assert_eq!(path("/mcp?to=http://x/y"), ("/mcp".into(), Some("to=http://x/y".into())));
+        assert_eq!(path("*"), ("*".into(), None));
+    }
+
+    #[test]
+    fn heads_that_are_none_are_refused_and_unfinished_ones_wait() {
+        for (text, status) in [
+            ("\0\r\n\r\n", 400),
+            ("GET /\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nX\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nX : 1\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nX: 1\r\n folded\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nX: a\0b\r\n\r\n", 400),
+            ("PRI * HTTP/2.0\r\n\r\n", 505),
+        ] {
+            assert_eq!(take(text).unwrap_err().as_u16(), status, "{text:?}");
+        }
+        assert!(take("GET / HTTP/1.1\r\nHost: x\r\n").unwrap().is_none());
+        assert!(take("").unwrap().is_none());
+        let many = format!("GET / HTTP/1.1\r\n{}\r\n", "a: b\r\n".repeat(HEADERS_MAX + 1));
+        assert_eq!(take(&many).unwrap_err().as_u16(), 431);
+        let long = format!("GET / HTTP/1.1\r\na: {}", "b".repeat(HEAD_BYTES_MAX));
+        assert_eq!(take(&long).unwrap_err().as_u16(), 431);
+        assert_eq!(take(&format!("{long}\r\n\r\n")).unwrap_err().as_u16(), 431);
+    }
+
+    #[test]
+    fn a_connection_is_kept_as_its_version_and_header_say() {
+        let keeps = |version: &str, connection: &str| {
+            take(&format!("GET / {version}\r\n{connection}\r\n")).unwrap().unwrap().keeps_alive()
+        };
+        assert!(keeps("HTTP/1.1", ""));
+        assert!(!keeps("HTTP/1.1", "Connection: x, Close\r\n"));
+        assert!(!keeps("HTTP/1.0", ""));
+        assert!(keeps("HTTP/1.0", "connection: keep-alive\r\n"));
+    }
+}

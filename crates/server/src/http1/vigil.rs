@@ -1,0 +1,97 @@
+//! What a connection waits for besides its client: the end of its patience, and the server's.
+//!
+//! One timer serves a connection for life: it is moved when it rings too early, not for every request.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker, ready};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+pub(super) struct Vigil {
+    deadline: Instant,
+    /// Rings at the deadline or before it.
+    alarm: Pin<Box<Sleep>>,
+    stopped: watch::Receiver<bool>,
+    stop: Pin<Box<dyn Future<Output = ()> + Send>>,
+    /// Who is woken by both.
+    waker: Option<Waker>,
+}
+
+/// Why waiting ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Over {
+    TooLate,
+    Stopped,
+}
+
+impl Vigil {
+    pub(super) fn new(stopped: watch::Receiver<bool>, within: Duration) -> Self {
+        let deadline = Instant::now() + within;
+        let mut other = stopped.clone();
+        Self {
+            deadline,
+            alarm: Box::pin(sleep_until(deadline)),
+            stopped,
+            stop: Box::pin(async move {
+                if other.wait_for(|stopped| *stopped).await.is_err() {
+                    // Nobody is left to say so.
+                    std::future::pending::<()>().await;
+                }
+            }),
+            waker: None,
+        }
+    }
+
+    /// What comes next must come within this time.
+    pub(super) fn expect_within(&mut self, within: Duration) {
+        self.deadline = Instant::now() + within;
+        if self.deadline < self.alarm.deadline() {
+            self.alarm.as_mut().reset(self.deadline);
+            self.waker = None;
+        }
+    }
+
+    pub(super) fn is_stopping(&self) -> bool {
+        self.stopped.has_changed().unwrap_or_default() && *self.stopped.borrow()
+    }
+
+    /// Ready when the deadline has passed.
+    pub(super) fn poll_late(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if self.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
+            if !self.alarm.is_elapsed() {
+                return Poll::Pending;
+            }
+        } else {
+            self.waker = Some(cx.waker().clone());
+            if !self.is_stopping() {
+                let _ = self.stop.as_mut().poll(cx);
+            }
+        }
+        loop {
+            ready!(self.alarm.as_mut().poll(cx));
+            if Instant::now() >= self.deadline {
+                return Poll::Ready(());
+            }
+            self.alarm.as_mut().reset(self.deadline);
+        }
+    }
+
+    /// Ready when the deadline has passed or the server stops.
+    pub(super) fn poll_over(&mut self, cx: &mut Context<'_>) -> Poll<Over> {
+        match self.poll_late(cx) {
+            Poll::Ready(()) => Poll::Ready(Over::TooLate),
+            Poll::Pending if self.is_stopping() => Poll::Ready(Over::Stopped),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+impl fmt::Debug for Vigil {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Vigil").field("deadline", &self.deadline).finish_non_exhaustive()
+    }
+}
