@@ -5,6 +5,9 @@ use crate::http1::Head;
 pub(crate) const JSON: &str = "application/json";
 pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 
+/// What the specification has clients send, and nearly all do.
+const BOTH: &str = "application/json, text/event-stream";
+
 /// From the `Accept` header; without one a client takes anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Accept {
@@ -20,6 +23,10 @@ impl Accept {
         let mut given = false;
         for value in head.values("accept") {
             given = true;
+            if value == BOTH.as_bytes() {
+                accept = Self { json: true, events: true, events_first: accept.events_first };
+                continue;
+            }
             for item in std::str::from_utf8(value).unwrap_or_default().split(',') {
                 let media = item.split(';').next().unwrap_or_default().trim();
                 let is = |name: &str| media.eq_ignore_ascii_case(name);
@@ -34,9 +41,9 @@ impl Accept {
 
 /// Whether the body is declared to be JSON.
 pub(crate) fn declares_json(head: &Head) -> bool {
-    head.get("content-type")
-        .and_then(|value| value.split(';').next())
-        .is_some_and(|media| media.trim().eq_ignore_ascii_case(JSON))
+    let media = head.values("content-type").next().unwrap_or_default();
+    let media = media.split(|byte| *byte == b';').next().unwrap_or_default();
+    media.trim_ascii().eq_ignore_ascii_case(JSON.as_bytes())
 }
 
 #[cfg(test)]
@@ -48,6 +55,14 @@ mod tests {
     }
 
     #[test]
+    fn json_is_declared_with_or_without_parameters() {
+        let declares = |value| declares_json(&Head::with(&[("Content-Type", value)]));
+        assert!(declares("application/json") && declares("Application/JSON ; charset=utf-8"));
+        assert!(!declares("text/json") && !declares("application/jsonx") && !declares(""));
+        assert!(!declares_json(&Head::with(&[])));
+    }
+
+    #[test]
     fn accept_is_read_by_media_type() {
         let accept = |json, events, events_first| Accept { json, events, events_first };
         assert_eq!(read("application/json, text/event-stream"), accept(true, true, false));
@@ -56,6 +71,9 @@ mod tests {
         assert_eq!(read("text/event-stream"), accept(false, true, true));
         assert_eq!(read("*/*"), accept(true, true, false));
         assert_eq!(read("text/html"), accept(false, false, false));
+        let both = |first: &str| Accept::read(&Head::with(&[("Accept", first), ("Accept", BOTH)]));
+        assert_eq!(both("text/event-stream"), accept(true, true, true));
+        assert_eq!(both("text/html"), accept(true, true, false));
         assert_eq!(Accept::read(&Head::with(&[])), accept(true, true, false));
     }
 }

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
@@ -115,6 +116,18 @@ async fn connection(
     permit: OwnedSemaphorePermit,
     head_ms_max: u64,
 ) {
-    http1::serve(stream, endpoint, stopped, Duration::from_millis(head_ms_max)).await;
+    serve_connection(stream, endpoint, stopped, head_ms_max).await;
     drop(permit);
+}
+
+/// Serves one connection of whatever kind until it ends, or gracefully until `stopped` says so.
+pub async fn serve_connection<S>(
+    stream: S,
+    endpoint: Arc<Endpoint>,
+    stopped: watch::Receiver<bool>,
+    head_ms_max: u64,
+) where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    http1::serve(stream, endpoint, stopped, Duration::from_millis(head_ms_max)).await;
 }

@@ -20,7 +20,7 @@ use super::head::Head;
 use super::response::{After, Response};
 use super::vigil::{Over, Vigil};
 use crate::body::{Events, ReplyBody};
-use crate::limits::{AHEAD_BYTES_MAX, LINGER_MS_MAX, WRITE_MS_MAX};
+use crate::limits::{AHEAD_BYTES_MAX, HEAD_BYTES_MAX, LINGER_MS_MAX, WRITE_MS_MAX};
 
 /// What is asked of the socket at once, at least.
 const READ_BYTES: usize = 8 * 1024;
@@ -121,13 +121,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// The head of the next request.
     async fn head(&mut self, within: Duration) -> Result<Head, Ended> {
         self.vigil.expect_within(within);
-        let mut has_news = !self.input.is_empty();
+        let mut looked_at = 0;
         loop {
-            // A head cannot be complete before another line of it is.
-            if has_news && let Some(head) = Head::take(&mut self.input).map_err(Ended::Refused)? {
+            // A head that was begun cannot be complete before another line of it is.
+            let news = self.input.get(looked_at..).unwrap_or_default();
+            let may_be_whole = if looked_at == 0 { !news.is_empty() } else { news.contains(&b'\n') };
+            if (may_be_whole || self.input.len() > HEAD_BYTES_MAX)
+                && let Some(head) = Head::take(&mut self.input).map_err(Ended::Refused)?
+            {
                 return Ok(head);
             }
-            let known = self.input.len();
+            looked_at = self.input.len();
             match self.more(READ_BYTES).await? {
                 Some(Over::Stopped) if self.input.is_empty() => return Err(Ended::Closed { all_read: true }),
                 // What has begun may finish.
@@ -136,8 +140,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 Some(Over::TooLate) => return Err(Ended::Refused(StatusCode::REQUEST_TIMEOUT)),
                 None => {}
             }
-            has_news = self.input.get(known..).is_some_and(|news| news.contains(&b'\n'))
-                || self.input.len() > crate::limits::HEAD_BYTES_MAX;
         }
     }
 

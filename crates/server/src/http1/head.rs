@@ -148,7 +148,8 @@ impl Headers for Head {
 
 /// Visible ASCII, blanks and tabs: what every reader of a header reads alike.
 pub(crate) fn visible(value: &[u8]) -> Option<&str> {
-    let is_visible = value.iter().all(|byte| matches!(byte, b'\t' | 0x20..0x7f));
+    // Without a way out in the middle it is done many bytes at a time.
+    let is_visible = value.iter().fold(true, |so_far, byte| so_far & matches!(byte, b'\t' | 0x20..0x7f));
     if is_visible { std::str::from_utf8(value).ok() } else { None }
 }
 
