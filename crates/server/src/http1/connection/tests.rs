@@ -147,6 +147,7 @@ async fn a_client_that_waits_for_leave_to_send_its_body_gets_it() {
     assert_eq!(answers(&client.rest().await), pairs(&[("200 OK", "/a abc")]));
 }
 
+/// `HEAD_MS_MAX`, `BODY_MS_MAX` and `LINGER_MS_MAX`
 #[tokio::test(start_paused = true)]
 async fn heads_and_bodies_that_do_not_come_end_the_connection_in_time() {
     let begun = tokio::time::Instant::now();
@@ -207,6 +208,22 @@ async fn a_client_that_leaves_ends_its_request() {
     assert!(begun.elapsed() < Duration::from_millis(500), "the answer takes a second");
 }
 
+/// `AHEAD_BYTES_MAX`
+#[tokio::test(start_paused = true)]
+async fn what_is_sent_ahead_is_read_within_bounds() {
+    let (mut stream, other) = duplex(1_000);
+    let (_stop, stopped) = watch::channel(false);
+    tokio::spawn(serve(other, Arc::new(Echo), stopped, Duration::from_secs(10)));
+    stream.write_all(POST.replace("/a", "/slow").as_bytes()).await.unwrap();
+    let mut taken = 0;
+    while let Ok(sent) = tokio::time::timeout(Duration::from_millis(100), stream.write(&[b'x'; 1_000])).await
+    {
+        taken += sent.unwrap();
+    }
+    assert!((AHEAD_BYTES_MAX..AHEAD_BYTES_MAX + 10_000).contains(&taken), "{taken}");
+}
+
+/// `WRITE_MS_MAX`
 #[tokio::test(start_paused = true)]
 async fn a_client_that_reads_nothing_does_not_hold_its_connection() {
     let (mut stream, other) = duplex(64);
