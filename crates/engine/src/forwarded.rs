@@ -2,27 +2,43 @@
 //!
 //! Guarantees: what is checked and what is forwarded are slices of one text that was read once.
 
-use toolcrib_contract::json::{Node, OwnedDocument};
+use bytes::Bytes;
+use toolcrib_contract::json::{Node, OwnedDocument, Spot};
+
+/// A result of fewer bytes is better copied.
+const SHARED_BYTES_MIN: usize = 4 * 1024;
 
 /// A JSON-RPC response whose `result` is an object.
 #[derive(Debug, Clone)]
 pub struct Forwarded {
     message: OwnedDocument,
+    result: Spot,
 }
 
 impl Forwarded {
     /// `None` for a message without such a result.
     #[must_use]
     pub fn new(message: OwnedDocument) -> Option<Self> {
-        let has_result = message.root().get("result").is_some_and(Node::is_object);
-        has_result.then_some(Self { message })
+        let result = message.root().get("result").filter(|result| result.is_object())?.spot();
+        Some(Self { message, result })
     }
 
     /// The result.
     #[must_use]
     pub fn result(&self) -> Node<'_> {
-        let root = self.message.root();
-        root.get("result").unwrap_or(root)
+        self.message.at(self.result)
+    }
+
+    /// The result as it came, without a copy: it keeps the message alive.
+    #[must_use]
+    pub fn share(&self) -> Bytes {
+        Bytes::from_owner(self.message.share(self.result().range()))
+    }
+
+    /// `true` if a copy would cost more than sharing it.
+    #[must_use]
+    pub fn is_large(&self) -> bool {
+        self.result().range().len() >= SHARED_BYTES_MIN
     }
 }
 

@@ -2,11 +2,13 @@
 //! drops it.
 
 use std::any::Any;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
+
+use tokio::time::sleep;
 
 use crate::exchange::Exchange;
 use crate::tool::BoxFuture;
@@ -28,36 +30,35 @@ pub(crate) async fn guarded<'a, T>(
     exchange: &Exchange,
     ms_max: u64,
 ) -> Result<T, Stopped> {
-    let future = catch_unwind(AssertUnwindSafe(start)).map_err(|panic| Stopped::Panicked(text(&*panic)))?;
-    tokio::select! {
-        biased;
-        outcome = Caught(future) => outcome.map_err(Stopped::Panicked),
-        () = exchange.cancelled() => Err(Stopped::Cancelled),
-        () = tokio::time::sleep(Duration::from_millis(ms_max)) => Err(Stopped::TooSlow { ms_max }),
-    }
-}
-
-struct Caught<'a, T>(BoxFuture<'a, T>);
-
-impl<T> Future for Caught<'_, T> {
-    type Output = Result<T, String>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let future = &mut self.0;
+    let mut future = catch_unwind(AssertUnwindSafe(start)).map_err(panicked)?;
+    // Set where the handler does not answer at once: most of those in this process do.
+    let mut late = pin!(None);
+    poll_fn(|cx| {
         match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
-            Ok(Poll::Pending) => Poll::Pending,
-            Ok(Poll::Ready(value)) => Poll::Ready(Ok(value)),
-            Err(panic) => Poll::Ready(Err(text(&*panic))),
+            Ok(Poll::Ready(value)) => return Poll::Ready(Ok(value)),
+            Err(panic) => return Poll::Ready(Err(panicked(panic))),
+            Ok(Poll::Pending) => {}
         }
-    }
+        if exchange.poll_cancelled(cx).is_ready() {
+            return Poll::Ready(Err(Stopped::Cancelled));
+        }
+        if late.is_none() {
+            late.set(Some(sleep(Duration::from_millis(ms_max))));
+        }
+        let Some(late) = late.as_mut().as_pin_mut() else { return Poll::Pending };
+        late.poll(cx).map(|()| Err(Stopped::TooSlow { ms_max }))
+    })
+    .await
 }
 
-fn text(panic: &(dyn Any + Send)) -> String {
-    panic
+#[expect(clippy::needless_pass_by_value, reason = "it is what a panic is caught as")]
+fn panicked(panic: Box<dyn Any + Send>) -> Stopped {
+    let text = panic
         .downcast_ref::<&str>()
         .map(|text| (*text).to_owned())
         .or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "no text".to_owned())
+        .unwrap_or_else(|| "no text".to_owned());
+    Stopped::Panicked(text)
 }
 
 #[cfg(test)]

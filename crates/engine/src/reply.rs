@@ -1,7 +1,12 @@
 //! The bytes of an answer, and the HTTP status that goes with them.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
-use toolcrib_protocol::{RpcError, write};
+use toolcrib_protocol::convert::result;
+use toolcrib_protocol::{CacheHint, Revision, RpcError, write};
+
+use crate::forwarded::Forwarded;
 
 /// What goes back for one message.
 #[derive(Debug, Clone)]
@@ -75,6 +80,20 @@ impl Reply {
     #[must_use]
     pub fn result(id_raw: &str, result_raw: &[u8]) -> Self {
         Self::whole(write::result(id_raw, result_raw))
+    }
+
+    /// Somebody else's result as a revision may see it; a large one that need not be changed is not copied.
+    #[must_use]
+    pub fn forwarded(
+        id_raw: &str,
+        forwarded: &Forwarded,
+        revision: Revision,
+        hint: Option<CacheHint>,
+    ) -> Self {
+        match result::convert(forwarded.result(), revision, hint) {
+            Cow::Borrowed(_) if forwarded.is_large() => Self::prepared(id_raw, forwarded.share()),
+            result => Self::result(id_raw, result.as_bytes()),
+        }
     }
 
     /// A prepared result: only the id is written.

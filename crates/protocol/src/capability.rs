@@ -57,6 +57,10 @@ impl ClientCapabilities {
     /// Reads a declaration; what is not an object declares nothing.
     #[must_use]
     pub fn read(node: Node<'_>) -> Self {
+        // What most requests say; it needs no copy.
+        if node.raw() == "{}" {
+            return Self::default();
+        }
         let object = |name: &str| node.get(name).filter(|node| node.is_object());
         let elicitation = object("elicitation");
         let mode = |name: &str| {
@@ -70,8 +74,7 @@ impl ClientCapabilities {
             elicitation_url: url,
             sampling: object("sampling").is_some(),
             roots: object("roots").is_some(),
-            // `{}` is what most requests say; it needs no copy.
-            raw: (node.raw() != "{}").then(|| node.raw().into()),
+            raw: Some(node.raw().into()),
         }
     }
 

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use toolcrib_contract::json::{Kind, Node};
+use toolcrib_contract::json::{Kind, Node, Number};
 
 use crate::error::{Code, RpcError};
 
@@ -103,7 +103,7 @@ impl<'a> Frame<'a> {
         }
         let id_node = node.get("id");
         let id = id_node.and_then(id_text);
-        if node.get("jsonrpc").and_then(toolcrib_contract::json::Node::as_str).as_deref() != Some("2.0") {
+        if !node.get("jsonrpc").is_some_and(|version| version.is_text("2.0")) {
             return Err(invalid(id, "jsonrpc must be \"2.0\""));
         }
         match node.get("method") {
@@ -152,9 +152,8 @@ impl<'a> Frame<'a> {
 
 /// A request id as MCP allows it: a string or an integer, never null.
 fn id_text(node: Node<'_>) -> Option<&str> {
-    match node.kind() {
-        Kind::String => Some(node.raw()),
-        Kind::Number => Some(node.raw()).filter(|raw| !raw.contains(['.', 'e', 'E'])),
+    match (node.kind(), node.as_number()) {
+        (Kind::String, _) | (_, Some(Number::Integer(..) | Number::Large(_))) => Some(node.raw()),
         _ => None,
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::error::ReadError;
 use super::limits::Limits;
-use super::node::Node;
+use super::node::{Node, Spot};
 use super::parse::{parse, parse_text};
 use super::tape::{Slot, tag};
 
@@ -119,6 +119,12 @@ impl OwnedDocument {
         Node::root(&self.text)
     }
 
+    /// The value at a spot that one of this document's nodes gave.
+    #[must_use]
+    pub fn at(&self, spot: Spot) -> Node<'_> {
+        Node::on(&self.text, spot)
+    }
+
     /// The text as it came.
     #[must_use]
     pub fn source(&self) -> &str {
@@ -176,5 +182,14 @@ mod tests {
         drop(document);
         assert_eq!(shared.as_ref(), br#"{"x" : 0.60}"#);
         assert_eq!(shared.as_ref().as_ptr(), at, "it was copied");
+    }
+
+    #[test]
+    fn a_node_is_found_again_at_its_spot() {
+        let document = OwnedDocument::parse(r#"{"a":[1,{"b":2}]}"#, &Limits::message()).unwrap();
+        let inner = document.root().get("a").and_then(|list| list.element(1)).unwrap();
+        assert_eq!(document.at(inner.spot()).raw(), r#"{"b":2}"#);
+        let other = OwnedDocument::parse("7", &Limits::message()).unwrap();
+        assert!(other.at(inner.spot()).is_null(), "a spot of another document");
     }
 }

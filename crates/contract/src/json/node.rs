@@ -8,7 +8,7 @@ use super::document::Text;
 use super::number::Number;
 use super::pointer::Pointer;
 use super::string::unescape;
-use super::tape::{Slot, tag};
+use super::tape::{ALL_IN_HEAD, Slot, head, tag};
 
 /// What a value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -51,11 +51,21 @@ pub struct Node<'a> {
     slot: &'a Slot,
 }
 
+/// The place of a node, to find it again without looking for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spot(usize);
+
 impl<'a> Node<'a> {
     /// The whole value of a text.
     #[inline]
     pub(super) fn root(text: &'a Text<'a>) -> Self {
-        Self { text, slot: text.slots.first().unwrap_or(&Slot::NULL) }
+        Self::on(text, Spot(0))
+    }
+
+    /// The value at a spot of a text; `null` where there is none.
+    #[inline]
+    pub(super) fn on(text: &'a Text<'a>, spot: Spot) -> Self {
+        Self { text, slot: text.slots.get(spot.0).unwrap_or(&Slot::NULL) }
     }
 
     /// Its place on the tape. Checks ask for what a value is far more often than for where it stands, so a node keeps
@@ -110,6 +120,13 @@ impl<'a> Node<'a> {
     #[must_use]
     pub fn range(self) -> std::ops::Range<usize> {
         self.slot.range()
+    }
+
+    /// Where it stands in its document, which alone knows what to make of it.
+    #[inline]
+    #[must_use]
+    pub fn spot(self) -> Spot {
+        Spot(self.at())
     }
 
     /// `true` for `null`.
@@ -218,7 +235,26 @@ impl<'a> Node<'a> {
     #[inline]
     #[must_use]
     pub fn get(self, key: &str) -> Option<Self> {
-        self.members().find_map(|(name, value)| name.is_text(key).then_some(value))
+        self.find(Slot::text_shape(key.len()), head(key), key)
+    }
+
+    /// The value of member `key`, which has this shape and head: most others differ in one of them.
+    fn find(self, shape: u64, head: u64, key: &str) -> Option<Self> {
+        let text = self.text;
+        if !text.keys.is_empty() {
+            return self.members().find_map(|(name, value)| name.is_text(key).then_some(value));
+        }
+        let mut rest = self.inside(tag::OBJECT);
+        while let [name, slot, more @ ..] = rest {
+            if name.shape() == shape
+                && name.word() == head
+                && (key.len() <= ALL_IN_HEAD || text.plain(*name) == key)
+            {
+                return Some(Self { text, slot });
+            }
+            rest = slot.skip_inside(more);
+        }
+        None
     }
 
     /// The element at `index`; `None` for anything but an array.
@@ -261,7 +297,11 @@ impl<'a> Node<'a> {
     #[must_use]
     pub fn is_text(self, text: &str) -> bool {
         match self.slot.tag() {
-            tag::TEXT => self.slot.len() == text.len() + 2 && self.plain() == text,
+            tag::TEXT => {
+                self.slot.shape() == Slot::text_shape(text.len())
+                    && self.slot.word() == head(text)
+                    && (text.len() <= ALL_IN_HEAD || self.plain() == text)
+            }
             tag::ESCAPED => self.unescaped() == text,
             tag::ESCAPED_KEY => self.name() == text,
             _ => false,

@@ -1,6 +1,7 @@
 //! The one pass from text to tape. Iterative, so depth costs no stack.
 
 use std::borrow::Cow;
+use std::mem;
 
 use super::document::Text;
 use super::error::{ReadError, ReadErrorKind};
@@ -8,8 +9,8 @@ use super::limits::Limits;
 use super::literal;
 use super::pointer::Pointer;
 use super::quotes::Quotes;
-use super::string::{Scan, scan, unescape, word_at};
-use super::tape::{BYTES_ADDRESSABLE, SLOTS_MAX, Slot, head, tag};
+use super::string::{Scan, ahead, scan, unescape};
+use super::tape::{BYTES_ADDRESSABLE, HEADS, SLOTS_MAX, Slot, tag};
 use super::unique::{self, Seen};
 
 /// Bytes of text for which a slot is set aside before reading; mostly there are more to one.
@@ -36,7 +37,8 @@ pub(super) fn parse_text<'a>(source: &'a str, limits: &Limits) -> Result<Text<'a
         text: Text { source: Cow::Borrowed(source), slots, keys: Vec::new(), spaced: false },
         source,
         quotes: Quotes::new(source.as_bytes()),
-        open: Vec::with_capacity(8),
+        top: Open::NONE,
+        around: Vec::with_capacity(8),
         nodes_max,
         depth_max: limits.depth_max,
         fault: None,
@@ -67,13 +69,20 @@ struct Open {
     seen: Seen,
 }
 
+impl Open {
+    /// Around the whole value, where no container is.
+    const NONE: Self = Self { slot: 0, count: 0, tag: tag::NULL, alike: false, seen: Seen::NONE };
+}
+
 struct Reader<'a> {
     source: &'a str,
     bytes: &'a [u8],
     text: Text<'a>,
     quotes: Quotes<'a>,
-    /// From the outside in.
-    open: Vec<Open>,
+    /// The innermost container.
+    top: Open,
+    /// Those around it, from the outside in; the first one is none.
+    around: Vec<Open>,
     nodes_max: usize,
     depth_max: usize,
     fault: Option<(usize, ReadErrorKind)>,
@@ -87,19 +96,30 @@ type Step<T> = Result<T, Failed>;
 impl Reader<'_> {
     fn text(&mut self) -> Step<()> {
         let bytes = self.bytes;
-        let mut at = self.space(bytes, 0);
+        let mut at = self.skip(0);
         self.text.spaced = false;
-        // The tag of the innermost container; that of a null if there is none.
+        // The tag of the innermost container.
         let mut inside = tag::NULL;
+        // White space is looked for where nothing else fits: a text without any pays nothing for it.
         loop {
-            at = match byte(bytes, at) {
+            // An entry: a member of an object, or a value by itself.
+            if inside == tag::OBJECT {
+                at = self.member(bytes, at)?;
+            } else {
+                self.top.count += 1;
+            }
+            let mut first = byte(bytes, at);
+            while first <= b' ' {
+                at = self.between(at, "a value")?;
+                first = byte(bytes, at);
+            }
+            at = match first {
                 b'"' => self.string(bytes, at)?,
                 b'{' => {
                     self.open(at, tag::OBJECT)?;
                     at = self.space(bytes, at + 1);
                     if byte(bytes, at) != b'}' {
                         inside = tag::OBJECT;
-                        at = self.member(bytes, at)?;
                         continue;
                     }
                     self.close(at)?;
@@ -108,13 +128,17 @@ impl Reader<'_> {
                 b'[' => {
                     self.open(at, tag::ARRAY)?;
                     at = self.space(bytes, at + 1);
-                    if byte(bytes, at) != b']' {
-                        inside = tag::ARRAY;
-                        self.first_element(at)?;
-                        continue;
+                    match byte(bytes, at) {
+                        b']' => {
+                            self.close(at)?;
+                            at + 1
+                        }
+                        0 => return self.unexpected(at, "a value"),
+                        _ => {
+                            inside = tag::ARRAY;
+                            continue;
+                        }
                     }
-                    self.close(at)?;
-                    at + 1
                 }
                 b'-' | b'0'..=b'9' => self.number(at)?,
                 b't' => self.word(at, "true", tag::TRUE)?,
@@ -124,36 +148,28 @@ impl Reader<'_> {
             };
             // A value was read: another one follows, or its container ends, and perhaps those around it.
             loop {
-                match (inside, byte(bytes, at)) {
-                    (tag::OBJECT, b',') => {
-                        at = self.space(bytes, at + 1);
-                        at = self.member(bytes, at)?;
+                match (byte(bytes, at), inside) {
+                    (_, tag::NULL) => return self.end(at),
+                    (b',', _) => {
+                        at += 1;
                         break;
                     }
-                    (tag::ARRAY, b',') => {
-                        self.element();
-                        at = self.space(bytes, at + 1);
-                        break;
-                    }
-                    (tag::OBJECT, b'}') | (tag::ARRAY, b']') => {
+                    (b'}', tag::OBJECT) | (b']', tag::ARRAY) => {
                         inside = self.close(at)?;
                         at += 1;
                     }
-                    (tag::NULL, _) => return self.end(at),
-                    _ => at = self.between(at, inside)?,
+                    (_, tag::OBJECT) => at = self.between(at, "`,` or `}`")?,
+                    _ => at = self.between(at, "`,` or `]`")?,
                 }
             }
         }
     }
 
-    /// White space before a comma or the end of a container.
+    /// White space, where something else is expected.
     #[inline(never)]
-    fn between(&mut self, from: usize, inside: u8) -> Step<usize> {
+    fn between(&mut self, from: usize, expected: &'static str) -> Step<usize> {
         let at = self.skip(from);
-        if at > from {
-            return Ok(at);
-        }
-        self.unexpected(at, if inside == tag::OBJECT { "`,` or `}`" } else { "`,` or `]`" })
+        if at > from { Ok(at) } else { self.unexpected(at, expected) }
     }
 
     /// Nothing but white space comes after the whole value.
@@ -171,63 +187,42 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Reads a key and a colon; gives where the value starts.
+    /// Reads a key and a colon; gives where the value starts, or white space before it.
     #[inline(always)]
-    fn member(&mut self, bytes: &[u8], at: usize) -> Step<usize> {
-        if byte(bytes, at) != b'"' {
-            return self.unexpected(at, "a key");
+    fn member(&mut self, bytes: &[u8], mut at: usize) -> Step<usize> {
+        while byte(bytes, at) != b'"' {
+            at = self.between(at, "a key")?;
         }
-        let mut at = self.key(bytes, at)?;
-        if byte(bytes, at) != b':' {
-            at = self.skip(at);
-            if byte(bytes, at) != b':' {
-                return self.unexpected(at, "`:`");
-            }
+        at = self.key(bytes, at)?;
+        while byte(bytes, at) != b':' {
+            at = self.between(at, "`:`")?;
         }
-        Ok(self.space(bytes, at + 1))
-    }
-
-    #[inline]
-    fn first_element(&mut self, at: usize) -> Step<()> {
-        if at >= self.bytes.len() {
-            return self.fail(at, ReadErrorKind::End);
-        }
-        self.element();
-        Ok(())
-    }
-
-    /// One more element of the innermost array.
-    #[inline(always)]
-    fn element(&mut self) {
-        if let Some(open) = self.open.last_mut() {
-            open.count += 1;
-        }
+        Ok(at + 1)
     }
 
     #[inline]
     fn open(&mut self, at: usize, tag: u8) -> Step<()> {
-        if self.open.len() >= self.depth_max {
+        if self.around.len() >= self.depth_max {
             return self.fail(at, ReadErrorKind::Depth { limit: self.depth_max });
         }
         let slot = self.text.slots.len() as u32;
         self.push(at, Slot::opened(tag, at))?;
-        self.open.push(Open { slot, count: 0, tag, alike: false, seen: Seen::NONE });
+        self.around.push(mem::replace(&mut self.top, Open { slot, tag, ..Open::NONE }));
         Ok(())
     }
 
     /// Ends the innermost container; gives the tag of the one around it.
     #[inline]
     fn close(&mut self, at: usize) -> Step<u8> {
-        if self.open.last().is_some_and(|open| open.alike) {
+        if self.top.alike {
             self.unlike(at)?;
         }
-        if let Some(open) = self.open.pop() {
-            let slots = self.text.slots.len() - open.slot as usize;
-            if let Some(slot) = self.text.slots.get_mut(open.slot as usize) {
-                *slot = slot.closed(at + 1, slots as u32, open.count);
-            }
+        let slots = self.text.slots.len() as u32 - self.top.slot;
+        if let Some(slot) = self.text.slots.get_mut(self.top.slot as usize) {
+            *slot = slot.closed(at + 1, slots, self.top.count);
         }
-        Ok(self.open.last().map_or(tag::NULL, |open| open.tag))
+        self.top = self.around.pop().unwrap_or(Open::NONE);
+        Ok(self.top.tag)
     }
 
     #[inline]
@@ -243,26 +238,22 @@ impl Reader<'_> {
     #[inline(always)]
     fn string(&mut self, bytes: &[u8], at: usize) -> Step<usize> {
         let Some(close) = self.quotes.string() else { return self.escaped(at) };
-        self.push(at, self.plain(bytes, at, close))?;
+        self.push(at, Self::plain(bytes, at, close))?;
         Ok(close + 1)
     }
 
     #[inline(always)]
     fn key(&mut self, bytes: &[u8], at: usize) -> Step<usize> {
         let Some(close) = self.quotes.string() else { return self.escaped_key(at) };
-        self.push_key(at, self.plain(bytes, at, close))?;
+        self.push_key(at, Self::plain(bytes, at, close))?;
         Ok(close + 1)
     }
 
     /// A string without an escape.
     #[inline(always)]
-    fn plain(&self, bytes: &[u8], at: usize, close: usize) -> Slot {
+    fn plain(bytes: &[u8], at: usize, close: usize) -> Slot {
         let len = close.wrapping_sub(at + 1);
-        let head = if let Some(word) = word_at(bytes, at + 1) {
-            if len < 8 { word & !(u64::MAX << (len * 8)) } else { word }
-        } else {
-            head(self.source.get(at + 1..close).unwrap_or_default())
-        };
+        let head = ahead(bytes, at + 1) & HEADS.get(len).copied().unwrap_or(u64::MAX);
         Slot::new(tag::TEXT, at, close + 1, head)
     }
 
@@ -271,7 +262,7 @@ impl Reader<'_> {
     fn escaped(&mut self, at: usize) -> Step<usize> {
         let Scan { end, escaped } = self.scan(at)?;
         let slot =
-            if escaped { Slot::new(tag::ESCAPED, at, end, 0) } else { self.plain(self.bytes, at, end - 1) };
+            if escaped { Slot::new(tag::ESCAPED, at, end, 0) } else { Self::plain(self.bytes, at, end - 1) };
         self.push(at, slot)?;
         Ok(end)
     }
@@ -283,12 +274,10 @@ impl Reader<'_> {
             let key = self.text.keys.len() as u64;
             self.push(at, Slot::new(tag::ESCAPED_KEY, at, end, key))?;
             self.text.keys.push(unescape(self.source.get(at + 1..end - 1).unwrap_or_default(), true).into());
-            if let Some(open) = self.open.last_mut() {
-                open.count += 1;
-                open.alike = true;
-            }
+            self.top.count += 1;
+            self.top.alike = true;
         } else {
-            self.push_key(at, self.plain(self.bytes, at, end - 1))?;
+            self.push_key(at, Self::plain(self.bytes, at, end - 1))?;
         }
         Ok(end)
     }
@@ -308,11 +297,9 @@ impl Reader<'_> {
     #[inline(always)]
     fn push_key(&mut self, at: usize, key: Slot) -> Step<()> {
         self.push(at, key)?;
-        if let Some(open) = self.open.last_mut() {
-            open.count += 1;
-            if open.seen.meets(key) {
-                self.meet(key);
-            }
+        self.top.count += 1;
+        if self.top.seen.meets(key) {
+            self.meet(key);
         }
         Ok(())
     }
@@ -320,10 +307,9 @@ impl Reader<'_> {
     /// The key that was just pushed may have been there before.
     #[inline(never)]
     fn meet(&mut self, key: Slot) {
-        let Some(open) = self.open.last_mut() else { return };
-        let slots = self.text.slots.get(open.slot as usize + 1..self.text.slots.len() - 1);
-        let holds = || unique::holds(&self.text, slots.unwrap_or_default(), key);
-        open.alike |= open.count as usize > unique::FEW || holds();
+        let before = self.text.slots.get(self.top.slot as usize + 1..self.text.slots.len() - 1);
+        let holds = || unique::holds(&self.text, before.unwrap_or_default(), key);
+        self.top.alike |= self.top.count as usize > unique::FEW || holds();
     }
 
     #[inline]
@@ -398,9 +384,8 @@ impl Reader<'_> {
     #[cold]
     #[inline(never)]
     fn unlike(&mut self, at: usize) -> Step<()> {
-        let Some(open) = self.open.last() else { return Ok(()) };
-        let slots = self.text.slots.get(open.slot as usize + 1..).unwrap_or_default();
-        match unique::duplicate(&self.text, slots, open.count as usize).map(str::to_owned) {
+        let slots = self.text.slots.get(self.top.slot as usize + 1..).unwrap_or_default();
+        match unique::duplicate(&self.text, slots, self.top.count as usize).map(str::to_owned) {
             Some(key) => self.fail(at, ReadErrorKind::DuplicateKey { key }),
             None => Ok(()),
         }
@@ -417,8 +402,8 @@ impl Reader<'_> {
         let mut pointer = Pointer::root();
         // A duplicate is found when its object closes: the object itself is the place.
         let closing = matches!(byte(self.bytes, offset), b'}' | b']');
-        for (level, open) in self.open.iter().enumerate() {
-            if open.count == 0 || (closing && level + 1 == self.open.len()) {
+        for (level, open) in self.around.iter().chain([&self.top]).enumerate().skip(1) {
+            if open.count == 0 || (closing && level == self.around.len()) {
                 break;
             }
             if open.tag == tag::ARRAY {

@@ -45,6 +45,31 @@ pub(super) fn word_at(bytes: &[u8], at: usize) -> Option<u64> {
     bytes.get(at..).and_then(<[u8]>::first_chunk).map(|word| u64::from_le_bytes(*word))
 }
 
+/// The same where there may be less text left: zeros stand for what is after its end.
+#[inline(always)]
+pub(super) fn ahead(bytes: &[u8], at: usize) -> u64 {
+    // No text has more bytes; this says so to the compiler.
+    let at = at as u32 as usize;
+    match bytes.get(at..at + 8).and_then(<[u8]>::first_chunk) {
+        Some(word) => u64::from_le_bytes(*word),
+        None => last(bytes, at),
+    }
+}
+
+/// Less than eight bytes.
+#[inline(never)]
+fn last(bytes: &[u8], at: usize) -> u64 {
+    let Some(word) = bytes.last_chunk() else {
+        return bytes
+            .get(at..)
+            .unwrap_or_default()
+            .iter()
+            .rfold(0, |word, byte| word << 8 | u64::from(*byte));
+    };
+    let gone = at.saturating_add(8).saturating_sub(bytes.len());
+    if gone < 8 { u64::from_le_bytes(*word) >> (gone * 8) } else { 0 }
+}
+
 /// Finds the end of the string whose text starts at `at`; `Err` carries the place and the reason.
 pub(super) fn scan(bytes: &[u8], mut at: usize) -> Result<Scan, (usize, ReadErrorKind)> {
     let mut escaped = false;
@@ -162,6 +187,18 @@ mod tests {
                     b'\\' => assert!(result.is_ok_and(|s| s.escaped)),
                     _ => assert_eq!(result.err().map(|e| e.0), Some(lead)),
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn a_look_ahead_ends_with_the_text() {
+        for len in 0..20 {
+            let text: Vec<u8> = (1..=len).collect();
+            for at in 0..30 {
+                let mut expected = [0; 8];
+                text.iter().skip(at).zip(&mut expected).for_each(|(from, to)| *to = *from);
+                assert_eq!(ahead(&text, at).to_le_bytes(), expected, "{at} of {len}");
             }
         }
     }

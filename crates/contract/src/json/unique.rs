@@ -6,7 +6,7 @@
 //! whatever the keys are.
 
 use super::document::Text;
-use super::tape::{Slot, head, tag};
+use super::tape::{ALL_IN_HEAD, Slot, head, tag};
 
 /// Keys up to this number are compared one by one where their bits meet.
 pub(super) const FEW: usize = 64;
@@ -21,17 +21,17 @@ impl Seen {
     /// Sets the bit of a key without an escape; `true` if it was set already.
     #[inline(always)]
     pub(super) const fn meets(&mut self, key: Slot) -> bool {
-        let bit = 1 << (mix(key.word()) >> 58);
+        let bit = 1 << (mix(key.word() ^ key.len() as u64) >> 58);
         let met = self.0 & bit != 0;
         self.0 |= bit;
         met
     }
 }
 
-/// Equal keys give equal numbers; the upper bits tell most others apart.
+/// The upper bits tell most others apart.
 #[inline(always)]
-const fn mix(head: u64) -> u64 {
-    head.wrapping_mul(0xD6E8_FEB8_6659_FD93)
+const fn mix(word: u64) -> u64 {
+    word.wrapping_mul(0xD6E8_FEB8_6659_FD93)
 }
 
 /// Slots of the keys of an object.
@@ -54,11 +54,10 @@ impl Iterator for Keys<'_> {
 /// `true` if `key`, which has no escape, is among the keys without one in `slots`, what comes after the object's own.
 #[inline(never)]
 pub(super) fn holds(text: &Text<'_>, slots: &[Slot], key: Slot) -> bool {
-    const ALL_IN_HEAD: usize = 8 + 2;
     Keys { rest: slots }.any(|earlier| {
         earlier.word() == key.word()
-            && earlier.len() == key.len()
-            && (key.len() <= ALL_IN_HEAD || text.plain(earlier) == text.plain(key))
+            && earlier.shape() == key.shape()
+            && (key.shape() <= Slot::text_shape(ALL_IN_HEAD) || text.plain(earlier) == text.plain(key))
     })
 }
 

@@ -5,18 +5,12 @@
 //! Everything else (a schema with any other keyword, a value that fails or whose reading takes care, such as a number of
 //! many digits or a text with escapes) is left to the compiled validator, which alone can refuse.
 
-use std::ops::RangeInclusive;
-
 use serde_json::{Map, Value};
 
-use crate::json::{Node, Slot, Text, head, tag};
+use crate::json::{ALL_IN_HEAD, Node, Slot, Text, head, tag};
 
 /// Doubles and integers up to this size are told apart exactly.
 const EXACT_INTEGER_MAX: u64 = 1 << 53;
-#[expect(clippy::reversed_empty_ranges, reason = "it is meant to be empty, and stays so when it is narrowed")]
-const NO_INTEGERS: RangeInclusive<i64> = i64::MAX..=i64::MIN;
-/// Properties of one object that a look keeps count of.
-const PROPERTIES_MAX: usize = 64;
 
 /// A plain schema.
 #[derive(Debug)]
@@ -30,7 +24,7 @@ pub(super) struct Shortcut {
     /// the first.
     sizes: (u64, u64),
     /// Integers for which nothing else has to be looked at.
-    integers: RangeInclusive<i64>,
+    integers: Integers,
     texts: Option<Vec<Name>>,
     length: Option<(u64, u64)>,
     bounds: Vec<Bound>,
@@ -58,6 +52,24 @@ struct Name {
     text: Box<str>,
 }
 
+/// Integers from the least to the most.
+#[derive(Debug, Clone, Copy)]
+struct Integers {
+    least: i64,
+    most: i64,
+}
+
+impl Integers {
+    const ALL: Self = Self { least: i64::MIN, most: i64::MAX };
+    /// Stays empty when it is narrowed.
+    const NONE: Self = Self { least: i64::MAX, most: i64::MIN };
+
+    #[inline(always)]
+    const fn has(self, integer: i64) -> bool {
+        self.least <= integer && integer <= self.most
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 enum Bound {
     AtLeast(Limit),
@@ -75,10 +87,18 @@ enum Limit {
 
 #[derive(Debug)]
 struct Members {
-    properties: Vec<(Name, Shortcut)>,
-    /// One bit for each of the properties that must be there.
+    properties: Vec<Property>,
+    /// The bits of all that must be there.
     required: u64,
     others: Others,
+}
+
+#[derive(Debug)]
+struct Property {
+    name: Name,
+    /// A bit of its own if it must be there, else none.
+    required: u64,
+    schema: Shortcut,
 }
 
 #[derive(Debug)]
@@ -130,7 +150,8 @@ impl Shortcut {
     fn settle(&mut self) {
         let mut looked_at = 0;
         if self.texts.is_some() {
-            looked_at = u16::MAX;
+            self.tags &= bits(&[tag::TEXT]);
+            looked_at = self.tags;
         }
         if self.length.is_some() {
             looked_at |= bits(&[tag::TEXT, tag::ESCAPED, tag::ESCAPED_KEY]);
@@ -153,8 +174,7 @@ impl Shortcut {
             }
         }
         if self.texts.is_none() && self.tags & bits(&[tag::INTEGER]) != 0 {
-            let whole = |range: RangeInclusive<i64>, bound: &Bound| bound.narrow(&range);
-            self.integers = self.bounds.iter().fold(i64::MIN..=i64::MAX, whole);
+            self.integers = self.bounds.iter().fold(Integers::ALL, |integers, bound| bound.narrow(integers));
         }
     }
 
@@ -164,7 +184,7 @@ impl Shortcut {
             free: u16::MAX,
             // None: no text is so long.
             sizes: (u64::MAX, 0),
-            integers: NO_INTEGERS,
+            integers: Integers::NONE,
             texts: None,
             length: None,
             bounds: Vec::new(),
@@ -187,12 +207,11 @@ impl Shortcut {
         if self.free >> slot.tag() & 1 == 1 {
             return Some(slot.skip_inside(rest));
         }
-        let seen = match slot.tag() {
-            tag::TEXT => (slot.len() as u64).wrapping_sub(self.sizes.0) <= self.sizes.1,
-            tag::INTEGER => self.integers.contains(&slot.word().cast_signed()),
-            _ => false,
-        };
-        if seen { Some(rest) } else { self.accept_of_kind(slot, rest, text) }
+        match slot.tag() {
+            tag::TEXT if (slot.len() as u64).wrapping_sub(self.sizes.0) <= self.sizes.1 => Some(rest),
+            tag::INTEGER if self.integers.has(slot.word().cast_signed()) => Some(rest),
+            _ => self.accept_of_kind(slot, rest, text),
+        }
     }
 
     #[inline(never)]
@@ -200,30 +219,35 @@ impl Shortcut {
         if self.tags >> slot.tag() & 1 == 0 {
             return None;
         }
-        if slot.tag() == tag::TEXT {
-            let allowed = |texts: &Vec<Name>| texts.iter().any(|allowed| allowed.is(slot, text));
-            let kept = self.texts.as_ref().is_none_or(allowed)
-                && self.length.is_none_or(|range| has_length(range, slot, text));
-            return kept.then_some(rest);
-        }
-        if self.texts.is_some() {
-            return None;
-        }
         match slot.tag() {
-            tag::INTEGER | tag::DOUBLE | tag::LARGE => {
-                self.bounds.iter().all(|bound| bound.holds(slot, text)).then_some(rest)
-            }
+            tag::OBJECT => self.object.as_ref()?.accept(slot, rest, text),
             tag::ARRAY => self.accept_array(slot, rest, text),
-            tag::OBJECT => match &self.object {
-                Some(members) => members.accept(slot, rest, text),
-                None => Some(slot.skip_inside(rest)),
-            },
-            tag::NULL | tag::FALSE | tag::TRUE => Some(rest),
-            tag::ESCAPED if self.length.is_none() => Some(rest),
-            _ => None,
+            tag::TEXT => self.accept_text(slot, text).then_some(rest),
+            _ => self.accept_scalar(slot, text).then_some(rest),
         }
     }
 
+    #[inline(never)]
+    fn accept_text(&self, slot: Slot, text: &Text<'_>) -> bool {
+        let allowed = |texts: &Vec<Name>| texts.iter().any(|allowed| allowed.is(slot, text));
+        self.texts.as_ref().is_none_or(allowed)
+            && self.length.is_none_or(|range| has_length(range, slot, text))
+    }
+
+    /// Anything that is neither a container nor a text without an escape.
+    #[inline(never)]
+    fn accept_scalar(&self, slot: Slot, text: &Text<'_>) -> bool {
+        match slot.tag() {
+            tag::INTEGER | tag::DOUBLE | tag::LARGE => {
+                self.bounds.iter().all(|bound| bound.holds(slot, text))
+            }
+            tag::NULL | tag::FALSE | tag::TRUE => true,
+            tag::ESCAPED => self.length.is_none(),
+            _ => false,
+        }
+    }
+
+    #[inline(never)]
     fn accept_array<'a>(&self, slot: Slot, rest: &'a [Slot], text: &Text<'_>) -> Option<&'a [Slot]> {
         let count = slot.count();
         if self.entries.is_some_and(|(least, most)| !(least..=most).contains(&(count as u64))) {
@@ -256,21 +280,20 @@ fn has_length((least, most): (u64, u64), slot: Slot, text: &Text<'_>) -> bool {
 
 impl Members {
     fn of(schema: &Map<String, Value>, formats: bool) -> Option<Self> {
-        let properties = match schema.get("properties") {
-            None => Vec::new(),
-            Some(properties) => properties
-                .as_object()?
-                .iter()
-                .map(|(name, schema)| Some((Name::new(name), Shortcut::of(schema, formats)?)))
-                .collect::<Option<Vec<_>>>()?,
+        let property = |(name, schema): (&String, &Value)| {
+            Some(Property { name: Name::new(name), required: 0, schema: Shortcut::of(schema, formats)? })
         };
-        if properties.len() > PROPERTIES_MAX {
-            return None;
-        }
-        let mut required = 0;
+        let mut properties = match schema.get("properties") {
+            None => Vec::new(),
+            Some(properties) => properties.as_object()?.iter().map(property).collect::<Option<Vec<_>>>()?,
+        };
+        let mut required = 0u64;
         for name in schema.get("required").map_or(Some(&Vec::new()), Value::as_array)? {
-            let at = properties.iter().position(|(property, _)| name.as_str() == Some(&property.text))?;
-            required |= 1 << at;
+            let property = properties.iter_mut().find(|it| name.as_str() == Some(&it.name.text))?;
+            if property.required == 0 {
+                property.required = 1u64.checked_shl(required.count_ones())?;
+            }
+            required |= property.required;
         }
         let others = match schema.get("additionalProperties") {
             None | Some(Value::Bool(true)) => Others::Any,
@@ -282,48 +305,57 @@ impl Members {
 
     fn accept<'a>(&self, object: Slot, rest: &'a [Slot], text: &Text<'_>) -> Option<&'a [Slot]> {
         let mut rest = rest;
-        let mut found = 0u64;
-        // Values are mostly written in the order of their schema.
-        let mut expected = 0;
-        for _ in 0..object.count() {
-            let [key, value, inside @ ..] = rest else { return None };
-            if let Some((name, property)) = self.properties.get(expected)
-                && name.is(*key, text)
-            {
-                rest = property.accept(*value, inside, text)?;
-                found |= 1 << expected;
-                expected += 1;
-            } else if let Some(at) = self.position(*key, text) {
-                let (_, property) = self.properties.get(at)?;
-                rest = property.accept_of_kind(*value, inside, text)?;
-                found |= 1 << at;
-                expected = at + 1;
-            } else {
-                rest = match &self.others {
-                    Others::Any => value.skip_inside(inside),
-                    Others::None => return None,
-                    Others::Like(schema) => schema.accept_of_kind(*value, inside, text)?,
-                };
+        let mut left = object.count();
+        let mut missing = self.required;
+        // Members are mostly written in the order of their schema.
+        for property in &self.properties {
+            let [key, value, inside @ ..] = rest else { break };
+            if left > 0 && property.name.is(*key, text) {
+                rest = property.schema.accept(*value, inside, text)?;
+                missing &= !property.required;
+                left -= 1;
             }
         }
-        (found & self.required == self.required).then_some(rest)
+        if left > 0 {
+            return self.accept_others(left, missing, rest, text);
+        }
+        (missing == 0).then_some(rest)
     }
 
+    /// The members that are left, in any order, of an object that lacks those `missing`.
     #[inline(never)]
-    fn position(&self, key: Slot, text: &Text<'_>) -> Option<usize> {
-        let mut names = self.properties.iter().map(|(name, _)| name);
+    fn accept_others<'a>(
+        &self,
+        left: usize,
+        mut missing: u64,
+        mut rest: &'a [Slot],
+        text: &Text<'_>,
+    ) -> Option<&'a [Slot]> {
+        for _ in 0..left {
+            let [key, value, inside @ ..] = rest else { return None };
+            rest = match (self.property(*key, text), &self.others) {
+                (Some(property), _) => {
+                    missing &= !property.required;
+                    property.schema.accept(*value, inside, text)?
+                }
+                (None, Others::Any) => value.skip_inside(inside),
+                (None, Others::None) => return None,
+                (None, Others::Like(schema)) => schema.accept(*value, inside, text)?,
+            };
+        }
+        (missing == 0).then_some(rest)
+    }
+
+    fn property(&self, key: Slot, text: &Text<'_>) -> Option<&Property> {
         if key.tag() == tag::TEXT {
-            return names.position(|name| name.is(key, text));
+            return self.properties.iter().find(|property| property.name.is(key, text));
         }
         let key = text.name(key);
-        names.position(|name| *name.text == *key)
+        self.properties.iter().find(|property| *property.name.text == *key)
     }
 }
 
 impl Name {
-    /// Texts up to this length are equal if their shapes and heads are.
-    const ALL_IN_HEAD: usize = 8;
-
     fn new(text: &str) -> Self {
         Self { shape: Slot::text_shape(text.len()), head: head(text), text: text.into() }
     }
@@ -333,20 +365,19 @@ impl Name {
     fn is(&self, slot: Slot, text: &Text<'_>) -> bool {
         self.head == slot.word()
             && self.shape == slot.shape()
-            && (self.text.len() <= Self::ALL_IN_HEAD || *self.text == *text.plain(slot))
+            && (self.text.len() <= ALL_IN_HEAD || *self.text == *text.plain(slot))
     }
 }
 
 impl Bound {
-    /// The integers of `range` that keep to a bound, as far as that can be said at a glance.
-    fn narrow(self, range: &RangeInclusive<i64>) -> RangeInclusive<i64> {
-        let (least, most) = (*range.start(), *range.end());
+    /// The integers of these that keep to a bound, as far as that can be said at a glance.
+    fn narrow(self, Integers { least, most }: Integers) -> Integers {
         match self {
-            Self::AtLeast(Limit::Integer(n)) => least.max(n)..=most,
-            Self::AtMost(Limit::Integer(n)) => least..=most.min(n),
-            Self::Above(Limit::Integer(n)) => least.max(n.saturating_add(1))..=most,
-            Self::Below(Limit::Integer(n)) => least..=most.min(n.saturating_sub(1)),
-            _ => NO_INTEGERS,
+            Self::AtLeast(Limit::Integer(n)) => Integers { least: least.max(n), most },
+            Self::AtMost(Limit::Integer(n)) => Integers { least, most: most.min(n) },
+            Self::Above(Limit::Integer(n)) => Integers { least: least.max(n.saturating_add(1)), most },
+            Self::Below(Limit::Integer(n)) => Integers { least, most: most.min(n.saturating_sub(1)) },
+            _ => Integers::NONE,
         }
     }
 

@@ -1,6 +1,5 @@
 //! Results that somebody else's server gave, for a client of whatever revision.
 
-use toolcrib_protocol::convert::result;
 use toolcrib_protocol::{CacheHint, Request};
 
 use crate::caller::Caller;
@@ -21,10 +20,7 @@ impl Engine {
         hint: Option<CacheHint>,
     ) -> Result<Result<Reply, ToolError>, Refusal> {
         let outcome = guarded(|| relayed, &caller.exchange, self.options().call_ms_max).await?;
-        Ok(outcome.map(|forwarded| {
-            let result = result::convert(forwarded.result(), caller.peer.revision(), hint);
-            Reply::result(request.id, result.as_bytes())
-        }))
+        Ok(outcome.map(|forwarded| Reply::forwarded(request.id, &forwarded, caller.peer.revision(), hint)))
     }
 
     /// Tells whoever has a resource that a client follows it.

@@ -43,7 +43,8 @@ pub fn modern<'a>(
         client_info: meta.client_info,
         log_level: meta.log_level,
     };
-    Ok(Caller { principal, peer: Peer::Modern(Arc::new(peer)), headers, exchange, approach: Arc::default() })
+    let peer = Peer::Modern(Arc::new(peer));
+    Ok(Caller { principal, peer, headers, exchange, approach: Approach::unknown() })
 }
 
 /// The caller of a legacy request.

@@ -1,7 +1,7 @@
 //! What an operator or a request names: `all`, or some toolsets.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde::{Deserialize, Deserializer};
 
@@ -92,7 +92,16 @@ pub struct Approach {
     pub user_agent: Option<Box<str>>,
 }
 
+/// That of callers of whom nothing is known yet.
+static UNKNOWN: LazyLock<Arc<Approach>> = LazyLock::new(Arc::default);
+
 impl Approach {
+    /// Nothing chosen, nothing said.
+    #[must_use]
+    pub fn unknown() -> Arc<Self> {
+        UNKNOWN.clone()
+    }
+
     /// The same approach, narrowed by what one request chooses; it cannot widen what a session was opened with.
     #[must_use]
     pub fn narrowed(self: Arc<Self>, by: &Selection) -> Arc<Self> {
