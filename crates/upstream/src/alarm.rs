@@ -6,7 +6,7 @@
 //! Guarantees: what runs within an alarm is stopped at its time, never before.
 
 use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -56,13 +56,14 @@ impl Alarm<'_> {
     }
 
     /// What comes of `future`; `None` if that takes too long.
-    pub(crate) async fn within<F: Future>(&mut self, future: F) -> Option<F::Output> {
-        let mut future = pin!(future);
-        poll_fn(|cx| match future.as_mut().poll(cx) {
+    pub(crate) fn within<F: Future>(
+        &mut self,
+        mut future: Pin<&mut F>,
+    ) -> impl Future<Output = Option<F::Output>> {
+        poll_fn(move |cx| match future.as_mut().poll(cx) {
             Poll::Ready(outcome) => Poll::Ready(Some(outcome)),
             Poll::Pending => self.poll(cx).map(|()| None),
         })
-        .await
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
@@ -93,6 +94,7 @@ impl Drop for Alarm<'_> {
 #[cfg(test)]
 mod tests {
     use std::future::pending;
+    use std::pin::pin;
 
     use tokio::time::sleep;
 
@@ -105,25 +107,25 @@ mod tests {
     async fn an_alarm_goes_off_at_its_time_whatever_its_timer_was_set_to_before() {
         let alarms = Alarms::default();
         let start = Instant::now();
-        assert_eq!(alarms.set(9 * SECOND).within(sleep(SECOND)).await, Some(()));
+        assert_eq!(alarms.set(9 * SECOND).within(pin!(sleep(SECOND))).await, Some(()));
         assert_eq!(alarms.0.lock().unwrap().len(), 1, "its timer is kept");
         // Set to 9 s by the first: later than this one, then earlier than that one.
-        assert_eq!(alarms.set(3 * SECOND).within(pending::<()>()).await, None);
+        assert_eq!(alarms.set(3 * SECOND).within(pin!(pending::<()>())).await, None);
         assert_eq!(start.elapsed().as_secs(), 4);
-        assert_eq!(alarms.set(2 * SECOND).within(sleep(SECOND)).await, Some(()));
+        assert_eq!(alarms.set(2 * SECOND).within(pin!(sleep(SECOND))).await, Some(()));
         let mut last = alarms.set(4 * SECOND);
         last.postpone(SECOND);
-        assert_eq!(last.within(pending::<()>()).await, None);
+        assert_eq!(last.within(pin!(pending::<()>())).await, None);
         assert_eq!(start.elapsed().as_secs(), 10);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_timer_that_went_off_while_nobody_used_it_is_set_again() {
         let alarms = Alarms::default();
-        assert_eq!(alarms.set(2 * SECOND).within(sleep(SECOND)).await, Some(()));
+        assert_eq!(alarms.set(2 * SECOND).within(pin!(sleep(SECOND))).await, Some(()));
         sleep(5 * SECOND).await;
         let start = Instant::now();
-        assert_eq!(alarms.set(2 * SECOND).within(pending::<()>()).await, None);
+        assert_eq!(alarms.set(2 * SECOND).within(pin!(pending::<()>())).await, None);
         assert_eq!(start.elapsed().as_secs(), 2);
     }
 }

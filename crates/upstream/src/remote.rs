@@ -4,6 +4,7 @@
 //! no harm; a question in mid-call is asked of this call's client and nobody else.
 
 use std::borrow::Cow;
+use std::pin::pin;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -127,7 +128,7 @@ impl Remote {
     /// Sends the call, again where that is safe.
     async fn begin(&self, request: &Request<'_>) -> Result<Call<'_>, ToolError> {
         let mut alarm = self.upstream.alarm();
-        let begun = async {
+        let begun = pin!(async {
             let seat = self.upstream.enter()?;
             self.upstream.breaker.admit()?;
             let mut connection = self.upstream.connection(None).await?;
@@ -144,7 +145,7 @@ impl Remote {
                 connection = Box::pin(self.second_try(&connection, &error)).await?;
                 tries += 1;
             }
-        };
+        });
         match alarm.within(begun).await.unwrap_or_else(|| Err(self.too_slow())) {
             Ok((pending, connection, tries, seat)) => {
                 Ok(Call { pending, connection, alarm, tries, asked: 0, _seat: seat })
@@ -179,7 +180,7 @@ impl Remote {
     /// The next message of a call, within its time.
     async fn next(&self, call: &mut Call<'_>, request: &Request<'_>) -> Result<Message, UpstreamError> {
         loop {
-            let error = match call.alarm.within(call.pending.next()).await {
+            let error = match call.alarm.within(pin!(call.pending.next())).await {
                 Some(Ok(message)) => return Ok(message),
                 Some(Err(error)) => error,
                 None => return Err(self.too_slow()),
@@ -188,15 +189,14 @@ impl Remote {
                 return Err(error);
             }
             call.tries += 1;
-            let again = Box::pin(async {
+            let mut again = Box::pin(async {
                 let connection = self.second_try(&call.connection, &error).await?;
                 let pending = connection.send(request).await?;
                 Ok::<_, UpstreamError>((connection, pending))
             });
-            match call.alarm.within(again).await {
-                Some(again) => (call.connection, call.pending) = again?,
-                None => return Err(self.too_slow()),
-            }
+            let sent = call.alarm.within(again.as_mut()).await;
+            drop(again);
+            (call.connection, call.pending) = sent.unwrap_or_else(|| Err(self.too_slow()))?;
         }
     }
 

@@ -18,6 +18,7 @@ pub(crate) struct Pool {
     tls: Option<Tls>,
     /// Whose large answer is being read.
     pub(super) large: Arc<Semaphore>,
+    #[expect(clippy::vec_box, reason = "a connection changes hands often, and as a pointer")]
     idle: ByThread<Vec<Box<Conn>>>,
 }
 
