@@ -132,15 +132,15 @@ impl Connection {
     }
 
     /// Sends a request; its answer is waited for on what this gives back.
-    pub(crate) async fn send(&self, request: &Request) -> Result<Pending, UpstreamError> {
+    pub(crate) async fn send(&self, request: &Request<'_>) -> Result<Pending, UpstreamError> {
         if let (Era::Legacy, Some(level)) = (self.revision().era(), request.log_level) {
-            self.set_level(level).await;
+            Box::pin(self.set_level(level)).await;
         }
         send(&self.wire, request, self.revision()).await
     }
 
     /// Sends a request and waits for its answer.
-    pub(crate) async fn ask(&self, request: &Request, ms_max: u64) -> Result<Message, UpstreamError> {
+    pub(crate) async fn ask(&self, request: &Request<'_>, ms_max: u64) -> Result<Message, UpstreamError> {
         let asking = async { send(&self.wire, request, self.revision()).await?.answer().await };
         match tokio::time::timeout(Duration::from_millis(ms_max), asking).await {
             Ok(answer) => answer,
@@ -151,7 +151,7 @@ impl Connection {
     pub(crate) async fn tell(&self, text: Vec<u8>) -> Result<(), UpstreamError> {
         match &self.wire {
             Wire::Stdio(stdio) => stdio.send(text).await,
-            Wire::Http(http) => http.tell(&text, "").await,
+            Wire::Http(http) => http.tell(&text).await,
             Wire::Sse(sse) => sse.send(&text).await,
         }
     }
@@ -185,28 +185,28 @@ impl Connection {
 
 pub(crate) async fn send(
     wire: &Wire,
-    request: &Request,
+    request: &Request<'_>,
     revision: Revision,
 ) -> Result<Pending, UpstreamError> {
     match wire {
         Wire::Stdio(stdio) => {
             let id = stdio.link.next_id();
-            let seat = stdio.sit(id, request.asker.clone())?;
-            stdio.send(request.write(id, revision, CLIENT_INFO)).await?;
+            let seat = stdio.sit(id, request.asker)?;
+            stdio.send(request.write(id, revision)).await?;
             let cancels = request.method != "initialize";
             Ok(Pending::Stdio(StdioPending { stdio: stdio.clone(), seat, done: false, cancels }))
         }
         Wire::Http(http) => {
             let id = http.link.next_id();
-            let text = request.write(id, revision, CLIENT_INFO);
-            Ok(Pending::Http(Box::new(http.call(request, id, &text, revision).await?)))
+            let text = request.write(id, revision);
+            Ok(Pending::Http(http.call(request, id, &text, revision).await?))
         }
         Wire::Sse(sse) => {
             let id = sse.link.next_id();
-            let seat = sse.link.sit(id, request.asker.clone())?;
+            let seat = sse.link.sit(id, request.asker)?;
             let cancels = request.method != "initialize";
             let pending = SsePending { sse: sse.clone(), seat, done: false, cancels };
-            sse.send(&request.write(id, revision, CLIENT_INFO)).await?;
+            sse.send(&request.write(id, revision)).await?;
             Ok(Pending::Sse(pending))
         }
     }

@@ -165,11 +165,11 @@ async fn settle(wire: &Wire, found: Discovered) -> Result<Introduction, Upstream
     }
 }
 
-fn discover() -> Request {
+fn discover() -> Request<'static> {
     Request::new("server/discover")
 }
 
-fn initialize_request(revision: Revision) -> Request {
+fn initialize_request(revision: Revision) -> Request<'static> {
     Request::new("initialize")
         .string("protocolVersion", revision.as_str())
         .raw("capabilities", CAPABILITIES)

@@ -8,6 +8,7 @@ mod conn;
 pub(crate) mod fetch;
 mod head;
 pub(crate) mod link;
+mod outgoing;
 mod pending;
 mod pool;
 mod target;

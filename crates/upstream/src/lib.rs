@@ -4,13 +4,16 @@
 //! No policy lives here: what a server offers is told to whoever asked, and a call that was cleared is sent. Start at
 //! [`supervisor::Upstream`] for a server that is kept alive, at [`snapshot::snapshot`] for one look at it.
 
+mod alarm;
 mod brake;
 mod breaker;
+mod by_thread;
 pub mod catalogue;
 pub mod connection;
 mod era;
 pub mod error;
 mod http;
+mod inbox;
 pub mod limits;
 mod link;
 mod listing;

@@ -4,22 +4,29 @@
 //! certain whose call it belongs to; what does not fit is dropped or refused, never queued without end.
 
 use std::collections::HashMap;
+use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::Notify;
 use toolcrib_protocol::{Code, RpcError, write};
 
 use crate::error::{Cause, UpstreamError};
-use crate::limits::{UPSTREAM_CALL_EVENTS_MAX, UPSTREAM_IN_FLIGHT_MAX};
+use crate::inbox::Inbox;
+use crate::limits::UPSTREAM_IN_FLIGHT_MAX;
 use crate::message::{Kind, Message};
 use crate::request::Asker;
 
 /// One call that waits.
 struct Slot {
-    answer: Option<oneshot::Sender<Message>>,
-    events: mpsc::Sender<Message>,
+    inbox: Arc<Inbox>,
     asker: Option<Asker>,
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.inbox.close();
+    }
 }
 
 /// What a server told that belongs to no call.
@@ -78,8 +85,7 @@ pub(crate) struct Link {
 pub(crate) struct Seat {
     pub(crate) id: u64,
     link: Arc<Link>,
-    pub(crate) answer: oneshot::Receiver<Message>,
-    pub(crate) events: mpsc::Receiver<Message>,
+    inbox: Arc<Inbox>,
 }
 
 impl Link {
@@ -92,24 +98,22 @@ impl Link {
         if let Some(cause) = lock(&self.closed).clone() {
             return Err(UpstreamError::unsent(cause));
         }
-        let (answer, answered) = oneshot::channel();
-        let (events, happening) = mpsc::channel(UPSTREAM_CALL_EVENTS_MAX);
+        let inbox = Arc::<Inbox>::default();
         let mut slots = lock(&self.slots);
         if slots.len() >= UPSTREAM_IN_FLIGHT_MAX {
             return Err(UpstreamError::unsent(Cause::Busy));
         }
-        slots.insert(id, Slot { answer: Some(answer), events, asker });
-        Ok(Seat { id, link: self.clone(), answer: answered, events: happening })
+        slots.insert(id, Slot { inbox: inbox.clone(), asker });
+        Ok(Seat { id, link: self.clone(), inbox })
     }
 
     /// Puts a message where it belongs.
     pub(crate) fn deliver(&self, message: Message) -> Delivery {
-        match message.kind().clone() {
+        match message.kind() {
             Kind::Response(Some(id)) => {
-                let waiting = lock(&self.slots).get_mut(&id).and_then(|slot| slot.answer.take());
+                let waiting = lock(&self.slots).get(id).map(|slot| slot.inbox.clone());
                 match waiting {
-                    // A call that was given up in between is no matter.
-                    Some(waiting) => drop(waiting.send(message)),
+                    Some(inbox) => inbox.answer(message),
                     None => tracing::debug!(target: "toolcrib", id, "an answer to nothing that is under way"),
                 }
                 Delivery::Done
@@ -119,7 +123,7 @@ impl Link {
                 self.notified(message);
                 Delivery::Done
             }
-            Kind::Request(id) => self.asked(&id, message),
+            Kind::Request(id) => self.asked(&id.clone(), message),
         }
     }
 
@@ -129,7 +133,7 @@ impl Link {
                 let slots = lock(&self.slots);
                 if let Some(slot) = message.progress_token().and_then(|token| slots.get(&token)) {
                     // A call that does not listen loses progress, not its answer.
-                    let _ = slot.events.try_send(message);
+                    let _ = slot.inbox.event(message);
                 }
             }
             "notifications/message" => {
@@ -138,7 +142,7 @@ impl Link {
                 // a subscription, is no call.
                 let mut calls = slots.values().filter(|slot| slot.asker.is_some());
                 if let (Some(slot), None) = (calls.next(), calls.next()) {
-                    let _ = slot.events.try_send(message);
+                    let _ = slot.inbox.event(message);
                 }
             }
             "notifications/tools/list_changed"
@@ -171,7 +175,7 @@ impl Link {
                     None if askers.is_empty() && method == "roots/list" => {
                         Delivery::Answer(write::result(id, b"{\"roots\":[]}"))
                     }
-                    Some(slot) if slot.events.try_send(message).is_ok() => Delivery::Done,
+                    Some(slot) if slot.inbox.event(message) => Delivery::Done,
                     _ => {
                         let reason = "it cannot be told whose call this question belongs to";
                         Delivery::Answer(write::error(Some(id), &RpcError::new(Code::InternalError, reason)))
@@ -211,12 +215,13 @@ impl Link {
 impl Seat {
     /// What comes next for this call; its answer is the last one.
     pub(crate) async fn next(&mut self) -> Result<Message, UpstreamError> {
-        let answer = tokio::select! {
-            biased;
-            Some(message) = self.events.recv() => return Ok(message),
-            answer = &mut self.answer => answer,
-        };
-        answer.map_err(|_| UpstreamError::sent(self.link.why_closed().unwrap_or(Cause::Closed)))
+        let next = poll_fn(|cx| self.inbox.poll_next(cx)).await;
+        next.ok_or_else(|| UpstreamError::sent(self.link.why_closed().unwrap_or(Cause::Closed)))
+    }
+
+    /// What comes next besides the answer; `None` where nothing will.
+    pub(crate) async fn event(&mut self) -> Option<Message> {
+        poll_fn(|cx| self.inbox.poll_event(cx)).await
     }
 }
 
@@ -238,21 +243,26 @@ mod tests {
         Message::read(text.to_owned()).unwrap()
     }
 
-    fn asker(name: &str) -> Option<Asker> {
-        Some(Asker(name.into()))
+    /// Whether something came besides the answer.
+    fn has_event(seat: &mut Seat) -> bool {
+        let cx = &mut std::task::Context::from_waker(std::task::Waker::noop());
+        seat.inbox.poll_event(cx).is_ready()
+    }
+
+    fn asker(number: u64) -> Option<Asker> {
+        Some(Asker::Call(number))
     }
 
     #[tokio::test]
     async fn an_answer_reaches_the_call_of_its_id_and_no_other() {
         let link = Arc::new(Link::default());
-        let (mut one, two) = (link.sit(1, None).unwrap(), link.sit(2, None).unwrap());
+        let (mut one, mut two) = (link.sit(1, None).unwrap(), link.sit(2, None).unwrap());
         link.deliver(message(r#"{"jsonrpc":"2.0","id":3,"result":{}}"#));
         link.deliver(message(r#"{"jsonrpc":"2.0","id":"2","result":{}}"#));
         link.deliver(message(r#"{"jsonrpc":"2.0","id":2,"result":{"n":2}}"#));
-        let mut two = two;
-        assert_eq!(two.answer.try_recv().unwrap().result().unwrap().raw(), r#"{"n":2}"#);
-        assert!(one.answer.try_recv().is_err());
+        assert_eq!(two.next().await.unwrap().result().unwrap().raw(), r#"{"n":2}"#);
         link.close(Cause::Closed);
+        assert!(one.next().await.is_err(), "it was never answered");
         assert!(link.sit(4, None).is_err());
     }
 
@@ -261,12 +271,12 @@ mod tests {
         let question = || message(r#"{"jsonrpc":"2.0","id":9,"method":"elicitation/create","params":{}}"#);
         let link = Arc::new(Link::default());
         assert!(matches!(link.deliver(question()), Delivery::Answer(_)));
-        let mut mine = link.sit(1, asker("me")).unwrap();
+        let mut mine = link.sit(1, asker(1)).unwrap();
         assert!(matches!(link.deliver(question()), Delivery::Done));
-        assert!(mine.events.try_recv().is_ok());
-        let _also_mine = link.sit(2, asker("me")).unwrap();
+        assert!(has_event(&mut mine));
+        let _also_mine = link.sit(2, asker(1)).unwrap();
         assert!(matches!(link.deliver(question()), Delivery::Done));
-        let _yours = link.sit(3, asker("you")).unwrap();
+        let _yours = link.sit(3, asker(2)).unwrap();
         assert!(matches!(link.deliver(question()), Delivery::Answer(_)));
     }
 
@@ -276,12 +286,12 @@ mod tests {
             || message(r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info"}}"#);
         let link = Arc::new(Link::default());
         let mut subscription = link.sit(1, None).unwrap();
-        let mut mine = link.sit(2, asker("me")).unwrap();
+        let mut mine = link.sit(2, asker(1)).unwrap();
         link.deliver(note());
-        assert!(mine.events.try_recv().is_ok() && subscription.events.try_recv().is_err());
-        let mut yours = link.sit(3, asker("you")).unwrap();
+        assert!(has_event(&mut mine) && !has_event(&mut subscription));
+        let mut yours = link.sit(3, asker(2)).unwrap();
         link.deliver(note());
-        assert!(mine.events.try_recv().is_err() && yours.events.try_recv().is_err(), "nobody knows whose");
+        assert!(!has_event(&mut mine) && !has_event(&mut yours), "nobody knows whose");
     }
 
     #[test]

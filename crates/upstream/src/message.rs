@@ -1,7 +1,6 @@
 //! One message from a server, read once and kept with its text.
 
 use toolcrib_contract::json::{Limits, Node, OwnedDocument};
-use toolcrib_protocol::frame::Outcome;
 use toolcrib_protocol::{Code, Frame, RpcError};
 
 use crate::error::Cause;
@@ -42,9 +41,8 @@ impl Message {
         Ok(Self { document, kind })
     }
 
-    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, Cause> {
-        let text = std::str::from_utf8(bytes).map_err(|_| Cause::Garbage("it is not UTF-8"))?;
-        Self::read(text.to_owned())
+    pub(crate) fn from_bytes(bytes: Vec<u8>) -> Result<Self, Cause> {
+        Self::read(String::from_utf8(bytes).map_err(|_| Cause::Garbage("it is not UTF-8"))?)
     }
 
     pub(crate) fn kind(&self) -> &Kind {
@@ -73,13 +71,14 @@ impl Message {
 
     /// The result of a response, or its error.
     pub(crate) fn result(&self) -> Result<Node<'_>, RpcError> {
-        match Frame::read(self.root()) {
-            Ok(Frame::Response(response)) => match response.outcome {
-                Outcome::Result(result) => Ok(result),
-                Outcome::Error(error) => Err(rpc_error(error)),
-            },
-            _ => Err(RpcError::new(Code::InternalError, "no response")),
+        if !self.is_response() {
+            return Err(RpcError::new(Code::InternalError, "no response"));
         }
+        // One of the two is there, and not both: it was read as a response.
+        self.root().get("result").ok_or_else(|| match self.root().get("error") {
+            Some(error) => rpc_error(error),
+            None => RpcError::new(Code::InternalError, "no result"),
+        })
     }
 
     /// What a progress notification reports on.

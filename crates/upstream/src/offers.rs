@@ -1,6 +1,7 @@
 //! Resources, prompts and completions of somebody else's server: the client's parameters go out, the server's result
 //! comes back, both as they were written.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use toolcrib_engine::{BoxFuture, Context, Forwarded, ResourceContents, ToolError
 use crate::remote::{Brought, Remote};
 use crate::request::Request;
 use crate::supervisor::Upstream;
-use crate::tool::bring;
+use crate::tool::Sent;
 
 /// Anything of a server that is read and never written.
 #[derive(Debug, Clone)]
@@ -38,25 +39,25 @@ impl RemoteOffer {
     ) -> Result<Forwarded, ToolError> {
         let make = |brought: Option<Brought<'_>>| {
             let mut request = Request::new(method);
+            let mut sent = Sent::default();
             for (key, value) in params.members() {
                 let name = key.as_str().unwrap_or_default();
-                let text = match &changed {
-                    Some((key, text)) if *key == name => text.clone(),
-                    _ => value.to_compact(),
-                };
-                if matches!(&*name, "name" | "uri") {
-                    let shown = if name == "name" {
-                        Some(self.name.clone())
-                    } else {
-                        value.as_str().map(|uri| uri.as_ref().into())
-                    };
-                    request.name = if method == "completion/complete" { None } else { shown };
+                if sent.takes(&name, value) {
+                    continue;
                 }
-                if !matches!(&*name, "_meta" | "inputResponses" | "requestState") {
-                    request = request.raw(&name, &text);
+                if method != "completion/complete" {
+                    match &*name {
+                        "name" => request.name = Some(Cow::Borrowed(&self.name)),
+                        "uri" => request.name = value.as_str(),
+                        _ => {}
+                    }
+                }
+                match &changed {
+                    Some((changed, text)) if *changed == name => request.replace(key, text),
+                    _ => request.copy(key, value),
                 }
             }
-            bring(request, brought, context, Some(params)).for_caller(context, Some(params))
+            sent.bring(request, brought, context)
         };
         self.remote.run(make, context).await
     }

@@ -12,7 +12,7 @@ use crate::sse::SsePending;
 use crate::stdio::StdioLink;
 
 pub(crate) enum Pending {
-    Http(Box<HttpPending>),
+    Http(HttpPending),
     Stdio(StdioPending),
     Sse(SsePending),
 }

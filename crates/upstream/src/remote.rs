@@ -4,8 +4,8 @@
 //! no harm; a question in mid-call is asked of this call's client and nobody else.
 
 use std::borrow::Cow;
+use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
@@ -14,6 +14,7 @@ use toolcrib_engine::ask::InputRequired;
 use toolcrib_engine::{AskError, Context, Forwarded, Question, ToolError, trace};
 use toolcrib_protocol::{Capability, Code, Era, RpcError, write};
 
+use crate::alarm::Alarm;
 use crate::connection::Connection;
 use crate::error::{Cause, UpstreamError};
 use crate::limits::CALL_QUESTIONS_MAX;
@@ -55,12 +56,23 @@ enum Kept {
 
 impl Remote {
     /// Sends what `make` makes and follows it to its result, in a span of its own where spans are collected.
-    pub(crate) async fn run(
+    pub(crate) async fn run<'r>(
         &self,
-        make: impl Fn(Option<Brought<'_>>) -> Request,
+        make: impl Fn(Option<Brought<'_>>) -> Request<'r>,
         context: &Context,
     ) -> Result<Forwarded, ToolError> {
-        let Some(active) = trace::current() else { return self.follow(make, context).await };
+        match trace::current() {
+            None => self.follow(make, context).await,
+            Some(active) => Box::pin(self.run_traced(make, context, active)).await,
+        }
+    }
+
+    async fn run_traced<'r>(
+        &self,
+        make: impl Fn(Option<Brought<'_>>) -> Request<'r>,
+        context: &Context,
+        active: Arc<trace::Active>,
+    ) -> Result<Forwarded, ToolError> {
         let about = make(None);
         let target = about.name.as_deref().filter(|_| about.method != "resources/read").unwrap_or_default();
         let attributes = vec![
@@ -69,7 +81,7 @@ impl Remote {
             ("network.transport", self.upstream.spec().transport.word().to_owned()),
         ];
         let mut span = active.client(format!("{} {target}", about.method).trim_end().to_owned(), attributes);
-        let traced = |brought: Option<Brought<'_>>| make(brought).traced(Some(&span), active.state());
+        let traced = |brought: Option<Brought<'_>>| make(brought).traced(&span, active.state());
         let outcome = self.follow(traced, context).await;
         match &outcome {
             Ok(_) | Err(ToolError::InputRequired(_)) => {}
@@ -78,20 +90,28 @@ impl Remote {
         outcome
     }
 
-    async fn follow(
+    async fn follow<'r>(
         &self,
-        make: impl Fn(Option<Brought<'_>>) -> Request,
+        make: impl Fn(Option<Brought<'_>>) -> Request<'r>,
         context: &Context,
     ) -> Result<Forwarded, ToolError> {
         let kept: Option<Kept> = context.kept();
-        let mut call = match kept {
-            Some(Kept::Parked(id)) => self.take_up(&id, context).await?,
-            Some(Kept::Round { state, keys }) => self.begin(make(Some((state.as_deref(), &keys)))).await?,
-            Some(Kept::Again) | None => self.begin(make(None)).await?,
+        let (request, mut call) = match kept {
+            Some(Kept::Parked(id)) => {
+                (Request::new("tools/call"), Box::pin(self.take_up(&id, context)).await?)
+            }
+            kept => {
+                let request = match &kept {
+                    Some(Kept::Round { state, keys }) => make(Some((state.as_deref(), keys))),
+                    _ => make(None),
+                };
+                let call = self.begin(&request).await?;
+                (request, call)
+            }
         };
         loop {
-            let message = self.next(&mut call).await.map_err(|error| self.failed(&error))?;
-            match message.kind().clone() {
+            let message = self.next(&mut call, &request).await.map_err(|error| self.failed(&error))?;
+            match message.kind() {
                 Kind::Response(_) => return self.answered(message, context),
                 Kind::Notification => match message.method().as_str() {
                     method @ ("notifications/progress" | "notifications/message") => {
@@ -100,41 +120,42 @@ impl Remote {
                     // A change of its lists may be told in the middle of a call.
                     _ => drop(call.connection.link().deliver(message)),
                 },
-                Kind::Request(id) => call = self.asked(call, &id, &message, context).await?,
+                Kind::Request(id) => call = Box::pin(self.asked(call, id, &message, context)).await?,
             }
         }
     }
 
     /// Sends the call, again where that is safe.
-    async fn begin(&self, request: Request) -> Result<Call, ToolError> {
-        let request = Arc::new(request);
-        let ms_max = self.upstream.spec().call_ms_max;
-        let deadline = Instant::now() + Duration::from_millis(ms_max);
-        let begun = async {
+    async fn begin(&self, request: &Request<'_>) -> Result<Call<'_>, ToolError> {
+        let mut alarm = self.upstream.alarm();
+        let begun = pin!(async {
             let seat = self.upstream.enter()?;
             self.upstream.breaker.admit()?;
             let mut connection = self.upstream.connection(None).await?;
             let mut tries = 1;
             loop {
-                let error = match connection.send(&request).await {
-                    Ok(pending) => {
-                        let call = Call::new(pending, connection, request, deadline, ms_max, seat);
-                        return Ok(Call { tries, ..call });
-                    }
+                let error = match connection.send(request).await {
+                    Ok(pending) => return Ok((pending, connection, tries, seat)),
                     Err(error) => error,
                 };
                 // What the server has not seen can be sent more often than what it may have.
                 if tries >= if error.sent { SENT_TIMES_MAX } else { TRIES_MAX } {
                     return Err(error);
                 }
-                connection = self.second_try(&connection, &error).await?;
+                connection = Box::pin(self.second_try(&connection, &error)).await?;
                 tries += 1;
             }
-        };
-        match tokio::time::timeout_at(deadline, begun).await {
-            Ok(begun) => begun.map_err(|error| self.failed(&error)),
-            Err(_) => Err(self.failed(&UpstreamError::sent(Cause::TooSlow { ms_max }))),
+        });
+        match alarm.within(begun).await.unwrap_or_else(|| Err(self.too_slow())) {
+            Ok((pending, connection, tries, seat)) => {
+                Ok(Call { pending, connection, alarm, tries, asked: 0, _seat: seat })
+            }
+            Err(error) => Err(self.failed(&error)),
         }
+    }
+
+    fn too_slow(&self) -> UpstreamError {
+        UpstreamError::sent(Cause::TooSlow { ms_max: self.upstream.spec().call_ms_max })
     }
 
     /// A connection to try again on, if trying again is safe after this.
@@ -157,40 +178,33 @@ impl Remote {
     }
 
     /// The next message of a call, within its time.
-    async fn next(&self, call: &mut Call) -> Result<Message, UpstreamError> {
+    async fn next(&self, call: &mut Call<'_>, request: &Request<'_>) -> Result<Message, UpstreamError> {
         loop {
-            let outcome = tokio::time::timeout_at(call.deadline, call.pending.next()).await;
-            let error = match outcome {
-                Ok(Ok(message)) => return Ok(message),
-                Ok(Err(error)) => error,
-                Err(_) => return Err(UpstreamError::sent(Cause::TooSlow { ms_max: call.ms_max })),
+            let error = match call.alarm.within(pin!(call.pending.next())).await {
+                Some(Ok(message)) => return Ok(message),
+                Some(Err(error)) => error,
+                None => return Err(self.too_slow()),
             };
             if call.tries >= SENT_TIMES_MAX {
                 return Err(error);
             }
             call.tries += 1;
-            let again = async {
+            let mut again = Box::pin(async {
                 let connection = self.second_try(&call.connection, &error).await?;
-                let pending = connection.send(&call.request).await?;
+                let pending = connection.send(request).await?;
                 Ok::<_, UpstreamError>((connection, pending))
-            };
-            match tokio::time::timeout_at(call.deadline, again).await {
-                Ok(again) => (call.connection, call.pending) = again?,
-                Err(_) => return Err(UpstreamError::sent(Cause::TooSlow { ms_max: call.ms_max })),
-            }
+            });
+            let sent = call.alarm.within(again.as_mut()).await;
+            drop(again);
+            (call.connection, call.pending) = sent.unwrap_or_else(|| Err(self.too_slow()))?;
         }
     }
 
     /// The server's answer, which may be a question of the modern kind.
     fn answered(&self, message: Message, context: &Context) -> Result<Forwarded, ToolError> {
         self.upstream.breaker.succeeded();
-        let kind = match message.result() {
-            Err(error) => return Err(refused(error, context)),
-            Ok(result) if !result.is_object() => {
-                return Err(self.failed(&UpstreamError::sent(Cause::Garbage("its result is no object"))));
-            }
-            Ok(result) => result.get("resultType").and_then(Node::as_str).map(Cow::into_owned),
-        };
+        let result = message.result().map_err(|error| refused(error, context))?;
+        let kind = result.get("resultType").and_then(Node::as_str);
         match kind.as_deref() {
             None | Some("complete") => {
                 let garbage = || self.failed(&UpstreamError::sent(Cause::Garbage("its result is no object")));
@@ -234,13 +248,13 @@ impl Remote {
 
     /// A legacy server asks in the middle of the call: the person is asked now, or the call is put aside until the
     /// client has asked.
-    async fn asked(
+    async fn asked<'c>(
         &self,
-        mut call: Call,
+        mut call: Call<'c>,
         id: &str,
         message: &Message,
         context: &Context,
-    ) -> Result<Call, ToolError> {
+    ) -> Result<Call<'c>, ToolError> {
         let method = message.method();
         if method == "ping" {
             let _ = call.pending.reply(write::result(id, b"{}")).await;
@@ -262,14 +276,14 @@ impl Remote {
         self.put_question(call, key, question, id.into(), context).await
     }
 
-    async fn put_question(
+    async fn put_question<'c>(
         &self,
-        mut call: Call,
+        mut call: Call<'c>,
         key: String,
         question: Question,
         id: Box<str>,
         context: &Context,
-    ) -> Result<Call, ToolError> {
+    ) -> Result<Call<'c>, ToolError> {
         let since = Instant::now();
         let reply = match context.ask(&key, question.clone()).await {
             Ok(reply) => write::result(&id, reply.as_json().as_bytes()),
@@ -286,34 +300,24 @@ impl Remote {
             Err(other) => write::error(Some(&id), &RpcError::new(Code::InvalidRequest, other.to_string())),
         };
         // A person's time is not the server's.
-        call.deadline += since.elapsed();
+        call.alarm.postpone(since.elapsed());
         call.pending.reply(reply).await.map_err(|error| self.failed(&error))?;
         Ok(call)
     }
 
     /// The client is back with an answer for a call that was put aside.
-    async fn take_up(&self, id: &str, context: &Context) -> Result<Call, ToolError> {
+    async fn take_up(&self, id: &str, context: &Context) -> Result<Call<'_>, ToolError> {
         let gone = || {
             ToolError::new(format!("{} no longer waits for this answer. Call the tool again.", self.shown()))
         };
         let waiting = self.upstream.parked.take(id).ok_or_else(gone)?;
-        let ms_max = self.upstream.spec().call_ms_max;
-        let deadline = Instant::now() + Duration::from_millis(ms_max);
+        let alarm = self.upstream.alarm();
         let connection = self.upstream.connection(None).await.map_err(|error| self.failed(&error))?;
         let seat = self.upstream.enter().map_err(|error| self.failed(&error))?;
-        let call = Call {
-            asked: waiting.asked,
-            // Half done: never from the start again.
-            tries: SENT_TIMES_MAX,
-            ..Call::new(
-                waiting.pending,
-                connection,
-                Arc::new(Request::new("tools/call")),
-                deadline,
-                ms_max,
-                seat,
-            )
-        };
+        // Half done: never from the start again.
+        let tries = SENT_TIMES_MAX;
+        let (pending, asked) = (waiting.pending, waiting.asked);
+        let call = Call { pending, connection, alarm, tries, asked, _seat: seat };
         self.put_question(call, waiting.key, waiting.question, waiting.question_id, context).await
     }
 
@@ -337,28 +341,13 @@ fn no_params() -> Result<OwnedDocument, ToolError> {
     OwnedDocument::parse("{}", &Limits::message()).map_err(|error| ToolError::new(error.to_string()))
 }
 
-struct Call {
+struct Call<'a> {
     pending: Pending,
     connection: Arc<Connection>,
-    request: Arc<Request>,
-    deadline: Instant,
-    ms_max: u64,
+    alarm: Alarm<'a>,
     tries: usize,
     asked: usize,
-    _seat: Entered,
-}
-
-impl Call {
-    fn new(
-        pending: Pending,
-        connection: Arc<Connection>,
-        request: Arc<Request>,
-        deadline: Instant,
-        ms_max: u64,
-        seat: Entered,
-    ) -> Self {
-        Self { pending, connection, request, deadline, ms_max, tries: 1, asked: 0, _seat: seat }
-    }
+    _seat: Entered<'a>,
 }
 
 /// A server's JSON-RPC error as the caller may see it.

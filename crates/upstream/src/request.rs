@@ -3,95 +3,121 @@
 //! Guarantees: what the client sent is copied token by token; the gateway's own members are added, none of the
 //! client's protocol members (version, capabilities, identity, progress token) are passed on as they were.
 
+use std::borrow::Cow;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use toolcrib_contract::json::{Node, ObjectWriter};
+use toolcrib_contract::json::Node;
 use toolcrib_engine::Context;
 use toolcrib_engine::trace::Open;
 use toolcrib_protocol::{Capability, Era, Level, Revision, meta, write};
 
+use crate::connection::CLIENT_INFO;
+
 /// Whose question an answer belongs to.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Asker(pub(crate) Box<str>);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Asker {
+    /// By its address.
+    Session(usize),
+    Call(u64),
+}
 
 /// One request before it has an id.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Request {
+#[derive(Debug, Default)]
+pub(crate) struct Request<'a> {
     pub(crate) method: &'static str,
     /// What `Mcp-Name` repeats.
-    pub(crate) name: Option<Box<str>>,
+    pub(crate) name: Option<Cow<'a, str>>,
     /// `Mcp-Param-*`, names in lower case.
     pub(crate) headers: Vec<(Box<str>, String)>,
     /// Members of `params`, raw and without braces.
-    pub(crate) params: String,
+    params: String,
     /// Further members of `params` that a modern server alone is sent.
-    pub(crate) modern_params: String,
+    modern_params: String,
     /// Members of `_meta` that pass through, raw and without braces.
-    pub(crate) meta: String,
-    /// Raw JSON; what a modern server may ask for.
-    pub(crate) capabilities: Option<Box<str>>,
+    meta: String,
+    /// What a modern server may ask for.
+    capabilities: Capabilities,
     pub(crate) log_level: Option<Level>,
-    pub(crate) wants_progress: bool,
+    wants_progress: bool,
     /// Who can be asked; nobody if absent.
     pub(crate) asker: Option<Asker>,
 }
 
-impl Request {
+impl<'a> Request<'a> {
     pub(crate) fn new(method: &'static str) -> Self {
         Self { method, ..Self::default() }
     }
 
-    /// Adds a member of `params`, raw.
-    pub(crate) fn raw(mut self, key: &str, value: &str) -> Self {
+    /// One whose `params` begin with `members`, raw and without braces, and have room for more.
+    pub(crate) fn with_members(method: &'static str, members: &str, room: usize) -> Self {
+        let mut params = String::with_capacity(members.len() + room);
+        params.push_str(members);
+        Self { method, params, ..Self::default() }
+    }
+
+    /// Adds a member of `params`, raw; its name needs no escape.
+    pub(crate) fn raw(mut self, key: &'static str, value: &str) -> Self {
         push(&mut self.params, key, value);
         self
     }
 
     /// Adds one that a legacy server does not know, raw.
-    pub(crate) fn modern_raw(mut self, key: &str, value: &str) -> Self {
+    pub(crate) fn modern_raw(mut self, key: &'static str, value: &str) -> Self {
         push(&mut self.modern_params, key, value);
         self
     }
 
-    pub(crate) fn string(self, key: &str, value: &str) -> Self {
+    pub(crate) fn string(self, key: &'static str, value: &str) -> Self {
         self.raw(key, &write::quoted(value))
     }
 
+    /// Adds a member of `params` as the client wrote it.
+    pub(crate) fn copy(&mut self, key: Node<'_>, value: Node<'_>) {
+        copy(&mut self.params, key, value);
+    }
+
+    /// Adds a member of `params` under the client's name for it.
+    pub(crate) fn replace(&mut self, key: Node<'_>, value: &str) {
+        open(&mut self.params, key.raw());
+        self.params.push_str(value);
+    }
+
     /// Everything of a call's context that a server should know.
-    pub(crate) fn for_caller(mut self, context: &Context, params: Option<Node<'_>>) -> Self {
-        self.capabilities = Some(capabilities(context).into());
-        self.log_level = wanted_level(context);
+    pub(crate) fn for_caller(mut self, context: &Context, meta: Option<Node<'_>>) -> Self {
+        self.capabilities = Capabilities::of(context);
+        self.log_level = Level::ALL.into_iter().find(|level| context.peer().logs(*level));
         self.wants_progress = context.progress_token().is_some();
         self.asker = Some(asker(context));
-        let is_traced = toolcrib_engine::trace::current().is_some();
-        for (key, value) in params.and_then(|params| params.get("_meta")).into_iter().flat_map(Node::members)
-        {
+        for (key, value) in meta.into_iter().flat_map(Node::members) {
             let name = key.as_str().unwrap_or_default();
             // A span of our own stands between the client and the server.
-            let is_replaced = is_traced && matches!(&*name, "traceparent" | "tracestate");
-            if !is_protocol(&name) && !is_replaced {
-                push_raw(&mut self.meta, key.raw(), &value.to_compact());
+            let is_replaced = || {
+                matches!(&*name, "traceparent" | "tracestate") && toolcrib_engine::trace::current().is_some()
+            };
+            if !is_protocol(&name) && !is_replaced() {
+                copy(&mut self.meta, key, value);
             }
         }
         self
     }
 
     /// Names the span that this request is part of.
-    pub(crate) fn traced(mut self, span: Option<&Open>, state: Option<&str>) -> Self {
-        if let Some(span) = span {
-            push(&mut self.meta, "traceparent", &write::quoted(&span.traceparent()));
-            if let Some(state) = state {
-                push(&mut self.meta, "tracestate", &write::quoted(state));
-            }
+    pub(crate) fn traced(mut self, span: &Open, state: Option<&str>) -> Self {
+        push(&mut self.meta, "traceparent", &write::quoted(&span.traceparent()));
+        if let Some(state) = state {
+            push(&mut self.meta, "tracestate", &write::quoted(state));
         }
         self
     }
 
     /// The whole message.
-    pub(crate) fn write(&self, id: u64, revision: Revision, client_info: &str) -> Vec<u8> {
-        let mut out = Vec::with_capacity(self.params.len() + self.meta.len() + 400);
+    pub(crate) fn write(&self, id: u64, revision: Revision) -> Vec<u8> {
+        let mut out = Vec::with_capacity(
+            self.params.len() + self.modern_params.len() + self.meta.len() + FRAME_BYTES_ABOUT,
+        );
         out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-        out.extend_from_slice(id.to_string().as_bytes());
+        number(&mut out, id);
         out.extend_from_slice(b",\"method\":\"");
         out.extend_from_slice(self.method.as_bytes());
         out.extend_from_slice(b"\",\"params\":{");
@@ -106,37 +132,34 @@ impl Request {
             is_empty = false;
         }
         if modern || !self.meta.is_empty() || self.wants_progress {
-            if !is_empty {
-                out.push(b',');
-            }
-            out.extend_from_slice(b"\"_meta\":{");
-            self.write_meta(&mut out, id, revision, client_info);
+            out.extend_from_slice(if is_empty { b"\"_meta\":{" } else { b",\"_meta\":{" });
+            self.write_meta(&mut out, id, revision);
             out.push(b'}');
         }
         out.extend_from_slice(b"}}");
         out
     }
 
-    fn write_meta(&self, out: &mut Vec<u8>, id: u64, revision: Revision, client_info: &str) {
+    fn write_meta(&self, out: &mut Vec<u8>, id: u64, revision: Revision) {
         let mut comma: &[u8] = b"";
-        let mut member = |key: &str, value: &str| {
-            out.extend_from_slice(comma);
-            out.push(b'"');
-            out.extend_from_slice(key.as_bytes());
-            out.extend_from_slice(b"\":");
-            out.extend_from_slice(value.as_bytes());
-            comma = b",";
-        };
         if revision.era() == Era::Modern {
-            member(meta::PROTOCOL_VERSION, &format!("\"{revision}\""));
-            member(meta::CLIENT_CAPABILITIES, self.capabilities.as_deref().unwrap_or("{}"));
-            member(meta::CLIENT_INFO, client_info);
-            if let Some(level) = self.log_level {
-                member(meta::LOG_LEVEL, &format!("\"{}\"", level.as_str()));
+            let Own { before_version, before_capabilities } = &*OWN;
+            for part in [before_version, revision.as_str(), before_capabilities, self.capabilities.as_json()]
+            {
+                out.extend_from_slice(part.as_bytes());
             }
+            if let Some(level) = self.log_level {
+                for part in [",\"", meta::LOG_LEVEL, "\":\"", level.as_str(), "\""] {
+                    out.extend_from_slice(part.as_bytes());
+                }
+            }
+            comma = b",";
         }
         if self.wants_progress {
-            member("progressToken", &id.to_string());
+            out.extend_from_slice(comma);
+            out.extend_from_slice(b"\"progressToken\":");
+            number(out, id);
+            comma = b",";
         }
         if !self.meta.is_empty() {
             out.extend_from_slice(comma);
@@ -145,17 +168,56 @@ impl Request {
     }
 }
 
-fn push(out: &mut String, key: &str, value: &str) {
-    push_raw(out, &write::quoted(key), value);
+/// What every modern request says of this gateway, put together once.
+struct Own {
+    before_version: String,
+    before_capabilities: String,
 }
 
-fn push_raw(out: &mut String, key: &str, value: &str) {
+static OWN: LazyLock<Own> = LazyLock::new(|| Own {
+    before_version: format!("\"{}\":{CLIENT_INFO},\"{}\":\"", meta::CLIENT_INFO, meta::PROTOCOL_VERSION),
+    before_capabilities: format!("\",\"{}\":", meta::CLIENT_CAPABILITIES),
+});
+
+/// Bytes of a message beside what comes from the client, about.
+const FRAME_BYTES_ABOUT: usize = 400;
+
+fn push(out: &mut String, key: &'static str, value: &str) {
+    if !out.is_empty() {
+        out.push(',');
+    }
+    out.push('"');
+    out.push_str(key);
+    out.push_str("\":");
+    out.push_str(value);
+}
+
+fn copy(out: &mut String, key: Node<'_>, value: Node<'_>) {
+    open(out, key.raw());
+    value.write_compact(out);
+}
+
+fn open(out: &mut String, key: &str) {
     if !out.is_empty() {
         out.push(',');
     }
     out.push_str(key);
     out.push(':');
-    out.push_str(value);
+}
+
+/// Appends a number in decimal.
+pub(crate) fn number(out: &mut Vec<u8>, mut number: u64) {
+    let start = out.len();
+    loop {
+        out.push(b'0' + (number % 10) as u8);
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    if let Some(digits) = out.get_mut(start..) {
+        digits.reverse();
+    }
 }
 
 /// Members of `_meta` that are about one connection and never pass through a gateway.
@@ -164,36 +226,75 @@ fn is_protocol(key: &str) -> bool {
 }
 
 /// What the caller's client can be asked, and nothing else: an extension it speaks would end here.
-pub(crate) fn capabilities(context: &Context) -> String {
-    let mut object = ObjectWriter::new();
-    let (form, url) = (context.can(Capability::ElicitationForm), context.can(Capability::ElicitationUrl));
-    match (form, url) {
-        (true, true) => object.raw("elicitation", r#"{"form":{},"url":{}}"#),
-        (true, false) => object.raw("elicitation", r#"{"form":{}}"#),
-        (false, true) => object.raw("elicitation", r#"{"url":{}}"#),
-        (false, false) => &mut object,
-    };
-    if context.can(Capability::Sampling) {
-        object.raw("sampling", "{}");
-    }
-    if context.can(Capability::Roots) {
-        object.raw("roots", "{}");
-    }
-    object.finish()
+#[derive(Debug, Clone, Copy, Default)]
+struct Capabilities {
+    form: bool,
+    url: bool,
+    sampling: bool,
+    roots: bool,
 }
 
-/// The least level the client wants to hear of.
-fn wanted_level(context: &Context) -> Option<Level> {
-    Level::ALL.into_iter().find(|level| context.peer().logs(*level))
+impl Capabilities {
+    fn of(context: &Context) -> Self {
+        Self {
+            form: context.can(Capability::ElicitationForm),
+            url: context.can(Capability::ElicitationUrl),
+            sampling: context.can(Capability::Sampling),
+            roots: context.can(Capability::Roots),
+        }
+    }
+
+    const fn as_json(self) -> &'static str {
+        match (self.form, self.url, self.sampling, self.roots) {
+            (false, false, false, false) => "{}",
+            (false, false, false, true) => r#"{"roots":{}}"#,
+            (false, false, true, false) => r#"{"sampling":{}}"#,
+            (false, false, true, true) => r#"{"sampling":{},"roots":{}}"#,
+            (false, true, false, false) => r#"{"elicitation":{"url":{}}}"#,
+            (false, true, false, true) => r#"{"elicitation":{"url":{}},"roots":{}}"#,
+            (false, true, true, false) => r#"{"elicitation":{"url":{}},"sampling":{}}"#,
+            (false, true, true, true) => r#"{"elicitation":{"url":{}},"sampling":{},"roots":{}}"#,
+            (true, false, false, false) => r#"{"elicitation":{"form":{}}}"#,
+            (true, false, false, true) => r#"{"elicitation":{"form":{}},"roots":{}}"#,
+            (true, false, true, false) => r#"{"elicitation":{"form":{}},"sampling":{}}"#,
+            (true, false, true, true) => r#"{"elicitation":{"form":{}},"sampling":{},"roots":{}}"#,
+            (true, true, false, false) => r#"{"elicitation":{"form":{},"url":{}}}"#,
+            (true, true, false, true) => r#"{"elicitation":{"form":{},"url":{}},"roots":{}}"#,
+            (true, true, true, false) => r#"{"elicitation":{"form":{},"url":{}},"sampling":{}}"#,
+            (true, true, true, true) => r#"{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}"#,
+        }
+    }
 }
 
 static CALL_LAST: AtomicU64 = AtomicU64::new(0);
 
 /// Two calls of one asker reach the same person; a modern client is asked call by call.
-pub(crate) fn asker(context: &Context) -> Asker {
-    let key = match context.peer().session() {
-        Some(session) => format!("session {:p}", std::sync::Arc::as_ptr(session)),
-        None => format!("call {}", CALL_LAST.fetch_add(1, Ordering::Relaxed)),
-    };
-    Asker(key.into())
+fn asker(context: &Context) -> Asker {
+    match context.peer().session() {
+        Some(session) => Asker::Session(std::sync::Arc::as_ptr(session).addr()),
+        None => Asker::Call(CALL_LAST.fetch_add(1, Ordering::Relaxed)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_has_the_members_that_its_era_wants() {
+        let request = Request::with_members("tools/call", r#""name":"x""#, 8)
+            .raw("arguments", "{}")
+            .modern_raw("inputResponses", "{}");
+        assert_eq!(
+            String::from_utf8(request.write(1_203, Revision::V2025_11_25)).unwrap(),
+            r#"{"jsonrpc":"2.0","id":1203,"method":"tools/call","params":{"name":"x","arguments":{}}}"#
+        );
+        let modern = String::from_utf8(request.write(0, Revision::V2026_07_28)).unwrap();
+        assert_eq!(
+            modern,
+            format!(
+                r#"{{"jsonrpc":"2.0","id":0,"method":"tools/call","params":{{"name":"x","arguments":{{}},"inputResponses":{{}},"_meta":{{"io.modelcontextprotocol/clientInfo":{CLIENT_INFO},"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
+            )
+        );
+    }
 }

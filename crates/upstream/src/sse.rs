@@ -49,7 +49,7 @@ impl SseLink {
     }
 
     pub(crate) async fn send(&self, message: &[u8]) -> Result<(), UpstreamError> {
-        self.post.tell(message, "").await.map_err(|error| match error.cause {
+        self.post.tell(message).await.map_err(|error| match error.cause {
             // The stream that the answer would come on is gone, whatever was posted.
             Cause::Status { status: 404 } => UpstreamError::unsent(Cause::SessionGone),
             _ => error,
@@ -91,7 +91,7 @@ async fn read(mut events: Events, link: Arc<Link>, post: Arc<HttpLink>) {
 /// Posts something that nobody waits for, without holding up what comes in.
 fn aside(post: Arc<HttpLink>, text: Vec<u8>) {
     tokio::spawn(async move {
-        let _ = tokio::time::timeout(ASIDE, post.tell(&text, "")).await;
+        let _ = tokio::time::timeout(ASIDE, post.tell(&text)).await;
     });
 }
 

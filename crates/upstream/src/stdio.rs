@@ -8,8 +8,7 @@ mod writer;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bytes::Bytes;
-use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::ChildStdout;
 use tokio::sync::{oneshot, watch};
 use toolcrib_contract::json::Document;
@@ -60,7 +59,7 @@ impl StdioLink {
     /// Puts a whole message in line.
     pub(crate) async fn send(&self, message: Vec<u8>) -> Result<(), UpstreamError> {
         let line = single_line(message)?;
-        self.writer.send(line).await.map_err(|writer::Closed| self.gone())
+        self.writer.send(&line).await.map_err(|writer::Closed| self.gone())
     }
 
     pub(crate) fn try_send(&self, message: Vec<u8>) {
@@ -80,15 +79,15 @@ impl StdioLink {
 }
 
 /// JSON may hold line breaks between tokens; a line may not.
-fn single_line(mut message: Vec<u8>) -> Result<Bytes, UpstreamError> {
-    if message.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
+fn single_line(mut message: Vec<u8>) -> Result<Vec<u8>, UpstreamError> {
+    if message.contains(&b'\n') || message.contains(&b'\r') {
         let limits = toolcrib_contract::json::Limits::file();
         let document = Document::parse(&message, &limits)
             .map_err(|_| UpstreamError::unsent(Cause::Garbage("the request is no valid JSON")))?;
         message = document.root().to_compact().into_bytes();
     }
     message.push(b'\n');
-    Ok(message.into())
+    Ok(message)
 }
 
 async fn supervise(
@@ -128,18 +127,16 @@ async fn read(name: Arc<str>, stdout: ChildStdout, link: Arc<Link>, writer: Arc<
     let mut input = BufReader::with_capacity(64 * 1024, stdout);
     let garbage = AtomicU64::new(0);
     let mut brake = Brake::default();
-    let mut line = Vec::new();
     loop {
-        line.clear();
-        match read_line(&mut input, &mut line).await {
-            Ok(true) => {}
-            Ok(false) => return Cause::Closed,
+        let line = match read_line(&mut input).await {
+            Ok(Some(line)) => line,
+            Ok(None) => return Cause::Closed,
             Err(cause) => return cause,
-        }
+        };
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        match Message::from_bytes(&line) {
+        match Message::from_bytes(line) {
             Ok(message) => {
                 brake.hold(&message).await;
                 if let Delivery::Answer(answer) = link.deliver(message)
@@ -158,23 +155,18 @@ async fn read(name: Arc<str>, stdout: ChildStdout, link: Arc<Link>, writer: Arc<
     }
 }
 
-/// The next line without its end; false at the end of the stream.
-async fn read_line(input: &mut BufReader<ChildStdout>, line: &mut Vec<u8>) -> Result<bool, Cause> {
-    loop {
-        let available = input.fill_buf().await.map_err(|_| Cause::Closed)?;
-        if available.is_empty() {
-            // Half a line is no message: the server closed in the middle of it.
-            return Ok(false);
+/// The next line without its end; none at the end of the stream.
+async fn read_line(input: &mut BufReader<ChildStdout>) -> Result<Option<Vec<u8>>, Cause> {
+    let mut line = Vec::new();
+    let mut limited = input.take(UPSTREAM_MESSAGE_BYTES_MAX as u64 + 1);
+    limited.read_until(b'\n', &mut line).await.map_err(|_| Cause::Closed)?;
+    match line.last() {
+        Some(b'\n') => {
+            line.pop();
+            Ok(Some(line))
         }
-        let end = available.iter().position(|byte| *byte == b'\n');
-        let taken = end.unwrap_or(available.len());
-        if line.len() + taken > UPSTREAM_MESSAGE_BYTES_MAX {
-            return Err(crate::message::too_large());
-        }
-        line.extend_from_slice(available.get(..taken).unwrap_or_default());
-        input.consume(taken + usize::from(end.is_some()));
-        if end.is_some() {
-            return Ok(true);
-        }
+        _ if line.len() > UPSTREAM_MESSAGE_BYTES_MAX => Err(crate::message::too_large()),
+        // Half a line is no message: the server closed in the middle of it.
+        _ => Ok(None),
     }
 }

@@ -14,6 +14,7 @@ use arc_swap::ArcSwapOption;
 use tokio::sync::{Notify, watch};
 use toolcrib_protocol::{Era, Revision};
 
+use crate::alarm::{Alarm, Alarms};
 use crate::brake::Brake;
 use crate::breaker::Breaker;
 use crate::catalogue::Catalogue;
@@ -55,7 +56,8 @@ pub struct Upstream {
     /// Resources that somebody wants to hear of.
     followed: Mutex<BTreeSet<Box<str>>>,
     followed_more: Notify,
-    in_flight: Arc<AtomicUsize>,
+    in_flight: AtomicUsize,
+    alarms: Alarms,
     pub(crate) breaker: Breaker,
     pub(crate) parked: Arc<Parked>,
 }
@@ -76,9 +78,9 @@ const QUIET_PAUSE_MS_MAX: u64 = 1_000;
 const SESSION_HELD_MIN: Duration = Duration::from_millis(20);
 
 /// A call under way; leaving when dropped.
-pub(crate) struct Entered(Arc<AtomicUsize>);
+pub(crate) struct Entered<'a>(&'a AtomicUsize);
 
-impl Drop for Entered {
+impl Drop for Entered<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -97,7 +99,8 @@ impl Upstream {
             stopping: watch::Sender::new(false),
             followed: Mutex::default(),
             followed_more: Notify::new(),
-            in_flight: Arc::default(),
+            in_flight: AtomicUsize::default(),
+            alarms: Alarms::default(),
             breaker: Breaker::default(),
             parked: Arc::default(),
         });
@@ -141,12 +144,17 @@ impl Upstream {
     }
 
     /// One call more is under way, if there is room.
-    pub(crate) fn enter(&self) -> Result<Entered, UpstreamError> {
-        let entered = Entered(self.in_flight.clone());
+    pub(crate) fn enter(&self) -> Result<Entered<'_>, UpstreamError> {
+        let entered = Entered(&self.in_flight);
         if entered.0.fetch_add(1, Ordering::Relaxed) >= UPSTREAM_IN_FLIGHT_MAX {
             return Err(UpstreamError::unsent(Cause::Busy));
         }
         Ok(entered)
+    }
+
+    /// Goes off when a call that begins now has had its time.
+    pub(crate) fn alarm(&self) -> Alarm<'_> {
+        self.alarms.set(Duration::from_millis(self.spec.call_ms_max))
     }
 
     /// Calls under way.
@@ -172,14 +180,23 @@ impl Upstream {
         &self,
         stale: Option<&Arc<Connection>>,
     ) -> Result<Arc<Connection>, UpstreamError> {
-        let fresh = |connection: &Arc<Connection>| !stale.is_some_and(|stale| Arc::ptr_eq(stale, connection));
-        if let Some(connection) = self.connection.load_full().filter(fresh) {
-            return Ok(connection);
+        match self.fresh(stale) {
+            Some(connection) => Ok(connection),
+            None => Box::pin(self.becomes_ready(stale)).await,
         }
+    }
+
+    fn fresh(&self, stale: Option<&Arc<Connection>>) -> Option<Arc<Connection>> {
+        let is_fresh =
+            |connection: &Arc<Connection>| !stale.is_some_and(|stale| Arc::ptr_eq(stale, connection));
+        self.connection.load_full().filter(is_fresh)
+    }
+
+    async fn becomes_ready(&self, stale: Option<&Arc<Connection>>) -> Result<Arc<Connection>, UpstreamError> {
         let mut states = self.watch();
         let wait = async {
             loop {
-                if let Some(connection) = self.connection.load_full().filter(fresh) {
+                if let Some(connection) = self.fresh(stale) {
                     return Ok(connection);
                 }
                 match &*states.borrow_and_update() {

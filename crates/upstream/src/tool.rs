@@ -3,6 +3,7 @@
 //! Guarantees: the arguments go out as the client wrote them and the engine checked them; the answer comes back in the
 //! text the server sent.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use toolcrib_contract::json::Node;
@@ -19,6 +20,8 @@ pub struct RemoteTool {
     remote: Remote,
     /// As the server calls it.
     name: Box<str>,
+    /// The member of `params` that says so.
+    opening: Box<str>,
     param_headers: ParamHeaders,
 }
 
@@ -31,50 +34,81 @@ impl RemoteTool {
         param_headers: ParamHeaders,
         is_repeatable: bool,
     ) -> Self {
-        Self { remote: Remote { upstream, is_repeatable }, name: name.into(), param_headers }
+        let opening = format!("\"name\":{}", write::quoted(name)).into();
+        Self { remote: Remote { upstream, is_repeatable }, name: name.into(), opening, param_headers }
     }
 
-    fn request(&self, invocation: &Invocation<'_>, brought: Option<Brought<'_>>) -> Request {
-        let mut request = Request::new("tools/call").string("name", &self.name);
-        request.name = Some(self.name.clone());
+    fn request(&self, invocation: &Invocation<'_>, brought: Option<Brought<'_>>) -> Request<'_> {
+        let arguments = invocation.arguments.raw();
+        let mut request = Request::with_members("tools/call", &self.opening, arguments.len() + ROOM)
+            .raw("arguments", arguments);
+        request.name = Some(Cow::Borrowed(&self.name));
         request.headers = self.param_headers.headers_for(Some(invocation.arguments));
-        request = request.raw("arguments", invocation.arguments.raw());
+        let mut sent = Sent::default();
         for (key, value) in invocation.params.into_iter().flat_map(Node::members) {
             let name = key.as_str().unwrap_or_default();
             // `task` asks for an extension that ends here.
-            if !matches!(&*name, "name" | "arguments" | "_meta" | "inputResponses" | "requestState" | "task")
-            {
-                request = request.raw(&name, &value.to_compact());
+            if !sent.takes(&name, value) && !matches!(&*name, "name" | "arguments" | "task") {
+                request.copy(key, value);
             }
         }
-        bring(request, brought, invocation.context, invocation.params)
-            .for_caller(invocation.context, invocation.params)
+        sent.bring(request, brought, invocation.context)
     }
 }
 
-/// Adds what a modern server asked for in an earlier round, or what the client answers before it was asked.
-pub(crate) fn bring(
-    mut request: Request,
-    brought: Option<Brought<'_>>,
-    context: &toolcrib_engine::Context,
-    params: Option<Node<'_>>,
-) -> Request {
-    let Some((state, keys)) = brought else {
-        // With a state, the answers are to questions of this gateway's own.
-        let unasked = params.filter(|params| params.get("requestState").is_none());
-        return match unasked.and_then(|params| params.get("inputResponses")) {
-            Some(answers) => request.modern_raw("inputResponses", &answers.to_compact()),
-            None => request,
-        };
-    };
-    let answers: Vec<String> = keys
-        .iter()
-        .filter_map(|key| Some(format!("{}:{}", write::quoted(key), context.round().answer(key)?)))
-        .collect();
-    request = request.raw("inputResponses", &format!("{{{}}}", answers.join(",")));
-    match state {
-        Some(state) => request.string("requestState", state),
-        None => request,
+/// Room for the name of a member and what goes with it.
+const ROOM: usize = 16;
+
+/// Members of a client's `params` that concern the call and not what is called.
+#[derive(Default)]
+pub(crate) struct Sent<'a> {
+    meta: Option<Node<'a>>,
+    answers: Option<Node<'a>>,
+    has_state: bool,
+}
+
+impl<'a> Sent<'a> {
+    /// Whether this is one of them.
+    pub(crate) fn takes(&mut self, name: &str, value: Node<'a>) -> bool {
+        match name {
+            "_meta" => self.meta = Some(value),
+            "inputResponses" => self.answers = Some(value),
+            "requestState" => self.has_state = true,
+            _ => return false,
+        }
+        true
+    }
+
+    /// Adds what a modern server asked for in an earlier round, or what the client answers before it was asked, and what
+    /// a server should know of the caller.
+    pub(crate) fn bring<'r>(
+        self,
+        mut request: Request<'r>,
+        brought: Option<Brought<'_>>,
+        context: &toolcrib_engine::Context,
+    ) -> Request<'r> {
+        match brought {
+            Some((state, keys)) => {
+                let answers: Vec<String> = keys
+                    .iter()
+                    .filter_map(|key| {
+                        Some(format!("{}:{}", write::quoted(key), context.round().answer(key)?))
+                    })
+                    .collect();
+                request = request.raw("inputResponses", &format!("{{{}}}", answers.join(",")));
+                if let Some(state) = state {
+                    request = request.string("requestState", state);
+                }
+            }
+            // With a state, the answers are to questions of this gateway's own.
+            None if self.has_state => {}
+            None => {
+                if let Some(answers) = self.answers {
+                    request = request.modern_raw("inputResponses", &answers.to_compact());
+                }
+            }
+        }
+        request.for_caller(context, self.meta)
     }
 }
 

@@ -16,7 +16,7 @@ use crate::error::Cause;
 use crate::limits::{UPSTREAM_LARGE_BYTES, UPSTREAM_TURN_BYTES_MAX, UPSTREAM_TURN_PAUSE_MS};
 
 pub(crate) struct Body {
-    conn: Option<Conn>,
+    conn: Option<Box<Conn>>,
     pool: Arc<Pool>,
     keeps_alive: bool,
     state: State,
@@ -47,7 +47,7 @@ enum State {
 const CHUNK_LINE_BYTES_MAX: usize = 8 * 1024;
 
 impl Body {
-    pub(crate) fn new(conn: Conn, pool: Arc<Pool>, framing: Framing, keeps_alive: bool) -> Self {
+    pub(crate) fn new(conn: Box<Conn>, pool: Arc<Pool>, framing: Framing, keeps_alive: bool) -> Self {
         let state = match framing {
             Framing::Length(bytes) => State::Left(bytes),
             Framing::Chunked => State::ChunkHead,
@@ -63,24 +63,54 @@ impl Body {
     /// The whole body as text, if it is no longer than `bytes_max`.
     pub(crate) async fn text(&mut self, bytes_max: usize) -> Result<String, Cause> {
         let too_large = || Cause::TooLarge { limit: "UPSTREAM_MESSAGE_BYTES_MAX", max: bytes_max };
-        let mut whole = match self.state {
-            State::Left(bytes) if bytes > bytes_max as u64 => return Err(too_large()),
-            State::Left(bytes) => Gathered::expecting(usize::try_from(bytes).unwrap_or_default()),
-            _ => Gathered::default(),
-        };
-        while self
-            .piece(|piece| {
-                let fits = whole.bytes + piece.len() <= bytes_max;
-                if fits {
-                    whole.push(piece);
+        let whole = match self.state {
+            State::Left(bytes) => match usize::try_from(bytes) {
+                Ok(bytes) if bytes <= bytes_max => self.announced(bytes).await?,
+                _ => return Err(too_large()),
+            },
+            _ => {
+                let mut whole = Gathered::default();
+                while self
+                    .piece(|piece| {
+                        let fits = whole.bytes + piece.len() <= bytes_max;
+                        if fits {
+                            whole.push(piece);
+                        }
+                        if fits { Ok(()) } else { Err(too_large()) }
+                    })
+                    .await?
+                {
+                    self.keeps(whole.bytes).await;
                 }
-                if fits { Ok(()) } else { Err(too_large()) }
-            })
-            .await?
-        {
-            self.keeps(whole.bytes).await;
+                whole.joined()
+            }
+        };
+        String::from_utf8(whole).map_err(|_| Cause::Garbage("it is not UTF-8"))
+    }
+
+    /// A body whose length is known: read where it will stay.
+    async fn announced(&mut self, bytes: usize) -> Result<Vec<u8>, Cause> {
+        let Some(conn) = &mut self.conn else { return Ok(Vec::new()) };
+        let here = bytes.min(conn.ahead().len());
+        // With room for one byte more, a read that is not filled says that nothing waits behind it.
+        let mut whole = Vec::with_capacity(if here == bytes { bytes } else { bytes + 1 });
+        whole.extend_from_slice(conn.ahead().get(..here).unwrap_or_default());
+        conn.take(here);
+        self.turn.count(here);
+        while whole.len() < bytes {
+            self.keeps(whole.len()).await;
+            self.rest().await;
+            let Some(conn) = &mut self.conn else { return Err(Cause::Closed) };
+            match conn.read_into(&mut whole).await {
+                Ok(0) | Err(_) => return Err(Cause::Closed),
+                Ok(read) => self.turn.count(read),
+            }
         }
-        String::from_utf8(whole.joined()).map_err(|_| Cause::Garbage("it is not UTF-8"))
+        // More than was announced: who knows what it belongs to.
+        self.keeps_alive &= whole.len() == bytes;
+        whole.truncate(bytes);
+        self.finish();
+        Ok(whole)
     }
 
     /// Shows the next piece to `take`; false at the end.
@@ -95,13 +125,13 @@ impl Body {
             match state {
                 State::Done => return Ok(false),
                 State::Left(left) | State::ChunkLeft(left) => {
-                    if conn.buffer.is_empty() {
+                    if conn.ahead().is_empty() {
                         let hint = usize::try_from(left).unwrap_or(usize::MAX);
                         more(conn, hint).await?;
                         continue;
                     }
-                    let here = usize::try_from(left).unwrap_or(usize::MAX).min(conn.buffer.len());
-                    let outcome = take(conn.buffer.get(..here).unwrap_or_default());
+                    let here = usize::try_from(left).unwrap_or(usize::MAX).min(conn.ahead().len());
+                    let outcome = take(conn.ahead().get(..here).unwrap_or_default());
                     conn.take(here);
                     self.turn.count(here);
                     let left = left - here as u64;
@@ -115,13 +145,14 @@ impl Body {
                     return outcome.map(|()| true);
                 }
                 State::UntilClose => {
-                    if conn.buffer.is_empty() && conn.read(0).await.map_err(|_| Cause::Closed)? == 0 {
+                    if conn.ahead().is_empty() && conn.read(0).await.map_err(|_| Cause::Closed)? == 0 {
                         self.finish();
                         return Ok(false);
                     }
-                    let outcome = take(&conn.buffer);
-                    self.turn.count(conn.buffer.len());
-                    conn.buffer.clear();
+                    let here = conn.ahead().len();
+                    let outcome = take(conn.ahead());
+                    self.turn.count(here);
+                    conn.take(here);
                     return outcome.map(|()| true);
                 }
                 State::ChunkHead => {
@@ -189,10 +220,6 @@ struct Gathered {
 }
 
 impl Gathered {
-    fn expecting(bytes: usize) -> Self {
-        Self { first: Vec::with_capacity(bytes), ..Self::default() }
-    }
-
     fn push(&mut self, piece: &[u8]) {
         self.bytes += piece.len();
         let has_room = |part: &Vec<u8>| part.capacity() - part.len() >= piece.len();
@@ -237,13 +264,13 @@ async fn more(conn: &mut Conn, hint: usize) -> Result<(), Cause> {
 
 async fn line(conn: &mut Conn) -> Result<String, Cause> {
     loop {
-        if let Some(end) = conn.buffer.iter().position(|byte| *byte == b'\n') {
-            let line = conn.buffer.get(..end).unwrap_or_default();
+        if let Some(end) = conn.ahead().iter().position(|byte| *byte == b'\n') {
+            let line = conn.ahead().get(..end).unwrap_or_default();
             let text = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line)).into_owned();
             conn.take(end + 1);
             return Ok(text);
         }
-        if conn.buffer.len() > CHUNK_LINE_BYTES_MAX {
+        if conn.ahead().len() > CHUNK_LINE_BYTES_MAX {
             return Err(Cause::Garbage("a chunk's head has no end"));
         }
         more(conn, 0).await?;
@@ -258,11 +285,10 @@ mod tests {
     fn what_is_gathered_in_parts_is_whole_in_the_end() {
         let text: Vec<u8> = (0..5 * UPSTREAM_LARGE_BYTES).map(|at| (at % 251) as u8).collect();
         for size in [1_000, 65_537, UPSTREAM_LARGE_BYTES + 1] {
-            for mut gathered in [Gathered::default(), Gathered::expecting(text.len())] {
-                text.chunks(size).for_each(|piece| gathered.push(piece));
-                assert_eq!(gathered.bytes, text.len());
-                assert!(gathered.joined() == text, "{size}");
-            }
+            let mut gathered = Gathered::default();
+            text.chunks(size).for_each(|piece| gathered.push(piece));
+            assert_eq!(gathered.bytes, text.len());
+            assert!(gathered.joined() == text, "{size}");
         }
     }
 }

@@ -5,13 +5,16 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use bytes::{Buf, BytesMut};
+use bytes::BufMut;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
-/// What is asked of the socket at once.
+/// What is asked of the socket at once, where nothing says how much there is.
 const READ_BYTES: usize = 16 * 1024;
+
+/// What is asked of the socket at once, however much there is.
+const READ_BYTES_MAX: usize = 256 * 1024;
 
 pub(crate) enum Stream {
     Plain(TcpStream),
@@ -20,31 +23,61 @@ pub(crate) enum Stream {
 
 pub(crate) struct Conn {
     stream: Stream,
-    /// Read and not taken yet.
-    pub(crate) buffer: BytesMut,
+    /// Read; what is before `taken` was used.
+    buffer: Vec<u8>,
+    taken: usize,
+    /// Where requests are put together; kept for the next one.
+    outgoing: Vec<u8>,
     /// Last put aside.
     pub(crate) idle_since: Instant,
-    /// It has answered before: it may have been closed while nobody looked.
-    pub(crate) is_used: bool,
 }
 
 impl Conn {
     pub(crate) fn new(stream: Stream) -> Self {
-        Self { stream, buffer: BytesMut::new(), idle_since: Instant::now(), is_used: false }
+        let (buffer, outgoing) = (Vec::new(), Vec::new());
+        Self { stream, buffer, taken: 0, outgoing, idle_since: Instant::now() }
     }
 
-    pub(crate) async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.stream.write_all(bytes).await?;
+    /// Sends what `write` puts into an empty buffer.
+    pub(crate) async fn send(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+        self.outgoing.clear();
+        write(&mut self.outgoing);
+        self.stream.write_all(&self.outgoing).await?;
+        if self.outgoing.capacity() > READ_BYTES {
+            self.outgoing = Vec::new();
+        }
         match &mut self.stream {
             Stream::Plain(_) => Ok(()),
             Stream::Secure(stream) => stream.flush().await,
         }
     }
 
+    /// Read ahead and not taken yet.
+    pub(crate) fn ahead(&self) -> &[u8] {
+        self.buffer.get(self.taken..).unwrap_or_default()
+    }
+
+    pub(crate) fn take(&mut self, bytes: usize) {
+        self.taken += bytes;
+        if self.taken >= self.buffer.len() {
+            self.buffer.clear();
+            self.taken = 0;
+        }
+    }
+
     /// Reads more; 0 is the end. `wanted` is a hint of how much is still missing.
     pub(crate) async fn read(&mut self, wanted: usize) -> io::Result<usize> {
-        self.buffer.reserve(wanted.clamp(READ_BYTES, 256 * 1024));
+        if self.taken > 0 {
+            self.buffer.drain(..self.taken.min(self.buffer.len()));
+            self.taken = 0;
+        }
+        self.buffer.reserve(wanted.clamp(READ_BYTES, READ_BYTES_MAX));
         self.stream.read_buf(&mut self.buffer).await
+    }
+
+    /// Reads into `whole`, which has room; 0 is the end.
+    pub(crate) async fn read_into(&mut self, whole: &mut Vec<u8>) -> io::Result<usize> {
+        self.stream.read_buf(&mut whole.limit(READ_BYTES_MAX)).await
     }
 
     /// Nothing was sent on it since the last answer, and the server has not hung up as far as is known.
@@ -54,12 +87,8 @@ impl Conn {
             Stream::Secure(tls) => tls.get_ref().0,
         };
         let mut byte = [0; 1];
-        self.buffer.is_empty()
+        self.ahead().is_empty()
             && matches!(tcp.try_read(&mut byte), Err(error) if error.kind() == io::ErrorKind::WouldBlock)
-    }
-
-    pub(crate) fn take(&mut self, bytes: usize) {
-        self.buffer.advance(bytes.min(self.buffer.len()));
     }
 }
 

@@ -2,7 +2,9 @@
 //!
 //! Refuses: a head over its limits, a length that is no number, two lengths that differ.
 
-use httparse::{EMPTY_HEADER, Status};
+use std::mem::MaybeUninit;
+
+use httparse::{ParserConfig, Response, Status};
 
 use crate::error::Cause;
 use crate::limits::{UPSTREAM_HEAD_BYTES_MAX, UPSTREAM_HEADERS_MAX};
@@ -36,9 +38,14 @@ pub(crate) struct Head {
 impl Head {
     /// The head at the start of `bytes` and its length; `None` if it is not complete yet.
     pub(crate) fn read(bytes: &[u8]) -> Result<Option<(Self, usize)>, Cause> {
-        let mut fields = [EMPTY_HEADER; UPSTREAM_HEADERS_MAX];
-        let mut response = httparse::Response::new(&mut fields);
-        let length = match response.parse(bytes) {
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        let mut fields = [const { MaybeUninit::uninit() }; UPSTREAM_HEADERS_MAX];
+        let mut response = Response::new(&mut []);
+        let parsed =
+            ParserConfig::default().parse_response_with_uninit_headers(&mut response, bytes, &mut fields);
+        let length = match parsed {
             Ok(Status::Complete(length)) => length,
             Ok(Status::Partial) if bytes.len() <= UPSTREAM_HEAD_BYTES_MAX => return Ok(None),
             Ok(Status::Partial) => {
@@ -61,29 +68,36 @@ impl Head {
         let mut chunked = false;
         let mut announced = None;
         for field in response.headers.iter() {
-            let value = std::str::from_utf8(field.value).unwrap_or_default().trim();
-            if field.name.eq_ignore_ascii_case("content-type") {
-                head.media = media(value);
-            } else if field.name.eq_ignore_ascii_case("content-length") {
-                let bytes: u64 = value.parse().map_err(|_| Cause::Garbage("its length is no number"))?;
-                if announced.is_some_and(|other| other != bytes) {
-                    return Err(Cause::Garbage("it has two lengths"));
+            let is = |name: &str| field.name.eq_ignore_ascii_case(name);
+            let value = field.value.trim_ascii();
+            // Most fields of most answers are not asked for; their length tells.
+            match field.name.len() {
+                10 if is("connection") => {
+                    head.keeps_alive &= !value.eq_ignore_ascii_case(b"close");
                 }
-                announced = Some(bytes);
-            } else if field.name.eq_ignore_ascii_case("transfer-encoding") {
-                if !value.eq_ignore_ascii_case("chunked") {
-                    return Err(Cause::Garbage("its transfer encoding is unknown"));
+                12 if is("content-type") => head.media = media(value),
+                14 if is("content-length") => {
+                    let bytes = decimal(value).ok_or(Cause::Garbage("its length is no number"))?;
+                    if announced.is_some_and(|other| other != bytes) {
+                        return Err(Cause::Garbage("it has two lengths"));
+                    }
+                    announced = Some(bytes);
                 }
-                chunked = true;
-            } else if field.name.eq_ignore_ascii_case("connection") {
-                head.keeps_alive = !value.eq_ignore_ascii_case("close") && head.keeps_alive;
-            } else if field.name.eq_ignore_ascii_case("mcp-session-id")
-                && !value.is_empty()
-                && value.bytes().all(|byte| (0x21..=0x7e).contains(&byte))
-            {
-                head.session = Some(value.into());
-            } else if matches!(status, 401 | 403) && field.name.eq_ignore_ascii_case("www-authenticate") {
-                head.challenge = Some(value.into());
+                14 if is("mcp-session-id") => {
+                    let id = text(value)
+                        .filter(|id| !id.is_empty() && id.bytes().all(|byte| (0x21..=0x7e).contains(&byte)));
+                    head.session = id.map(Into::into).or(head.session);
+                }
+                16 if matches!(status, 401 | 403) && is("www-authenticate") => {
+                    head.challenge = text(value).map(Into::into);
+                }
+                17 if is("transfer-encoding") => {
+                    if !value.eq_ignore_ascii_case(b"chunked") {
+                        return Err(Cause::Garbage("its transfer encoding is unknown"));
+                    }
+                    chunked = true;
+                }
+                _ => {}
             }
         }
         head.framing = match (chunked, announced) {
@@ -111,11 +125,22 @@ impl Head {
     }
 }
 
-fn media(value: &str) -> Media {
-    let kind = value.split(';').next().unwrap_or_default().trim();
-    if kind.eq_ignore_ascii_case("application/json") {
+fn text(value: &[u8]) -> Option<&str> {
+    std::str::from_utf8(value).ok()
+}
+
+/// Digits and nothing else.
+fn decimal(value: &[u8]) -> Option<u64> {
+    let digit = |byte: &u8| byte.is_ascii_digit().then(|| u64::from(byte - b'0'));
+    let add = |number: u64, byte: &u8| number.checked_mul(10)?.checked_add(digit(byte)?);
+    if value.is_empty() { None } else { value.iter().try_fold(0, add) }
+}
+
+fn media(value: &[u8]) -> Media {
+    let kind = value.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+    if kind.eq_ignore_ascii_case(b"application/json") {
         Media::Json
-    } else if kind.eq_ignore_ascii_case("text/event-stream") {
+    } else if kind.eq_ignore_ascii_case(b"text/event-stream") {
         Media::Events
     } else {
         Media::Other
@@ -156,6 +181,9 @@ mod tests {
         for bad in [
             "hello\r\n\r\n",
             "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: +1\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551616\r\n\r\n",
             "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n",
         ] {

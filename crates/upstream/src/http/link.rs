@@ -3,11 +3,12 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use toolcrib_protocol::{Era, Revision, header, sse};
+use toolcrib_protocol::{Era, Revision, sse};
 
 use super::body::Body;
 use super::conn::Conn;
 use super::head::{Head, Media};
+use super::outgoing::{Outgoing, POSTED};
 use super::pending::HttpPending;
 use super::pool::Pool;
 use super::target::Target;
@@ -30,8 +31,8 @@ const REOPEN: Duration = Duration::from_secs(1);
 pub(crate) struct HttpLink {
     pub(crate) link: Arc<Link>,
     pool: Arc<Pool>,
-    /// `Host` and the operator's headers, ready to be written.
-    fixed: Box<str>,
+    /// The rest of a request's first line, `Host` and the operator's headers, ready to be written.
+    target: Box<str>,
     /// The token that goes with every request, where tokens are used.
     bearer: Option<Arc<Bearer>>,
     session: Mutex<Option<Arc<str>>>,
@@ -48,7 +49,7 @@ impl HttpLink {
     pub(crate) fn new(endpoint: &Endpoint) -> Result<Self, Cause> {
         let target = Target::read(&endpoint.url)?;
         let tls = target.secure.then(|| Tls::new(&target, endpoint.ca_file.as_deref())).transpose()?;
-        let mut fixed = format!("Host: {}\r\n", target.authority);
+        let mut fixed = format!(" {} HTTP/1.1\r\nHost: {}\r\n", target.path, target.authority);
         for (name, value) in &endpoint.headers {
             let legal = http::HeaderName::from_bytes(name.as_bytes()).is_ok()
                 && http::HeaderValue::from_str(value).is_ok();
@@ -60,7 +61,7 @@ impl HttpLink {
         Ok(Self {
             link: Arc::default(),
             pool: Pool::new(target, tls),
-            fixed: fixed.into(),
+            target: fixed.into(),
             bearer: None,
             session: Mutex::default(),
             revision: OnceLock::new(),
@@ -88,54 +89,40 @@ impl HttpLink {
     /// Posts a request of `revision` and gives back its answer as it comes.
     pub(crate) async fn call(
         self: &Arc<Self>,
-        request: &Request,
+        request: &Request<'_>,
         id: u64,
         text: &[u8],
         revision: Revision,
     ) -> Result<HttpPending, UpstreamError> {
-        let mut fields = String::new();
-        if revision.era() == Era::Modern {
-            fields.push_str("Mcp-Method: ");
-            fields.push_str(request.method);
-            fields.push_str("\r\n");
-            if let Some(name) = &request.name {
-                fields.push_str("Mcp-Name: ");
-                fields.push_str(&header::encode(name));
-                fields.push_str("\r\n");
-            }
-            for (name, value) in &request.headers {
-                fields.push_str(&format!("{name}: {value}\r\n"));
-            }
-        }
         let seat = match revision.era() {
             // A legacy server may ask and report on its other stream.
-            Era::Legacy => Some(self.link.sit(id, request.asker.clone())?),
+            Era::Legacy => Some(self.link.sit(id, request.asker)?),
             Era::Modern => None,
         };
-        let answer = self.post(text, &fields, Some(revision)).await?;
+        let answer = self.post(text, Some(request), Some(revision)).await?;
         if request.method == "initialize"
             && let Some(session) = &answer.head.session
         {
             self.set_session(session);
         }
-        self.opened(id, answer, seat, revision.era()).await
+        match answer.head.media {
+            Media::Other if answer.head.is_success() => {
+                Err(UpstreamError::sent(Cause::Garbage("its answer is neither JSON nor a stream")))
+            }
+            media if answer.head.is_success() => {
+                Ok(HttpPending::new(self.clone(), id, answer.body, media, seat, revision.era()))
+            }
+            _ => Box::pin(self.refused(id, answer, revision.era())).await,
+        }
     }
 
-    /// Turns an answer into something that can be waited for.
-    async fn opened(
+    /// What a status other than success means.
+    async fn refused(
         self: &Arc<Self>,
         id: u64,
         mut answer: Answer,
-        seat: Option<crate::link::Seat>,
         era: Era,
     ) -> Result<HttpPending, UpstreamError> {
-        if answer.head.is_success() {
-            let media = answer.head.media;
-            if media == Media::Other {
-                return Err(UpstreamError::sent(Cause::Garbage("its answer is neither JSON nor a stream")));
-            }
-            return Ok(HttpPending::new(self.clone(), id, answer.body, media, seat, era));
-        }
         let status = answer.head.status;
         if matches!(status, 401 | 403) {
             return Err(UpstreamError::unsent(Cause::Unauthorized { status }));
@@ -155,8 +142,8 @@ impl HttpLink {
     }
 
     /// Posts a notification or a response; nothing comes back.
-    pub(crate) async fn tell(&self, text: &[u8], fields: &str) -> Result<(), UpstreamError> {
-        let mut answer = self.post(text, fields, self.revision.get().copied()).await?;
+    pub(crate) async fn tell(&self, text: &[u8]) -> Result<(), UpstreamError> {
+        let mut answer = self.post(text, None, self.revision.get().copied()).await?;
         let status = answer.head.status;
         // Read to its end so that the connection can be used again.
         let _ = answer.body.text(REFUSAL_BYTES_MAX).await;
@@ -170,76 +157,36 @@ impl HttpLink {
     async fn post(
         &self,
         text: &[u8],
-        fields: &str,
+        mirrored: Option<&Request<'_>>,
         revision: Option<Revision>,
     ) -> Result<Answer, UpstreamError> {
-        let Some(bearer) = &self.bearer else {
-            return self.exchange(&self.posting(text, fields, revision)).await;
-        };
+        let outgoing = Outgoing { method: "POST", revision, fields: POSTED, mirrored, body: text };
+        let Some(bearer) = &self.bearer else { return self.exchange(&outgoing).await };
         let none = |error| UpstreamError::unsent(Cause::Token(error));
         let token = bearer.ready().await.map_err(none)?;
-        let answer = self.exchange(&self.posting(text, fields, revision)).await?;
+        let answer = self.exchange(&outgoing).await?;
         match (answer.head.status, answer.head.challenge.as_deref().and_then(more_rights)) {
             // It was taken back, or has ended by the server's clock: one more try with another.
-            (401, _) => drop(bearer.renew(token.as_ref()).await.map_err(none)?),
+            (401, _) => drop(Box::pin(bearer.renew(token.as_ref())).await.map_err(none)?),
             (403, Some(scopes)) => {
-                let widened = bearer.widen(token.as_ref(), &scopes).await;
+                let widened = Box::pin(bearer.widen(token.as_ref(), &scopes)).await;
                 drop(widened.map_err(|error| UpstreamError::unsent(Cause::Rights(error)))?);
             }
             _ => return Ok(answer),
         }
-        self.exchange(&self.posting(text, fields, revision)).await
-    }
-
-    fn posting(&self, text: &[u8], fields: &str, revision: Option<Revision>) -> Vec<u8> {
-        let mut message = Vec::with_capacity(self.fixed.len() + fields.len() + text.len() + 320);
-        self.start(&mut message, "POST", revision);
-        message.extend_from_slice(
-            b"Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n",
-        );
-        message.extend_from_slice(fields.as_bytes());
-        message.extend_from_slice(b"Content-Length: ");
-        message.extend_from_slice(text.len().to_string().as_bytes());
-        message.extend_from_slice(b"\r\n\r\n");
-        message.extend_from_slice(text);
-        message
-    }
-
-    fn start(&self, message: &mut Vec<u8>, method: &str, revision: Option<Revision>) {
-        message.extend_from_slice(method.as_bytes());
-        message.push(b' ');
-        message.extend_from_slice(self.pool.target.path.as_bytes());
-        message.extend_from_slice(b" HTTP/1.1\r\n");
-        message.extend_from_slice(self.fixed.as_bytes());
-        if let Some(token) = self.bearer.as_ref().and_then(|bearer| bearer.current()) {
-            message.extend_from_slice(b"Authorization: Bearer ");
-            message.extend_from_slice(token.text().as_bytes());
-            message.extend_from_slice(b"\r\n");
-        }
-        if let Some(revision) = revision {
-            message.extend_from_slice(b"MCP-Protocol-Version: ");
-            message.extend_from_slice(revision.as_str().as_bytes());
-            message.extend_from_slice(b"\r\n");
-        }
-        if revision.is_none_or(|revision| revision.era() == Era::Legacy)
-            && let Some(session) = self.session()
-        {
-            message.extend_from_slice(b"Mcp-Session-Id: ");
-            message.extend_from_slice(session.as_bytes());
-            message.extend_from_slice(b"\r\n");
-        }
+        self.exchange(&outgoing).await
     }
 
     /// Sends a whole request and reads the head of its answer.
-    async fn exchange(&self, message: &[u8]) -> Result<Answer, UpstreamError> {
+    async fn exchange(&self, outgoing: &Outgoing<'_>) -> Result<Answer, UpstreamError> {
         loop {
             let kept = self.pool.take();
             let was_kept = kept.is_some();
             let mut conn = match kept {
                 Some(conn) => conn,
-                None => self.pool.connect().await.map_err(UpstreamError::unsent)?,
+                None => Box::pin(self.pool.connect()).await.map_err(UpstreamError::unsent)?,
             };
-            if conn.write(message).await.is_err() {
+            if conn.send(|out| self.write(out, outgoing)).await.is_err() {
                 // The server hung up while nobody looked and took nothing of this.
                 if was_kept {
                     continue;
@@ -252,6 +199,12 @@ impl HttpLink {
         }
     }
 
+    fn write(&self, out: &mut Vec<u8>, outgoing: &Outgoing<'_>) {
+        let token = self.bearer.as_ref().and_then(|bearer| bearer.current());
+        let session = if outgoing.is_modern() { None } else { self.session() };
+        outgoing.write(out, &self.target, token.as_ref().map(|token| token.text()), session.as_deref());
+    }
+
     /// One exchange that is no MCP.
     pub(crate) async fn plain(
         &self,
@@ -259,15 +212,8 @@ impl HttpLink {
         fields: &str,
         body: &str,
     ) -> Result<Answer, UpstreamError> {
-        let mut message = Vec::new();
-        self.start(&mut message, method, None);
-        message.extend_from_slice(fields.as_bytes());
-        if !body.is_empty() {
-            message.extend_from_slice(format!("Content-Length: {}\r\n", body.len()).as_bytes());
-        }
-        message.extend_from_slice(b"\r\n");
-        message.extend_from_slice(body.as_bytes());
-        self.exchange(&message).await
+        let (revision, mirrored) = (None, None);
+        self.exchange(&Outgoing { method, revision, fields, mirrored, body: body.as_bytes() }).await
     }
 
     /// Takes up a stream that broke, after the event that was seen last.
@@ -281,16 +227,15 @@ impl HttpLink {
     }
 
     async fn get(&self, last_event: Option<&str>) -> Result<Answer, UpstreamError> {
-        let mut message = Vec::new();
-        self.start(&mut message, "GET", self.revision.get().copied());
-        message.extend_from_slice(b"Accept: text/event-stream\r\n");
-        if let Some(last) = last_event {
-            message.extend_from_slice(b"Last-Event-ID: ");
-            message.extend_from_slice(last.as_bytes());
-            message.extend_from_slice(b"\r\n");
-        }
-        message.extend_from_slice(b"\r\n");
-        self.exchange(&message).await
+        let last = last_event.map(|last| format!("Last-Event-ID: {last}\r\n")).unwrap_or_default();
+        let fields = format!("Accept: text/event-stream\r\n{last}");
+        self.bare("GET", &fields).await
+    }
+
+    /// A request of the session without a body.
+    async fn bare(&self, method: &str, fields: &str) -> Result<Answer, UpstreamError> {
+        let (revision, mirrored) = (self.revision.get().copied(), None);
+        self.exchange(&Outgoing { method, revision, fields, mirrored, body: b"" }).await
     }
 
     /// A stream of events that is asked for without a session: the transport of 2024-11-05 begins so.
@@ -352,7 +297,7 @@ impl HttpLink {
         let Ok(message) = Message::read(data) else { return };
         brake.hold(&message).await;
         if let Delivery::Answer(answer) = self.link.deliver(message) {
-            let _ = self.tell(&answer, "").await;
+            let _ = self.tell(&answer).await;
         }
     }
 
@@ -361,10 +306,7 @@ impl HttpLink {
         if self.session().is_none() {
             return;
         }
-        let mut message = Vec::new();
-        self.start(&mut message, "DELETE", self.revision.get().copied());
-        message.extend_from_slice(b"\r\n");
-        if let Ok(mut answer) = self.exchange(&message).await {
+        if let Ok(mut answer) = self.bare("DELETE", "").await {
             let _ = answer.body.text(REFUSAL_BYTES_MAX).await;
         }
     }
@@ -372,7 +314,7 @@ impl HttpLink {
 
 async fn read_head(conn: &mut Conn) -> Result<Head, Cause> {
     loop {
-        if let Some((head, length)) = Head::read(&conn.buffer)? {
+        if let Some((head, length)) = Head::read(conn.ahead())? {
             conn.take(length);
             if head.is_interim() {
                 continue;

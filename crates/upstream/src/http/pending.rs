@@ -22,16 +22,21 @@ pub(crate) struct HttpPending {
     id: u64,
     era: Era,
     body: Option<Body>,
-    media: Media,
+    ready: VecDeque<Message>,
+    /// What a stream needs; a plain answer has none.
+    stream: Option<Box<Stream>>,
+    seat: Option<Seat>,
+    done: bool,
+}
+
+/// How far a stream of events was read.
+struct Stream {
     decoder: sse::Decoder,
     events: Vec<sse::Event>,
-    ready: VecDeque<Message>,
     bytes: usize,
     last_event: Option<String>,
     retry_ms: u64,
     resumes: usize,
-    seat: Option<Seat>,
-    done: bool,
 }
 
 impl HttpPending {
@@ -43,42 +48,14 @@ impl HttpPending {
         seat: Option<Seat>,
         era: Era,
     ) -> Self {
-        Self {
-            http,
-            id,
-            era,
-            body: Some(body),
-            media,
-            decoder: sse::Decoder::with_limit(UPSTREAM_MESSAGE_BYTES_MAX),
-            events: Vec::new(),
-            ready: VecDeque::new(),
-            bytes: 0,
-            last_event: None,
-            retry_ms: 100,
-            resumes: 0,
-            seat,
-            done: false,
-        }
+        let stream = (media == Media::Events).then(|| Box::new(Stream::new()));
+        Self { http, id, era, body: Some(body), ready: VecDeque::new(), stream, seat, done: false }
     }
 
     /// A refusal that came with an HTTP status of its own.
     pub(super) fn refused(http: Arc<HttpLink>, id: u64, message: Message) -> Self {
-        Self {
-            http,
-            id,
-            era: Era::Modern,
-            body: None,
-            media: Media::Json,
-            decoder: sse::Decoder::default(),
-            events: Vec::new(),
-            ready: VecDeque::from([message]),
-            bytes: 0,
-            last_event: None,
-            retry_ms: 0,
-            resumes: 0,
-            seat: None,
-            done: true,
-        }
+        let ready = VecDeque::from([message]);
+        Self { http, id, era: Era::Modern, body: None, ready, stream: None, seat: None, done: true }
     }
 
     /// The next message of this request; the answer is the last one.
@@ -88,31 +65,23 @@ impl HttpPending {
                 self.done |= matches!(message.kind(), Kind::Response(_));
                 return Ok(message);
             }
-            match self.media {
-                Media::Events => self.read_events().await.map_err(UpstreamError::sent)?,
-                Media::Json | Media::Other => {
-                    let body = self.body.as_mut().ok_or(UpstreamError::sent(Cause::Closed))?;
-                    let text = body.text(UPSTREAM_MESSAGE_BYTES_MAX).await.map_err(UpstreamError::sent)?;
-                    self.body = None;
-                    let message = Message::read(text).map_err(UpstreamError::sent)?;
-                    self.accept(message).map_err(UpstreamError::sent)?;
-                }
+            if self.stream.is_some() {
+                self.read_events().await.map_err(UpstreamError::sent)?;
+                continue;
             }
+            let mut body = self.body.take().ok_or(UpstreamError::sent(Cause::Closed))?;
+            let text = body.text(UPSTREAM_MESSAGE_BYTES_MAX).await.map_err(UpstreamError::sent)?;
+            let message = Message::read(text).map_err(UpstreamError::sent)?;
+            answers(&message, self.id).map_err(UpstreamError::sent)?;
+            self.done |= message.is_response();
+            return Ok(message);
         }
-    }
-
-    fn accept(&mut self, message: Message) -> Result<(), Cause> {
-        match message.kind() {
-            Kind::Response(Some(id)) if *id == self.id => self.ready.push_back(message),
-            Kind::Response(_) => return Err(Cause::Garbage("it answers to an id that was not asked")),
-            Kind::Notification | Kind::Request(_) => self.ready.push_back(message),
-        }
-        Ok(())
     }
 
     async fn read_events(&mut self) -> Result<(), Cause> {
-        let Some(body) = &mut self.body else { return self.resume().await };
-        let (decoder, events, bytes) = (&mut self.decoder, &mut self.events, &mut self.bytes);
+        let Some(stream) = &mut self.stream else { return Ok(()) };
+        let Some(body) = &mut self.body else { return Box::pin(self.resume()).await };
+        let Stream { decoder, events, bytes, .. } = &mut **stream;
         let piece = body.piece(|piece| {
             *bytes += piece.len();
             if *bytes > UPSTREAM_STREAM_BYTES_MAX {
@@ -125,22 +94,24 @@ impl HttpPending {
             None => piece.await,
             Some(seat) => tokio::select! {
                 biased;
-                Some(message) = seat.events.recv() => {
+                Some(message) = seat.event() => {
                     self.ready.push_back(message);
                     return Ok(());
                 }
                 goes_on = piece => goes_on,
             },
         };
-        body.keeps(self.decoder.held()).await;
-        let arrived: Vec<_> = self.events.drain(..).collect();
+        body.keeps(stream.decoder.held()).await;
+        let arrived = std::mem::take(&mut stream.events);
         for event in arrived {
             if event.id.is_some() {
-                self.last_event = event.id;
+                stream.last_event = event.id;
             }
-            self.retry_ms = event.retry_ms.unwrap_or(self.retry_ms).min(10_000);
+            stream.retry_ms = event.retry_ms.unwrap_or(stream.retry_ms).min(10_000);
             if !event.data.is_empty() {
-                self.accept(Message::read(event.data)?)?;
+                let message = Message::read(event.data)?;
+                answers(&message, self.id)?;
+                self.ready.push_back(message);
             }
         }
         match goes_on {
@@ -155,23 +126,47 @@ impl HttpPending {
 
     /// The stream ended without an answer: a legacy server may have kept the rest.
     async fn resume(&mut self) -> Result<(), Cause> {
-        let (Era::Legacy, Some(last)) = (self.era, self.last_event.clone()) else {
+        let Some(stream) = &mut self.stream else { return Err(Cause::Closed) };
+        let (Era::Legacy, Some(last)) = (self.era, stream.last_event.as_deref()) else {
             return Err(Cause::Closed);
         };
-        self.resumes += 1;
-        if self.resumes > UPSTREAM_RESUMES_MAX {
+        stream.resumes += 1;
+        if stream.resumes > UPSTREAM_RESUMES_MAX {
             return Err(Cause::Closed);
         }
-        tokio::time::sleep(Duration::from_millis(self.retry_ms)).await;
-        let answer = self.http.resume(&last).await.map_err(|error| error.cause)?;
-        self.decoder = sse::Decoder::with_limit(UPSTREAM_MESSAGE_BYTES_MAX);
+        tokio::time::sleep(Duration::from_millis(stream.retry_ms)).await;
+        let answer = self.http.resume(last).await.map_err(|error| error.cause)?;
+        stream.decoder = sse::Decoder::with_limit(UPSTREAM_MESSAGE_BYTES_MAX);
         self.body = Some(answer.body);
         Ok(())
     }
 
     /// Answers a question that the server asked in this call.
     pub(crate) async fn reply(&self, text: Vec<u8>) -> Result<(), UpstreamError> {
-        self.http.tell(&text, "").await
+        self.http.tell(&text).await
+    }
+}
+
+/// Refuses an answer to anything else.
+fn answers(message: &Message, asked: u64) -> Result<(), Cause> {
+    match message.kind() {
+        Kind::Response(id) if *id != Some(asked) => {
+            Err(Cause::Garbage("it answers to an id that was not asked"))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Stream {
+    fn new() -> Self {
+        Self {
+            decoder: sse::Decoder::with_limit(UPSTREAM_MESSAGE_BYTES_MAX),
+            events: Vec::new(),
+            bytes: 0,
+            last_event: None,
+            retry_ms: 100,
+            resumes: 0,
+        }
     }
 }
 
@@ -182,7 +177,7 @@ impl Drop for HttpPending {
         }
         let (http, text) = (self.http.clone(), crate::pending::cancelled(self.id));
         tokio::spawn(async move {
-            let told = http.tell(&text, "");
+            let told = http.tell(&text);
             let _ = tokio::time::timeout(Duration::from_secs(5), told).await;
         });
     }

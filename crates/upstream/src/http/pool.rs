@@ -1,7 +1,6 @@
 //! Connections to one server: made when needed, kept while warm.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::net::TcpStream;
@@ -10,6 +9,7 @@ use tokio::sync::Semaphore;
 use super::conn::{Conn, Stream};
 use super::target::Target;
 use super::tls::Tls;
+use crate::by_thread::ByThread;
 use crate::error::Cause;
 use crate::limits::{UPSTREAM_CONNECT_MS_MAX, UPSTREAM_IDLE_CONNECTIONS_MAX, UPSTREAM_IDLE_MS_MAX};
 
@@ -18,50 +18,36 @@ pub(crate) struct Pool {
     tls: Option<Tls>,
     /// Whose large answer is being read.
     pub(super) large: Arc<Semaphore>,
-    /// By thread: a connection is driven by the thread that opened it, and best used by it.
-    idle: [Mutex<Vec<Conn>>; SHARDS],
-}
-
-const SHARDS: usize = 16;
-static THREAD_LAST: AtomicUsize = AtomicUsize::new(0);
-
-thread_local! {
-    static SHARD: usize = THREAD_LAST.fetch_add(1, Ordering::Relaxed) % SHARDS;
+    #[expect(clippy::vec_box, reason = "a connection changes hands often, and as a pointer")]
+    idle: ByThread<Vec<Box<Conn>>>,
 }
 
 impl Pool {
     pub(crate) fn new(target: Target, tls: Option<Tls>) -> Arc<Self> {
-        Arc::new(Self { target, tls, large: Arc::new(Semaphore::new(1)), idle: Default::default() })
-    }
-
-    /// Those of this thread.
-    fn idle(&self) -> Option<MutexGuard<'_, Vec<Conn>>> {
-        let shard = self.idle.get(SHARD.with(|shard| *shard))?;
-        Some(shard.lock().unwrap_or_else(PoisonError::into_inner))
+        Arc::new(Self { target, tls, large: Arc::new(Semaphore::new(1)), idle: ByThread::default() })
     }
 
     /// The connection used last, if it still stands.
-    pub(crate) fn take(&self) -> Option<Conn> {
+    pub(crate) fn take(&self) -> Option<Box<Conn>> {
         let oldest = Duration::from_millis(UPSTREAM_IDLE_MS_MAX);
         loop {
-            let conn = self.idle()?.pop()?;
+            let conn = self.idle.lock()?.pop()?;
             if conn.idle_since.elapsed() < oldest && conn.is_quiet() {
                 return Some(conn);
             }
         }
     }
 
-    pub(crate) fn put(&self, mut conn: Conn) {
+    pub(crate) fn put(&self, mut conn: Box<Conn>) {
         conn.idle_since = Instant::now();
-        conn.is_used = true;
-        if let Some(mut idle) = self.idle()
+        if let Some(mut idle) = self.idle.lock()
             && idle.len() < UPSTREAM_IDLE_CONNECTIONS_MAX
         {
             idle.push(conn);
         }
     }
 
-    pub(crate) async fn connect(&self) -> Result<Conn, Cause> {
+    pub(crate) async fn connect(&self) -> Result<Box<Conn>, Cause> {
         let within = Duration::from_millis(UPSTREAM_CONNECT_MS_MAX);
         let failed = |kind| Cause::Connect { address: self.target.address(), kind };
         match tokio::time::timeout(within, self.open()).await {
@@ -70,7 +56,7 @@ impl Pool {
         }
     }
 
-    async fn open(&self) -> Result<Conn, Cause> {
+    async fn open(&self) -> Result<Box<Conn>, Cause> {
         let failed =
             |error: std::io::Error| Cause::Connect { address: self.target.address(), kind: error.kind() };
         let tcp = TcpStream::connect((&*self.target.host, self.target.port)).await.map_err(failed)?;
@@ -79,6 +65,6 @@ impl Pool {
             None => Stream::Plain(tcp),
             Some(tls) => Stream::Secure(Box::new(tls.connect(&self.target, tcp).await?)),
         };
-        Ok(Conn::new(stream))
+        Ok(Box::new(Conn::new(stream)))
     }
 }

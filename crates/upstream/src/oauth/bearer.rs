@@ -65,7 +65,7 @@ impl Bearer {
         match self.current() {
             Some(token) if token.tokens.is_fresh() => Ok(Some(token)),
             None if self.settings.is_implicit => Ok(None),
-            stale => self.renew(stale.as_ref()).await.map(Some),
+            stale => Box::pin(self.renew(stale.as_ref())).await.map(Some),
         }
     }
 

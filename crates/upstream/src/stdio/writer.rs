@@ -41,13 +41,16 @@ impl Writer {
     }
 
     /// Puts a line behind those before it; waits where too many wait already.
-    pub(super) async fn send(&self, line: Bytes) -> Result<(), Closed> {
+    pub(super) async fn send(&self, line: &[u8]) -> Result<(), Closed> {
+        if self.try_send(line)? {
+            return Ok(());
+        }
         loop {
             let drained = self.drained.notified();
             tokio::pin!(drained);
             // Registered before it is looked for, so that no room is missed.
             drained.as_mut().enable();
-            if self.try_send(&line)? {
+            if self.try_send(line)? {
                 return Ok(());
             }
             drained.await;
@@ -55,16 +58,16 @@ impl Writer {
     }
 
     /// The same without waiting; false where there is no room.
-    pub(super) fn try_send(&self, line: &Bytes) -> Result<bool, Closed> {
+    pub(super) fn try_send(&self, line: &[u8]) -> Result<bool, Closed> {
         let mut waiting = self.lock();
         if waiting.lines.len() >= UPSTREAM_WRITES_MAX {
             return Ok(false);
         }
-        let pipe = waiting.pipe.clone().ok_or(Closed)?;
-        let mut rest = line.clone();
+        let pipe = waiting.pipe.as_ref().ok_or(Closed)?;
+        let mut rest = line;
         if waiting.lines.is_empty() {
-            match pipe.try_write(&rest) {
-                Ok(written) => rest.advance(written.min(rest.len())),
+            match pipe.try_write(rest) {
+                Ok(written) => rest = rest.get(written..).unwrap_or_default(),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(_) => {
                     waiting.pipe = None;
@@ -73,7 +76,7 @@ impl Writer {
             }
         }
         if !rest.is_empty() {
-            waiting.lines.push_back(rest);
+            waiting.lines.push_back(Bytes::copy_from_slice(rest));
             self.filled.notify_one();
         }
         Ok(true)
@@ -161,7 +164,7 @@ mod tests {
             let writer = writer.clone();
             async move {
                 for number in 0..LINES {
-                    writer.send(line(number)).await.unwrap();
+                    writer.send(&line(number)).await.unwrap();
                 }
             }
         });
@@ -183,7 +186,7 @@ mod tests {
         assert_eq!(writer.lock().lines.len(), UPSTREAM_WRITES_MAX);
         let waiting = tokio::spawn({
             let writer = writer.clone();
-            async move { writer.send(line(1)).await }
+            async move { writer.send(&line(1)).await }
         });
         tokio::task::yield_now().await;
         drop(receiver);

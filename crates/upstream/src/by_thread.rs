@@ -1,0 +1,28 @@
+//! What is used again, and best by the thread that used it before: a connection or a timer is driven by the runtime of
+//! the thread that made it.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+const SHARDS: usize = 16;
+static THREAD_LAST: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    static THREAD: usize = THREAD_LAST.fetch_add(1, Ordering::Relaxed);
+}
+
+/// The number of this thread, which no other has or had.
+pub(crate) fn thread() -> usize {
+    THREAD.with(|thread| *thread)
+}
+
+/// One of it for each of so many threads; further ones share.
+#[derive(Debug, Default)]
+pub(crate) struct ByThread<T>([Mutex<T>; SHARDS]);
+
+impl<T> ByThread<T> {
+    /// That of this thread.
+    pub(crate) fn lock(&self) -> Option<MutexGuard<'_, T>> {
+        Some(self.0.get(thread() % SHARDS)?.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
