@@ -3,7 +3,6 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::{Method, StatusCode};
 use toolcrib_engine::{Approach, Engine, Exchange, Outbox, Outgoing, Payload, Principal, Selection};
 use toolcrib_protocol::{Code, Revision, RpcError, header, write};
@@ -141,14 +140,14 @@ impl Service for Endpoint {
         }
     }
 
-    async fn answer(self: Arc<Self>, head: Head, admitted: Admitted, body: Bytes) -> Response {
+    async fn answer(self: Arc<Self>, head: Head, admitted: Admitted) -> Response {
         match admitted {
             Admitted::Post { principal, approach, accept } => {
-                self.post(head, body, principal, approach, accept).await
+                self.post(head, principal, approach, accept).await
             }
             Admitted::Get(principal) => self.get(&head, &principal),
             Admitted::Delete(principal) => self.delete(&head, &principal),
-            Admitted::Rest => rest::answer(&self.engine, &head, body).await,
+            Admitted::Rest => rest::answer(&self.engine, &head).await,
             Admitted::Page(page) => shown(page),
         }
     }
@@ -192,7 +191,6 @@ impl Endpoint {
     async fn post(
         self: Arc<Self>,
         head: Head,
-        body: Bytes,
         principal: Principal,
         approach: Arc<Approach>,
         accept: Accept,
@@ -203,7 +201,6 @@ impl Endpoint {
         let post = Post {
             endpoint: self,
             head,
-            body,
             principal,
             approach,
             exchange: exchange.clone(),

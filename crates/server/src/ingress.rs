@@ -22,7 +22,6 @@ use crate::sessions::HttpSession;
 pub(crate) struct Post {
     pub(crate) endpoint: Arc<Endpoint>,
     pub(crate) head: Head,
-    pub(crate) body: Bytes,
     pub(crate) principal: Principal,
     pub(crate) approach: Arc<Approach>,
     pub(crate) exchange: Arc<Exchange>,
@@ -36,7 +35,7 @@ impl Post {
 
     pub(crate) async fn answer(self) -> Answered {
         let limits = Limits::message().with_bytes_max(self.endpoint.options().body_bytes_max);
-        let document = match Document::parse(&self.body, &limits) {
+        let document = match Document::parse(self.head.body(), &limits) {
             Ok(document) => document,
             Err(error) => {
                 let error = RpcError::new(Code::ParseError, format!("Parse error: {error}"));

@@ -10,7 +10,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::StatusCode;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
@@ -23,14 +22,7 @@ use crate::limits::{
 };
 use crate::rebinding::Expected;
 
-/// A request that was read whole.
-#[derive(Debug)]
-pub struct PlainRequest {
-    pub head: Head,
-    pub body: Bytes,
-}
-
-/// What becomes of it: status, headers, body. The content type is JSON unless a header says otherwise.
+/// What becomes of a request that was read whole: status, headers, body. The content type is JSON unless a header says otherwise.
 #[derive(Debug)]
 pub struct PlainResponse {
     pub status: u16,
@@ -40,7 +32,7 @@ pub struct PlainResponse {
 
 /// Answers requests.
 pub trait Answers: Send + Sync + 'static {
-    fn answer(&self, request: PlainRequest) -> Pin<Box<dyn Future<Output = PlainResponse> + Send + '_>>;
+    fn answer(&self, request: Head) -> Pin<Box<dyn Future<Output = PlainResponse> + Send + '_>>;
 }
 
 /// A bound address, ready to serve.
@@ -123,8 +115,8 @@ impl Service for Plain {
         }
     }
 
-    async fn answer(self: Arc<Self>, head: Head, (): (), body: Bytes) -> Response {
-        written(self.answers.answer(PlainRequest { head, body }).await)
+    async fn answer(self: Arc<Self>, head: Head, (): ()) -> Response {
+        written(self.answers.answer(head).await)
     }
 }
 

@@ -10,7 +10,6 @@ mod tokens;
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use toolcrib_contract::json::{Document, Limits};
@@ -31,7 +30,6 @@ struct Asked<'a> {
     safety: &'a Arc<Safety>,
     credential: &'a Credential,
     head: &'a Head,
-    body: &'a Bytes,
 }
 
 /// A refusal: status, a code for programs, a sentence for people.
@@ -41,7 +39,7 @@ struct Refused(StatusCode, &'static str, String);
 type Told = Result<(StatusCode, Value), Refused>;
 
 /// Answers one request; the body is read already.
-pub(crate) async fn answer(engine: &Engine, head: &Head, body: Bytes) -> Response {
+pub(crate) async fn answer(engine: &Engine, head: &Head) -> Response {
     let Some(safety) = engine.safety() else {
         return refusal(&Refused(StatusCode::NOT_FOUND, "not_found", "there is nothing at this path".into()));
     };
@@ -63,7 +61,7 @@ pub(crate) async fn answer(engine: &Engine, head: &Head, body: Bytes) -> Respons
         return refusal(&Refused(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", text))
             .with("retry-after", "60");
     }
-    let asked = Asked { engine, safety, credential: &credential, head, body: &body };
+    let asked = Asked { engine, safety, credential: &credential, head };
     let told = match (head.method(), path.split('/').collect::<Vec<_>>().as_slice()) {
         (&Method::POST, ["confirmation-tokens"]) => tokens::mint(&asked).await,
         (&Method::GET, ["confirmation-tokens"]) => tokens::list(&asked).await,
@@ -117,7 +115,7 @@ impl Asked<'_> {
             let text = "send Content-Type: application/json";
             return Err(Refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", text.into()));
         }
-        let document = Document::parse(self.body, &Limits::message())
+        let document = Document::parse(self.head.body(), &Limits::message())
             .map_err(|error| bad("malformed", &format!("the body is not JSON that can be read: {error}")))?;
         if document.root().is_object() {
             return Ok(document);

@@ -9,7 +9,8 @@ use anyhow::{Context as _, anyhow};
 use toolcrib_contract::json::{Document, Limits, Node};
 use toolcrib_registry::api::{Api, Options, Publisher, Request};
 use toolcrib_server::Expected;
-use toolcrib_server::plain::{Answers, PlainListener, PlainRequest, PlainResponse};
+use toolcrib_server::Head;
+use toolcrib_server::plain::{Answers, PlainListener, PlainResponse};
 
 use super::budget::target;
 use crate::Outcome;
@@ -38,8 +39,7 @@ pub(crate) struct Args {
 struct Mounted(Api);
 
 impl Answers for Mounted {
-    fn answer(&self, request: PlainRequest) -> Pin<Box<dyn Future<Output = PlainResponse> + Send + '_>> {
-        let head = &request.head;
+    fn answer(&self, head: Head) -> Pin<Box<dyn Future<Output = PlainResponse> + Send + '_>> {
         let header = |name: &str| head.get(name).map(str::to_owned);
         let own = Request {
             method: head.method().as_str().to_owned(),
@@ -47,7 +47,7 @@ impl Answers for Mounted {
             query: head.query().unwrap_or_default().to_owned(),
             if_none_match: header("if-none-match"),
             authorization: header("authorization"),
-            body: request.body.to_vec(),
+            body: head.body().to_vec(),
         };
         Box::pin(async move {
             let answer = self.0.answer(own).await;

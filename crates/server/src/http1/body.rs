@@ -1,7 +1,5 @@
 //! The body of a request, taken out of what was read.
 
-use bytes::{Buf, Bytes, BytesMut};
-
 use super::framing::Framing;
 use crate::limits::HEAD_BYTES_MAX;
 
@@ -20,7 +18,7 @@ pub(crate) enum Unreadable {
 #[derive(Debug)]
 pub(super) enum Incoming {
     Length(usize),
-    Chunks { whole: BytesMut, next: Next },
+    Chunks { whole: Vec<u8>, next: Next },
 }
 
 /// What a chunked body goes on with.
@@ -38,36 +36,36 @@ impl Incoming {
     pub(super) fn new(framing: Framing) -> Self {
         match framing {
             Framing::Length(length) => Self::Length(length),
-            Framing::Chunked => Self::Chunks { whole: BytesMut::new(), next: Next::Size },
+            Framing::Chunked => Self::Chunks { whole: Vec::new(), next: Next::Size },
         }
     }
 
     /// The body once it is all there; takes what it can off `input`.
     pub(super) fn take(
         &mut self,
-        input: &mut BytesMut,
+        input: &mut Vec<u8>,
         bytes_max: usize,
-    ) -> Result<Option<Bytes>, Unreadable> {
+    ) -> Result<Option<Vec<u8>>, Unreadable> {
         match self {
             Self::Length(length) if *length > bytes_max => Err(Unreadable::TooLong(bytes_max)),
             Self::Length(length) if *length > input.len() => Ok(None),
-            Self::Length(length) => Ok(Some(input.split_to(*length).freeze())),
-            Self::Chunks { whole, next } => loop {
-                match next.step(input, whole, bytes_max)? {
-                    Step::Short => return Ok(None),
-                    Step::Then(then) => *next = then,
-                    Step::Done => return Ok(Some(std::mem::take(whole).freeze())),
-                }
-            },
-        }
-    }
-
-    /// How much is missing at least.
-    pub(super) fn missing(&self, input: &BytesMut) -> usize {
-        match self {
-            Self::Length(length) => length.saturating_sub(input.len()),
-            Self::Chunks { next: Next::Data(left), .. } => *left,
-            Self::Chunks { .. } => 1,
+            Self::Length(length) => {
+                let rest = input.split_off(*length);
+                Ok(Some(std::mem::replace(input, rest)))
+            }
+            Self::Chunks { whole, next } => {
+                let mut left = input.as_slice();
+                let is_done = loop {
+                    match next.step(&mut left, whole, bytes_max)? {
+                        Step::Short => break false,
+                        Step::Then(then) => *next = then,
+                        Step::Done => break true,
+                    }
+                };
+                let used = input.len() - left.len();
+                input.drain(..used);
+                Ok(is_done.then(|| std::mem::take(whole)))
+            }
         }
     }
 }
@@ -80,11 +78,11 @@ enum Step {
 }
 
 impl Next {
-    fn step(self, input: &mut BytesMut, whole: &mut BytesMut, bytes_max: usize) -> Result<Step, Unreadable> {
+    fn step(self, input: &mut &[u8], whole: &mut Vec<u8>, bytes_max: usize) -> Result<Step, Unreadable> {
         Ok(match self {
             Self::Size => match input.iter().take(CHUNK_LINE_BYTES_MAX).position(|byte| *byte == b'\n') {
                 Some(at) => {
-                    let size = size(&input.split_to(at + 1)).ok_or(Unreadable::Broken)?;
+                    let size = size(cut(input, at + 1)).ok_or(Unreadable::Broken)?;
                     if size > bytes_max.saturating_sub(whole.len()) {
                         return Err(Unreadable::TooLong(bytes_max));
                     }
@@ -96,30 +94,34 @@ impl Next {
             Self::Data(_) if input.is_empty() => Step::Short,
             Self::Data(left) => {
                 let here = left.min(input.len());
-                whole.extend_from_slice(&input.split_to(here));
+                whole.extend_from_slice(cut(input, here));
                 Step::Then(if here == left { Self::End } else { Self::Data(left - here) })
             }
             Self::End => match input.get(..2) {
                 None => Step::Short,
                 Some(b"\r\n") => {
-                    input.advance(2);
+                    cut(input, 2);
                     Step::Then(Self::Size)
                 }
                 Some(_) => return Err(Unreadable::Broken),
             },
             Self::Trailers(so_far) => match input.iter().position(|byte| *byte == b'\n') {
                 None if so_far + input.len() <= HEAD_BYTES_MAX => Step::Short,
-                Some(at) if so_far + at < HEAD_BYTES_MAX => {
-                    let line = input.split_to(at + 1);
-                    match &line[..] {
-                        b"\r\n" | b"\n" => Step::Done,
-                        line => Step::Then(Self::Trailers(so_far + line.len())),
-                    }
-                }
+                Some(at) if so_far + at < HEAD_BYTES_MAX => match cut(input, at + 1) {
+                    b"\r\n" | b"\n" => Step::Done,
+                    line => Step::Then(Self::Trailers(so_far + line.len())),
+                },
                 _ => return Err(Unreadable::Broken),
             },
         })
     }
+}
+
+/// Takes so many bytes off the front.
+fn cut<'a>(input: &mut &'a [u8], bytes: usize) -> &'a [u8] {
+    let (front, rest) = input.split_at_checked(bytes).unwrap_or((*input, &[]));
+    *input = rest;
+    front
 }
 
 /// How long a chunk is that begins with this line; what is added behind a semicolon says nothing here.
@@ -139,11 +141,11 @@ mod tests {
     fn taken(text: &str, bytes_max: usize) -> Result<Option<(String, String)>, Unreadable> {
         let outcome = |size: usize| {
             let mut incoming = Incoming::new(Framing::Chunked);
-            let mut input = BytesMut::new();
+            let mut input = Vec::new();
             for piece in text.as_bytes().chunks(size) {
                 input.extend_from_slice(piece);
                 if let Some(body) = incoming.take(&mut input, bytes_max)? {
-                    return Ok(Some(String::from_utf8(body.to_vec()).unwrap()));
+                    return Ok(Some(String::from_utf8(body).unwrap()));
                 }
             }
             Ok(None)
@@ -152,9 +154,9 @@ mod tests {
         for size in 1..text.len() {
             assert_eq!(outcome(size), whole, "{text:?} in pieces of {size}");
         }
-        let mut input = BytesMut::from(text.as_bytes());
+        let mut input = text.as_bytes().to_vec();
         let rest = Incoming::new(Framing::Chunked).take(&mut input, bytes_max);
-        Ok(rest?.and(whole?).map(|body| (body, String::from_utf8(input.to_vec()).unwrap())))
+        Ok(rest?.and(whole?).map(|body| (body, String::from_utf8(input).unwrap())))
     }
 
     #[test]
@@ -175,9 +177,9 @@ mod tests {
         }
         assert_eq!(taken("3\r\nabc\r\n8\r\n", 10), Err(Unreadable::TooLong(10)));
         assert_eq!(taken("ffffffffffffffffffff\r\n", 10), Err(Unreadable::TooLong(10)));
-        let mut endless = BytesMut::from(format!("1;{}", "x".repeat(CHUNK_LINE_BYTES_MAX)).as_bytes());
+        let mut endless = format!("1;{}", "x".repeat(CHUNK_LINE_BYTES_MAX)).into_bytes();
         assert_eq!(Incoming::new(Framing::Chunked).take(&mut endless, 10), Err(Unreadable::Broken));
-        let mut endless = BytesMut::from(format!("0\r\n{}", "a: b\r\n".repeat(HEAD_BYTES_MAX)).as_bytes());
+        let mut endless = format!("0\r\n{}", "a: b\r\n".repeat(HEAD_BYTES_MAX)).into_bytes();
         assert_eq!(Incoming::new(Framing::Chunked).take(&mut endless, 10), Err(Unreadable::Broken));
     }
 }

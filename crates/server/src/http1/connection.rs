@@ -1,15 +1,15 @@
 //! One connection: a request, its answer, the next one.
 
+use std::cell::RefCell;
 use std::future::Future;
 use std::io::{self, IoSlice};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
 use http::{Method, StatusCode};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::sync::watch;
 use toolcrib_engine::Payload;
 use toolcrib_engine::reply::SPLICE_TAIL;
@@ -22,13 +22,18 @@ use super::vigil::{Over, Vigil};
 use crate::body::{Events, ReplyBody};
 use crate::limits::{AHEAD_BYTES_MAX, HEAD_BYTES_MAX, LINGER_MS_MAX, WRITE_MS_MAX};
 
-/// What is asked of the socket at once, at least.
-const READ_BYTES: usize = 8 * 1024;
+/// What is asked of the socket at once.
+const READ_BYTES: usize = 64 * 1024;
+
+thread_local! {
+    /// Where every connection of a thread reads into: one that waits holds no buffer, and this one stays in the cache.
+    static PLACE: RefCell<Box<[u8]>> = RefCell::new(vec![0; READ_BYTES].into());
+}
 
 /// Below this a body is copied behind its head: one buffer is cheaper to send than two.
 const COPIED_BYTES_MAX: usize = 16 * 1024;
 
-/// What answers requests. The head is looked at before the body is read.
+/// What answers requests. The head is looked at before the body is read, and then has it.
 pub(crate) trait Service: Send + Sync + 'static {
     /// What was found out from the head.
     type Admitted: Send;
@@ -41,12 +46,8 @@ pub(crate) trait Service: Send + Sync + 'static {
     /// The body of an admitted request could not be taken in.
     fn unread(&self, admitted: Self::Admitted, why: Unreadable) -> Response;
 
-    fn answer(
-        self: Arc<Self>,
-        head: Head,
-        admitted: Self::Admitted,
-        body: Bytes,
-    ) -> impl Future<Output = Response> + Send;
+    fn answer(self: Arc<Self>, head: Head, admitted: Self::Admitted)
+    -> impl Future<Output = Response> + Send;
 }
 
 /// Serves a connection until it ends, or gracefully until `stopped` says so.
@@ -60,7 +61,7 @@ pub(crate) async fn serve<S, V>(
     V: Service,
 {
     let vigil = Vigil::new(stopped, head_within);
-    let mut connection = Connection { stream, input: BytesMut::new(), out: Vec::new(), vigil };
+    let mut connection = Connection { stream, input: Vec::new(), out: Vec::new(), vigil };
     loop {
         let ended = match connection.head(head_within).await {
             Ok(head) => connection.answer(&service, head).await,
@@ -111,7 +112,7 @@ struct Reply {
 struct Connection<S> {
     stream: S,
     /// Read and not taken yet.
-    input: BytesMut,
+    input: Vec<u8>,
     /// A response on its way out; kept for the next one.
     out: Vec<u8>,
     vigil: Vigil,
@@ -132,10 +133,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 return Ok(head);
             }
             looked_at = self.input.len();
-            match self.more(READ_BYTES).await? {
+            match self.more().await? {
                 Some(Over::Stopped) if self.input.is_empty() => return Err(Ended::Closed { all_read: true }),
                 // What has begun may finish.
-                Some(Over::Stopped) => self.more_in_time(READ_BYTES).await?,
+                Some(Over::Stopped) => self.more_in_time().await?,
                 Some(Over::TooLate) if self.input.is_empty() => return Err(Ended::Gone),
                 Some(Over::TooLate) => return Err(Ended::Refused(StatusCode::REQUEST_TIMEOUT)),
                 None => {}
@@ -144,8 +145,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     /// Reads more, or says why it no longer waits.
-    async fn more(&mut self, wanted: usize) -> Result<Option<Over>, Ended> {
-        self.make_room(wanted);
+    async fn more(&mut self) -> Result<Option<Over>, Ended> {
         std::future::poll_fn(|cx| match self.poll_read(cx) {
             Poll::Ready(read) => Poll::Ready(read.map(|()| None)),
             Poll::Pending => self.vigil.poll_over(cx).map(|over| Ok(Some(over))),
@@ -154,8 +154,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     /// The same without heed to the server's end.
-    async fn more_in_time(&mut self, wanted: usize) -> Result<(), Ended> {
-        self.make_room(wanted);
+    async fn more_in_time(&mut self) -> Result<(), Ended> {
         std::future::poll_fn(|cx| match self.poll_read(cx) {
             Poll::Ready(read) => Poll::Ready(read),
             Poll::Pending => {
@@ -165,18 +164,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         .await
     }
 
-    fn make_room(&mut self, wanted: usize) {
-        if self.input.capacity() - self.input.len() < READ_BYTES / 2 {
-            self.input.reserve(wanted.clamp(READ_BYTES, AHEAD_BYTES_MAX));
-        }
-    }
-
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ended>> {
-        match pin!(self.stream.read_buf(&mut self.input)).poll(cx) {
-            Poll::Ready(Ok(0) | Err(_)) => Poll::Ready(Err(Ended::Gone)),
-            Poll::Ready(Ok(_)) => Poll::Ready(Ok(())),
-            Poll::Pending => Poll::Pending,
-        }
+        PLACE.with_borrow_mut(|place| {
+            let mut read = ReadBuf::new(place);
+            match Pin::new(&mut self.stream).poll_read(cx, &mut read) {
+                Poll::Ready(Ok(())) if !read.filled().is_empty() => {
+                    self.input.extend_from_slice(read.filled());
+                    Poll::Ready(Ok(()))
+                }
+                Poll::Ready(_) => Poll::Ready(Err(Ended::Gone)),
+                Poll::Pending => Poll::Pending,
+            }
+        })
     }
 
     /// Ready when the client has gone. What it sends ahead is kept for its turn, within bounds.
@@ -191,7 +190,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         Poll::Pending
     }
 
-    async fn answer<V: Service>(&mut self, service: &Arc<V>, head: Head) -> Result<(), Ended> {
+    async fn answer<V: Service>(&mut self, service: &Arc<V>, mut head: Head) -> Result<(), Ended> {
         let mut incoming = Incoming::new(Framing::of(&head).map_err(Ended::Refused)?);
         let keeps = head.keeps_alive();
         let is_http_1_0 = head.is_http_1_0();
@@ -202,20 +201,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             Ok(admitted) => admitted,
             Err(response) => {
                 // The connection can be used again if the body is here already and can be passed over.
-                let is_passed = matches!(incoming.take(&mut self.input, bytes_max), Ok(Some(_)));
+                let is_passed = self.body_here(&mut incoming, &mut head, bytes_max) == Ok(true);
                 let after = self.after(keeps && is_passed, is_http_1_0);
                 return self.write(response, reply(after)).await?.then(after, is_passed);
             }
         };
-        let body = match self.body(&mut incoming, &head, bytes_max, within).await {
-            Ok(body) => body,
+        match self.body(&mut incoming, &mut head, bytes_max, within).await {
+            Ok(()) => {}
             Err(Unread::Ended(ended)) => return Err(ended),
             Err(Unread::Refused(why)) => {
                 self.write(service.unread(admitted, why), reply(After::Closed)).await?;
                 return Err(Ended::Closed { all_read: false });
             }
-        };
-        let mut answer = pin!(service.clone().answer(head, admitted, body));
+        }
+        let mut answer = pin!(service.clone().answer(head, admitted));
         let response = std::future::poll_fn(|cx| match answer.as_mut().poll(cx) {
             Poll::Ready(response) => Poll::Ready(Ok(response)),
             Poll::Pending => self.poll_gone(cx).map(Err),
@@ -233,16 +232,46 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// The whole body, bounded in time and size.
+    /// Gives the head its body if that is all here. What was read behind either goes back to the input.
+    fn body_here(
+        &mut self,
+        incoming: &mut Incoming,
+        head: &mut Head,
+        bytes_max: usize,
+    ) -> Result<bool, Unreadable> {
+        if let Incoming::Length(length) = *incoming
+            && length <= bytes_max
+            && let Some(rest) = head.keep(length)
+        {
+            self.input = rest;
+            return Ok(true);
+        }
+        self.input = head.cut();
+        self.body_read(incoming, head, bytes_max)
+    }
+
+    /// The same for a body that is read by itself.
+    fn body_read(
+        &mut self,
+        incoming: &mut Incoming,
+        head: &mut Head,
+        bytes_max: usize,
+    ) -> Result<bool, Unreadable> {
+        let body = incoming.take(&mut self.input, bytes_max)?;
+        body.as_deref().inspect(|body| head.add(body));
+        Ok(body.is_some())
+    }
+
+    /// Gives the head its body, bounded in time and size.
     async fn body(
         &mut self,
         incoming: &mut Incoming,
-        head: &Head,
+        head: &mut Head,
         bytes_max: usize,
         within: Duration,
-    ) -> Result<Bytes, Unread> {
-        if let Some(body) = incoming.take(&mut self.input, bytes_max)? {
-            return Ok(body);
+    ) -> Result<(), Unread> {
+        if self.body_here(incoming, head, bytes_max)? {
+            return Ok(());
         }
         if let Some(expected) = head.get("expect") {
             if !expected.eq_ignore_ascii_case("100-continue") {
@@ -254,13 +283,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
         self.vigil.expect_within(within);
         loop {
-            match self.more_in_time(incoming.missing(&self.input)).await {
+            match self.more_in_time().await {
                 Ok(()) => {}
                 Err(Ended::Refused(_)) => return Err(Unread::Refused(Unreadable::TooSlow)),
                 Err(ended) => return Err(Unread::Ended(ended)),
             }
-            if let Some(body) = incoming.take(&mut self.input, bytes_max)? {
-                return Ok(body);
+            if self.body_read(incoming, head, bytes_max)? {
+                return Ok(());
             }
         }
     }
@@ -363,16 +392,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// Lets a client that is still sending read the last response: a connection closed on unread bytes is reset.
     async fn linger(mut self) {
         let _ = self.stream.shutdown().await;
-        let drained = async {
+        let drained = std::future::poll_fn(|cx| {
             loop {
                 self.input.clear();
-                self.make_room(READ_BYTES);
-                match self.stream.read_buf(&mut self.input).await {
-                    Ok(0) | Err(_) => return,
-                    Ok(_) => {}
+                if ready!(self.poll_read(cx)).is_err() {
+                    return Poll::Ready(());
                 }
             }
-        };
+        });
         let _ = tokio::time::timeout(Duration::from_millis(LINGER_MS_MAX), drained).await;
     }
 }

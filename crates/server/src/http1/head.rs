@@ -1,6 +1,5 @@
 //! The head of a request, in the bytes it came in.
 
-use bytes::{Bytes, BytesMut};
 use http::{Method, StatusCode};
 use httparse::Status;
 use toolcrib_protocol::header::{Field, Headers};
@@ -10,7 +9,9 @@ use crate::limits::{HEAD_BYTES_MAX, HEADERS_MAX};
 /// Method, target and headers of a request.
 #[derive(Debug, Clone)]
 pub struct Head {
-    text: Bytes,
+    /// The head, and behind it the body once it was read.
+    text: Vec<u8>,
+    length: usize,
     method: Method,
     path: Span,
     query: Option<Span>,
@@ -33,8 +34,8 @@ struct Line {
 }
 
 impl Head {
-    /// Takes the head off the front of what was read; `None` while it is not complete, a status where it is refused.
-    pub(crate) fn take(input: &mut BytesMut) -> Result<Option<Self>, StatusCode> {
+    /// Takes what was read if it begins with a whole head; `None` while it does not, a status where it is refused.
+    pub(super) fn take(input: &mut Vec<u8>) -> Result<Option<Self>, StatusCode> {
         let mut lines = [const { std::mem::MaybeUninit::uninit() }; HEADERS_MAX];
         let mut request = httparse::Request::new(&mut []);
         let length = match request.parse_with_uninit_headers(input, &mut lines) {
@@ -56,7 +57,31 @@ impl Head {
         };
         let lines = request.headers.iter().map(line).collect();
         let minor_version = request.version.unwrap_or_default();
-        Ok(Some(Self { text: input.split_to(length).freeze(), method, path, query, minor_version, lines }))
+        let text = std::mem::take(input);
+        Ok(Some(Self { text, length, method, path, query, minor_version, lines }))
+    }
+
+    /// Keeps a body of this length and gives back what was read behind it; `None` if it is not all here.
+    pub(super) fn keep(&mut self, body: usize) -> Option<Vec<u8>> {
+        let end = self.length.checked_add(body).filter(|end| *end <= self.text.len())?;
+        Some(self.text.split_off(end))
+    }
+
+    /// Gives back everything that was read behind the head.
+    pub(super) fn cut(&mut self) -> Vec<u8> {
+        self.text.split_off(self.length)
+    }
+
+    /// Adds a body that was read by itself.
+    pub(super) fn add(&mut self, body: &[u8]) {
+        self.text.truncate(self.length);
+        self.text.extend_from_slice(body);
+    }
+
+    /// The body, once it was read.
+    #[must_use]
+    pub fn body(&self) -> &[u8] {
+        self.text.get(self.length..).unwrap_or_default()
     }
 
     #[must_use]
@@ -155,11 +180,12 @@ pub(crate) fn visible(value: &[u8]) -> Option<&str> {
 
 /// Path and query of a target, which a proxy may send with scheme and host before it.
 fn address(target: &str) -> (&str, Option<&str>) {
-    let local = match target.split_once("://") {
-        Some((_, rest)) if !target.starts_with('/') => {
-            rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len())).1
-        }
-        _ => target,
+    let local = match target.as_bytes().first() {
+        Some(b'/') => target,
+        _ => match target.split_once("://") {
+            Some((_, rest)) => rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len())).1,
+            None => target,
+        },
     };
     match local.split_once('?') {
         Some((path, query)) => (path, Some(query)),
@@ -178,7 +204,7 @@ fn span(whole: &[u8], part: &[u8]) -> Span {
 impl Head {
     /// A head with these headers.
     pub(crate) fn with(lines: &[(&str, &str)]) -> Self {
-        let mut text = BytesMut::from(&b"POST /mcp HTTP/1.1\r\n"[..]);
+        let mut text = b"POST /mcp HTTP/1.1\r\n".to_vec();
         for (name, value) in lines {
             text.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
         }
@@ -192,15 +218,20 @@ mod tests {
     use super::*;
 
     fn take(text: &str) -> Result<Option<Head>, StatusCode> {
-        Head::take(&mut BytesMut::from(text.as_bytes()))
+        Head::take(&mut text.as_bytes().to_vec())
     }
 
     #[test]
-    fn a_head_is_taken_off_and_the_rest_stays() {
-        let mut input =
-            BytesMut::from(&b"GET /mcp/x/a?b=1?2 HTTP/1.1\r\nHost:  me \r\nX-A: 1\r\nx-a: 2\r\n\r\nrest"[..]);
-        let head = Head::take(&mut input).unwrap().unwrap();
-        assert_eq!(&input[..], b"rest");
+    fn a_head_keeps_its_body_and_gives_back_the_rest() {
+        let text = "GET /mcp/x/a?b=1?2 HTTP/1.1\r\nHost:  me \r\nX-A: 1\r\nx-a: 2\r\n\r\nbodyrest";
+        let mut head = take(text).unwrap().unwrap();
+        assert_eq!(head.keep(9), None);
+        assert_eq!(head.keep(usize::MAX), None);
+        assert_eq!(head.keep(4).unwrap(), b"rest");
+        assert_eq!(head.body(), b"body");
+        assert_eq!(head.cut(), b"body");
+        head.add(b"another");
+        assert_eq!(head.body(), b"another");
         assert_eq!((head.method(), head.path(), head.query()), (&Method::GET, "/mcp/x/a", Some("b=1?2")));
         assert_eq!((head.get("host"), head.get("x-a"), head.only("x-a")), (Some("me"), Some("1"), None));
         assert_eq!(head.values("x-a").collect::<Vec<_>>(), [b"1", b"2"]);

@@ -1,6 +1,6 @@
 //! Connections whose client is a test: every byte it sends and gets is seen.
 
-use tokio::io::{DuplexStream, duplex};
+use tokio::io::{AsyncReadExt, DuplexStream, duplex};
 
 use super::*;
 
@@ -22,14 +22,14 @@ impl Service for Echo {
         Response::json(StatusCode::BAD_REQUEST, format!("{why:?}"))
     }
 
-    async fn answer(self: Arc<Self>, head: Head, (): (), body: Bytes) -> Response {
+    async fn answer(self: Arc<Self>, head: Head, (): ()) -> Response {
         if head.path() == "/slow" {
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
         if head.path() == "/long" {
             return Response::json(StatusCode::OK, "x".repeat(100_000));
         }
-        Response::json(StatusCode::OK, format!("{} {}", head.path(), String::from_utf8_lossy(&body)))
+        Response::json(StatusCode::OK, format!("{} {}", head.path(), String::from_utf8_lossy(head.body())))
     }
 }
 
@@ -220,7 +220,7 @@ async fn what_is_sent_ahead_is_read_within_bounds() {
     {
         taken += sent.unwrap();
     }
-    assert!((AHEAD_BYTES_MAX..AHEAD_BYTES_MAX + 10_000).contains(&taken), "{taken}");
+    assert!((AHEAD_BYTES_MAX..AHEAD_BYTES_MAX + 3_000).contains(&taken), "{taken}");
 }
 
 /// `WRITE_MS_MAX`
