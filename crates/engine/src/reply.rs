@@ -99,7 +99,7 @@ impl Reply {
     /// A prepared result: only the id is written.
     #[must_use]
     pub fn prepared(id_raw: &str, prepared: Bytes) -> Self {
-        let mut head = Vec::with_capacity(id_raw.len() + 40);
+        let mut head = Vec::with_capacity(write::opened_len(id_raw));
         write::open_result(&mut head, id_raw);
         Self { status: 200, payload: Payload::Spliced { head: head.into(), prepared } }
     }

@@ -104,7 +104,7 @@ impl Round {
         clock: &dyn Clock,
         binding: impl FnOnce() -> Binding,
     ) -> Result<Self, BadState> {
-        let (state, responses) = (params.get("requestState"), params.get("inputResponses"));
+        let [state, responses] = params.pick(["requestState", "inputResponses"]);
         if state.is_none() && responses.is_none() {
             return Ok(Self::default());
         }

@@ -46,29 +46,37 @@ pub enum Outcome<'a> {
 
 /// The `params` object, which may be absent.
 #[derive(Debug, Clone, Copy)]
-pub struct Params<'a>(Option<Node<'a>>);
+pub struct Params<'a> {
+    node: Option<Node<'a>>,
+    meta: Option<Node<'a>>,
+}
 
 impl<'a> Params<'a> {
-    pub const NONE: Self = Self(None);
+    pub const NONE: Self = Self { node: None, meta: None };
+
+    fn new(node: Node<'a>) -> Self {
+        Self { node: Some(node), meta: node.get("_meta") }
+    }
 
     #[must_use]
     pub fn node(self) -> Option<Node<'a>> {
-        self.0
+        self.node
     }
 
     #[must_use]
     pub fn get(self, name: &str) -> Option<Node<'a>> {
-        self.0.and_then(|node| node.get(name))
+        self.node.and_then(|node| node.get(name))
+    }
+
+    /// Several members at once.
+    #[must_use]
+    pub fn pick<const N: usize>(self, names: [&str; N]) -> [Option<Node<'a>>; N] {
+        self.node.map_or([None; N], |node| node.pick(names))
     }
 
     /// A member that must be a string.
     pub fn string(self, name: &'static str) -> Result<Cow<'a, str>, RpcError> {
-        match self.get(name) {
-            None => Err(RpcError::new(Code::InvalidParams, format!("params.{name} is missing"))),
-            Some(node) => node
-                .as_str()
-                .ok_or_else(|| RpcError::new(Code::InvalidParams, format!("params.{name} must be a string"))),
-        }
+        text_of(name, self.get(name))
     }
 
     /// A member that must be a string if it is there.
@@ -78,7 +86,7 @@ impl<'a> Params<'a> {
 
     #[must_use]
     pub fn meta(self) -> Option<Node<'a>> {
-        self.get("_meta")
+        self.meta
     }
 
     /// The token to report progress with, exactly as it came, if the client wants progress.
@@ -86,6 +94,13 @@ impl<'a> Params<'a> {
     pub fn progress_token(self) -> Option<&'a str> {
         self.meta()?.get("progressToken").and_then(id_text)
     }
+}
+
+/// The text of a member of `params` that must be a string.
+pub fn text_of<'a>(name: &'static str, member: Option<Node<'a>>) -> Result<Cow<'a, str>, RpcError> {
+    let wrong = |what: &str| RpcError::new(Code::InvalidParams, format!("params.{name} {what}"));
+    let member = member.ok_or_else(|| wrong("is missing"))?;
+    member.as_str().ok_or_else(|| wrong("must be a string"))
 }
 
 /// A message that could not be read, with the id to answer to if one could.
@@ -101,19 +116,20 @@ impl<'a> Frame<'a> {
         if !node.is_object() {
             return Err(invalid(None, "a message must be a JSON object"));
         }
-        let id_node = node.get("id");
+        let [version, id_node, method, params, result, error] =
+            node.pick(["jsonrpc", "id", "method", "params", "result", "error"]);
         let id = id_node.and_then(id_text);
-        if !node.get("jsonrpc").is_some_and(|version| version.is_text("2.0")) {
+        if !version.is_some_and(|version| version.is_text("2.0")) {
             return Err(invalid(id, "jsonrpc must be \"2.0\""));
         }
-        match node.get("method") {
+        match method {
             Some(method) => {
                 let Some(method) = method.as_str() else {
                     return Err(invalid(id, "method must be a string"));
                 };
-                let params = match node.get("params") {
+                let params = match params {
                     None => Params::NONE,
-                    Some(params) if params.is_object() => Params(Some(params)),
+                    Some(params) if params.is_object() => Params::new(params),
                     Some(_) => {
                         let error =
                             RpcError::new(Code::InvalidParams, "Invalid params: params must be an object");
@@ -126,16 +142,17 @@ impl<'a> Frame<'a> {
                     (Some(_), None) => Err(invalid(None, "id must be a string or an integer")),
                 }
             }
-            None => Self::read_response(node, id_node, id),
+            None => Self::read_response(result, error, id_node, id),
         }
     }
 
     fn read_response(
-        node: Node<'a>,
+        result: Option<Node<'a>>,
+        error: Option<Node<'a>>,
         id_node: Option<Node<'a>>,
         id: Option<&'a str>,
     ) -> Result<Self, Malformed> {
-        let outcome = match (node.get("result"), node.get("error")) {
+        let outcome = match (result, error) {
             (Some(result), None) => Outcome::Result(result),
             (None, Some(error)) if error.is_object() => Outcome::Error(error),
             (None, Some(_)) => return Err(invalid(id, "error must be an object")),

@@ -91,7 +91,7 @@ pub fn require(headers: &dyn Headers, header: Cow<'static, str>, expected: &str)
     match headers.field(&header) {
         Field::Absent => Err(Mismatch::Missing { header, expected: shown(expected) }),
         Field::Repeated => Err(Mismatch::Repeated { header }),
-        // Nearly all of them.
+        // Nearly all of them need not be decoded.
         Field::One(value) if value == expected.as_bytes() && travels_plain(value) => Ok(()),
         Field::One(value) => match decode(value) {
             None => Err(Mismatch::Malformed { header }),

@@ -30,8 +30,9 @@ impl ClientInfo {
     /// Reads `{name, version}`; anything else is as good as nothing.
     #[must_use]
     pub fn read(node: Node<'_>) -> Option<Self> {
-        let text = |name: &str| node.get(name).and_then(toolcrib_contract::json::Node::as_str);
-        Some(Self { name: text("name")?.into(), version: text("version").unwrap_or_default().into() })
+        let [name, version] = node.pick(["name", "version"]);
+        let version = version.and_then(Node::as_str).unwrap_or_default();
+        Some(Self { name: name?.as_str()?.into(), version: version.into() })
     }
 }
 
@@ -51,15 +52,15 @@ impl<'a> Meta<'a> {
                 "params._meta is missing; it must hold {PROTOCOL_VERSION} and {CLIENT_CAPABILITIES}"
             ))
         })?;
-        let protocol_version = meta
-            .get(PROTOCOL_VERSION)
+        let [protocol_version, capabilities, client_info, log_level] =
+            meta.pick([PROTOCOL_VERSION, CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL]);
+        let protocol_version = protocol_version
             .and_then(toolcrib_contract::json::Node::as_str)
             .ok_or_else(|| refuse(format!("params._meta must hold {PROTOCOL_VERSION}, a string")))?;
-        let capabilities = meta
-            .get(CLIENT_CAPABILITIES)
+        let capabilities = capabilities
             .filter(|node| node.is_object())
             .ok_or_else(|| refuse(format!("params._meta must hold {CLIENT_CAPABILITIES}, an object")))?;
-        let log_level = match meta.get(LOG_LEVEL) {
+        let log_level = match log_level {
             None => None,
             Some(node) => Some(
                 node.as_str()
@@ -70,7 +71,7 @@ impl<'a> Meta<'a> {
         Ok(Self {
             protocol_version,
             capabilities: ClientCapabilities::read(capabilities),
-            client_info: meta.get(CLIENT_INFO).and_then(ClientInfo::read),
+            client_info: client_info.and_then(ClientInfo::read),
             log_level,
         })
     }

@@ -3,7 +3,12 @@
 //! Guarantees: what was received raw leaves raw (ids, results), only strings are escaped here. Callers pass valid
 //! JSON where a parameter is called raw.
 
+use toolcrib_contract::json::write_string;
+
 use crate::error::RpcError;
+
+const OPEN: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":";
+const RESULT: &[u8] = b",\"result\":";
 
 /// Appends `text` as a JSON string.
 pub fn string(out: &mut Vec<u8>, text: &str) {
@@ -14,22 +19,29 @@ pub fn string(out: &mut Vec<u8>, text: &str) {
 /// `text` as a JSON string.
 #[must_use]
 pub fn quoted(text: &str) -> String {
-    let mut out = Vec::with_capacity(text.len() + 2);
-    string(&mut out, text);
-    String::from_utf8(out).unwrap_or_default()
+    let mut out = String::with_capacity(text.len() + 2);
+    write_string(&mut out, text);
+    out
+}
+
+/// How many bytes [`open_result`] appends.
+#[must_use]
+pub const fn opened_len(id_raw: &str) -> usize {
+    OPEN.len() + id_raw.len() + RESULT.len()
 }
 
 /// The bytes of a response before its result.
 pub fn open_result(out: &mut Vec<u8>, id_raw: &str) {
-    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    out.extend_from_slice(OPEN);
     out.extend_from_slice(id_raw.as_bytes());
-    out.extend_from_slice(b",\"result\":");
+    out.extend_from_slice(RESULT);
 }
 
 /// A whole successful response.
 #[must_use]
 pub fn result(id_raw: &str, result_raw: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(result_raw.len() + id_raw.len() + 40);
+    // Exactly as many as it takes, so that nothing is left over when it becomes shared bytes.
+    let mut out = Vec::with_capacity(opened_len(id_raw) + result_raw.len() + 1);
     open_result(&mut out, id_raw);
     out.extend_from_slice(result_raw);
     out.push(b'}');

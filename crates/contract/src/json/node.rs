@@ -55,6 +55,33 @@ pub struct Node<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spot(usize);
 
+/// A key to be found among those without an escape: most others differ in their shape or head.
+struct Sought<'k> {
+    shape: u64,
+    head: u64,
+    text: &'k str,
+}
+
+impl<'k> Sought<'k> {
+    #[inline(always)]
+    fn new(text: &'k str) -> Self {
+        Self { shape: Slot::text_shape(text.len()), head: head(text), text }
+    }
+
+    #[inline(always)]
+    fn is(&self, name: Node<'_>) -> bool {
+        name.slot.shape() == self.shape
+            && name.slot.word() == self.head
+            && (self.text.len() <= ALL_IN_HEAD || self.is_all(name))
+    }
+
+    /// Compares what is not in the head.
+    #[inline(never)]
+    fn is_all(&self, name: Node<'_>) -> bool {
+        name.text.source.as_bytes().get(name.slot.inside()) == Some(self.text.as_bytes())
+    }
+}
+
 impl<'a> Node<'a> {
     /// The whole value of a text.
     #[inline]
@@ -86,7 +113,11 @@ impl<'a> Node<'a> {
     /// The slots of what this value holds, if it is a container with that tag.
     #[inline]
     fn inside(self, tag: u8) -> &'a [Slot] {
-        if self.slot.tag() == tag { self.slots().get(1..).unwrap_or_default() } else { &[] }
+        if self.slot.tag() != tag {
+            return &[];
+        }
+        let at = self.at();
+        self.text.slots.get(at + 1..at.wrapping_add(self.slot.span())).unwrap_or_default()
     }
 
     /// The text it stands in; its slot and those of what it holds, and of nothing else.
@@ -235,26 +266,38 @@ impl<'a> Node<'a> {
     #[inline]
     #[must_use]
     pub fn get(self, key: &str) -> Option<Self> {
-        self.find(Slot::text_shape(key.len()), head(key), key)
+        self.find(&Sought::new(key))
     }
 
-    /// The value of member `key`, which has this shape and head: most others differ in one of them.
-    fn find(self, shape: u64, head: u64, key: &str) -> Option<Self> {
-        let text = self.text;
-        if !text.keys.is_empty() {
-            return self.members().find_map(|(name, value)| name.is_text(key).then_some(value));
+    fn find(self, key: &Sought<'_>) -> Option<Self> {
+        if !self.text.keys.is_empty() {
+            return self.find_escaped(key.text);
         }
-        let mut rest = self.inside(tag::OBJECT);
-        while let [name, slot, more @ ..] = rest {
-            if name.shape() == shape
-                && name.word() == head
-                && (key.len() <= ALL_IN_HEAD || text.plain(*name) == key)
-            {
-                return Some(Self { text, slot });
+        self.members().find_map(|(name, value)| key.is(name).then_some(value))
+    }
+
+    /// The same where keys have escapes.
+    #[cold]
+    #[inline(never)]
+    fn find_escaped(self, key: &str) -> Option<Self> {
+        self.members().find_map(|(name, value)| name.is_text(key).then_some(value))
+    }
+
+    /// The values of these members, found in one walk.
+    #[inline]
+    #[must_use]
+    pub fn pick<const N: usize>(self, keys: [&str; N]) -> [Option<Self>; N] {
+        if !self.text.keys.is_empty() {
+            return keys.map(|key| self.find_escaped(key));
+        }
+        let keys = keys.map(Sought::new);
+        let mut picked = [None; N];
+        for (name, value) in self.members() {
+            if let Some((_, place)) = keys.iter().zip(&mut picked).find(|(key, _)| key.is(name)) {
+                *place = Some(value);
             }
-            rest = slot.skip_inside(more);
         }
-        None
+        picked
     }
 
     /// The element at `index`; `None` for anything but an array.
@@ -297,11 +340,7 @@ impl<'a> Node<'a> {
     #[must_use]
     pub fn is_text(self, text: &str) -> bool {
         match self.slot.tag() {
-            tag::TEXT => {
-                self.slot.shape() == Slot::text_shape(text.len())
-                    && self.slot.word() == head(text)
-                    && (text.len() <= ALL_IN_HEAD || self.plain() == text)
-            }
+            tag::TEXT => Sought::new(text).is(self),
             tag::ESCAPED => self.unescaped() == text,
             tag::ESCAPED_KEY => self.name() == text,
             _ => false,
@@ -504,6 +543,21 @@ impl std::fmt::Debug for Elements<'_> {
 #[cfg(test)]
 mod tests {
     use crate::json::{Document, Limits};
+
+    #[test]
+    fn members_are_found_one_by_one_or_together() {
+        for text in
+            [r#"{"long enough a":1,"long enough b":2,"ab":3,"":[4],"b":{"ab":5}}"#, r#"{"\u0061b":3,"b":6}"#]
+        {
+            let document = Document::parse(text.as_bytes(), &Limits::message()).unwrap();
+            let root = document.root();
+            let keys = ["b", "ab", "absent", "", "long enough b"];
+            let raw = |node: Option<super::Node<'_>>| node.map(|node| node.raw().to_owned());
+            assert_eq!(root.pick(keys).map(raw), keys.map(|key| raw(root.get(key))));
+            assert_eq!(raw(root.get("ab")).as_deref(), Some("3"));
+            assert!(root.get("absent").is_none());
+        }
+    }
 
     /// R1.1: white space between tokens goes, every token stays, whether or not there was any.
     #[test]

@@ -39,13 +39,7 @@ const fn stops(word: u64) -> u64 {
     (quote_or_control | slash) & !word & HIGHS
 }
 
-/// Eight bytes from `at` on, the first one lowest.
-#[inline]
-pub(super) fn word_at(bytes: &[u8], at: usize) -> Option<u64> {
-    bytes.get(at..).and_then(<[u8]>::first_chunk).map(|word| u64::from_le_bytes(*word))
-}
-
-/// The same where there may be less text left: zeros stand for what is after its end.
+/// Eight bytes from `at` on, the first one lowest; zeros stand for what is after the end.
 #[inline(always)]
 pub(super) fn ahead(bytes: &[u8], at: usize) -> u64 {
     // No text has more bytes; this says so to the compiler.
@@ -74,23 +68,23 @@ fn last(bytes: &[u8], at: usize) -> u64 {
 pub(super) fn scan(bytes: &[u8], mut at: usize) -> Result<Scan, (usize, ReadErrorKind)> {
     let mut escaped = false;
     loop {
-        while let Some(word) = word_at(bytes, at) {
-            let found = stops(word);
-            if found != 0 {
-                at += (found.trailing_zeros() / 8) as usize;
-                break;
-            }
+        // After the end there are zeros, which stop it like any control.
+        let word = ahead(bytes, at);
+        let found = stops(word);
+        if found == 0 {
             at += 8;
+            continue;
         }
-        match bytes.get(at) {
-            None => return Err((at, ReadErrorKind::End)),
-            Some(b'"') => return Ok(Scan { end: at + 1, escaped }),
-            Some(b'\\') => {
+        let plain = found.trailing_zeros() / 8;
+        at += plain as usize;
+        match (word >> (plain * 8)) as u8 {
+            b'"' => return Ok(Scan { end: at + 1, escaped }),
+            b'\\' => {
                 escaped = true;
                 at = escape(bytes, at)?;
             }
-            Some(&c) if c < 0x20 => return Err((at, ReadErrorKind::Control { code: u32::from(c) })),
-            Some(_) => at += 1,
+            _ if at >= bytes.len() => return Err((bytes.len(), ReadErrorKind::End)),
+            control => return Err((at, ReadErrorKind::Control { code: u32::from(control) })),
         }
     }
 }

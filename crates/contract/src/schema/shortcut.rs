@@ -309,8 +309,8 @@ impl Members {
         let mut missing = self.required;
         // Members are mostly written in the order of their schema.
         for property in &self.properties {
-            let [key, value, inside @ ..] = rest else { break };
-            if left > 0 && property.name.is(*key, text) {
+            let (true, [key, value, inside @ ..]) = (left > 0, rest) else { break };
+            if property.name.is(*key, text) {
                 rest = property.schema.accept(*value, inside, text)?;
                 missing &= !property.required;
                 left -= 1;

@@ -79,8 +79,8 @@ fn verify_result(engine: &Engine, entry: &Entry, result: Node<'_>) -> Result<Opt
     if !result.is_object() {
         return Err(Refusal::AnswerMalformed);
     }
-    let structured = result.get("structuredContent");
-    if result.get("isError").and_then(Node::as_bool) == Some(true) {
+    let [structured, is_error, kind] = result.pick(["structuredContent", "isError", "resultType"]);
+    if is_error.and_then(Node::as_bool) == Some(true) {
         if structured.is_none() {
             return Ok(None);
         }
@@ -90,7 +90,7 @@ fn verify_result(engine: &Engine, entry: &Entry, result: Node<'_>) -> Result<Opt
         }
         return Ok(Some(object.finish().into()));
     }
-    let complete = result.get("resultType").is_none_or(|kind| kind.is_text("complete"));
+    let complete = kind.is_none_or(|kind| kind.is_text("complete"));
     let mode = entry.validation().output;
     if entry.contract().output().is_none() || !complete || mode == Strictness::Off {
         return Ok(None);

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use toolcrib_contract::json::Node;
+use toolcrib_protocol::frame::text_of;
 use toolcrib_protocol::{Code, RpcError};
 
 use super::{Call, Known, Resolved};
@@ -18,9 +19,9 @@ use crate::tool::Arguments;
 
 impl<'a> Call<'a, Known> {
     pub(super) fn resolve(self) -> Result<Call<'a, Resolved<'a>>, Refusal> {
-        let params = self.request.params;
-        let name = params.string("name")?;
-        let arguments = match params.get("arguments") {
+        let [name, arguments] = self.request.params.pick(["name", "arguments"]);
+        let name = text_of("name", name)?;
+        let arguments = match arguments {
             None => self.engine.no_arguments(),
             Some(node) if node.is_object() => node,
             Some(_) => {
