@@ -133,7 +133,9 @@ impl Connection {
 
     /// Sends a request; its answer is waited for on what this gives back.
     pub(crate) async fn send(&self, request: &Request<'_>) -> Result<Pending, UpstreamError> {
-        if let (Era::Legacy, Some(level)) = (self.revision().era(), request.log_level) {
+        if let (Era::Legacy, Some(level)) = (self.revision().era(), request.log_level)
+            && self.log_level.fetch_min(level as u8, Ordering::Relaxed) > level as u8
+        {
             Box::pin(self.set_level(level)).await;
         }
         send(&self.wire, request, self.revision()).await
@@ -158,10 +160,7 @@ impl Connection {
 
     /// A legacy server has one level for the whole connection: the most verbose anybody wanted.
     async fn set_level(&self, level: Level) {
-        let wanted = level as u8;
-        if self.log_level.fetch_min(wanted, Ordering::Relaxed) <= wanted
-            || !self.introduction.offers("logging")
-        {
+        if !self.introduction.offers("logging") {
             return;
         }
         let request = Request::new("logging/setLevel").string("level", level.as_str());

@@ -8,6 +8,7 @@ mod alarm;
 mod brake;
 mod breaker;
 mod by_thread;
+mod called;
 pub mod catalogue;
 pub mod connection;
 mod era;

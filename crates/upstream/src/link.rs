@@ -3,7 +3,7 @@
 //! Guarantees: an answer reaches the call whose id it carries or nobody; a question reaches a person only when it is
 //! certain whose call it belongs to; what does not fit is dropped or refused, never queued without end.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -75,7 +75,7 @@ pub(crate) enum Delivery {
 #[derive(Default)]
 pub(crate) struct Link {
     id_last: AtomicU64,
-    slots: Mutex<HashMap<u64, Slot>>,
+    slots: Mutex<BTreeMap<u64, Slot>>,
     closed: Mutex<Option<Cause>>,
     pub(crate) news: News,
     ended: Notify,

@@ -15,6 +15,7 @@ use toolcrib_engine::{AskError, Context, Forwarded, Question, ToolError, trace};
 use toolcrib_protocol::{Capability, Code, Era, RpcError, write};
 
 use crate::alarm::Alarm;
+use crate::called;
 use crate::connection::Connection;
 use crate::error::{Cause, UpstreamError};
 use crate::limits::CALL_QUESTIONS_MAX;
@@ -98,7 +99,7 @@ impl Remote {
         let kept: Option<Kept> = context.kept();
         let (request, mut call) = match kept {
             Some(Kept::Parked(id)) => {
-                (Request::new("tools/call"), Box::pin(self.take_up(&id, context)).await?)
+                (Request::new(called::METHOD), Box::pin(self.take_up(&id, context)).await?)
             }
             kept => {
                 let request = match &kept {

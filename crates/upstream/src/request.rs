@@ -12,6 +12,7 @@ use toolcrib_engine::Context;
 use toolcrib_engine::trace::Open;
 use toolcrib_protocol::{Capability, Era, Level, Revision, meta, write};
 
+use crate::called::{self, Called};
 use crate::connection::CLIENT_INFO;
 
 /// Whose question an answer belongs to.
@@ -28,6 +29,8 @@ pub(crate) struct Request<'a> {
     pub(crate) method: &'static str,
     /// What `Mcp-Name` repeats.
     pub(crate) name: Option<Cow<'a, str>>,
+    /// The tool that is called, and its arguments, raw.
+    call: Option<(&'a Called, &'a str)>,
     /// `Mcp-Param-*`, names in lower case.
     pub(crate) headers: Vec<(Box<str>, String)>,
     /// Members of `params`, raw and without braces.
@@ -49,11 +52,10 @@ impl<'a> Request<'a> {
         Self { method, ..Self::default() }
     }
 
-    /// One whose `params` begin with `members`, raw and without braces, and have room for more.
-    pub(crate) fn with_members(method: &'static str, members: &str, room: usize) -> Self {
-        let mut params = String::with_capacity(members.len() + room);
-        params.push_str(members);
-        Self { method, params, ..Self::default() }
+    /// A call with these arguments, raw.
+    pub(crate) fn call(called: &'a Called, arguments: &'a str) -> Self {
+        let name = Some(Cow::Borrowed(&*called.name));
+        Self { method: called::METHOD, name, call: Some((called, arguments)), ..Self::default() }
     }
 
     /// Adds a member of `params`, raw; its name needs no escape.
@@ -111,28 +113,46 @@ impl<'a> Request<'a> {
         self
     }
 
+    /// Appends the fields of a head that repeat what the body says.
+    pub(crate) fn write_fields(&self, out: &mut Vec<u8>) {
+        match self.call {
+            Some((called, _)) => out.extend_from_slice(called.fields.as_bytes()),
+            None => out.extend_from_slice(called::fields(self.method, self.name.as_deref()).as_bytes()),
+        }
+        for (name, value) in &self.headers {
+            out.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
+        }
+    }
+
     /// The whole message.
     pub(crate) fn write(&self, id: u64, revision: Revision) -> Vec<u8> {
+        let call = self.call.map_or(0, |(called, arguments)| called.member.len() + arguments.len());
         let mut out = Vec::with_capacity(
-            self.params.len() + self.modern_params.len() + self.meta.len() + FRAME_BYTES_ABOUT,
+            call + self.params.len() + self.modern_params.len() + self.meta.len() + FRAME_BYTES_ABOUT,
         );
         out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
         number(&mut out, id);
         out.extend_from_slice(b",\"method\":\"");
         out.extend_from_slice(self.method.as_bytes());
         out.extend_from_slice(b"\",\"params\":{");
-        out.extend_from_slice(self.params.as_bytes());
-        let modern = revision.era() == Era::Modern;
-        let mut is_empty = self.params.is_empty();
-        if modern && !self.modern_params.is_empty() {
-            if !is_empty {
-                out.push(b',');
+        let mut comma: &[u8] = b"";
+        if let Some((called, arguments)) = self.call {
+            for part in [&*called.member, ",\"arguments\":", arguments] {
+                out.extend_from_slice(part.as_bytes());
             }
-            out.extend_from_slice(self.modern_params.as_bytes());
-            is_empty = false;
+            comma = b",";
+        }
+        let modern = revision.era() == Era::Modern;
+        for members in [&*self.params, if modern { &*self.modern_params } else { "" }] {
+            if !members.is_empty() {
+                out.extend_from_slice(comma);
+                out.extend_from_slice(members.as_bytes());
+                comma = b",";
+            }
         }
         if modern || !self.meta.is_empty() || self.wants_progress {
-            out.extend_from_slice(if is_empty { b"\"_meta\":{" } else { b",\"_meta\":{" });
+            out.extend_from_slice(comma);
+            out.extend_from_slice(b"\"_meta\":{");
             self.write_meta(&mut out, id, revision);
             out.push(b'}');
         }
@@ -282,18 +302,17 @@ mod tests {
 
     #[test]
     fn a_request_has_the_members_that_its_era_wants() {
-        let request = Request::with_members("tools/call", r#""name":"x""#, 8)
-            .raw("arguments", "{}")
-            .modern_raw("inputResponses", "{}");
+        let called = Called::new("x");
+        let request = Request::call(&called, "{}").raw("more", "1").modern_raw("inputResponses", "{}");
         assert_eq!(
             String::from_utf8(request.write(1_203, Revision::V2025_11_25)).unwrap(),
-            r#"{"jsonrpc":"2.0","id":1203,"method":"tools/call","params":{"name":"x","arguments":{}}}"#
+            r#"{"jsonrpc":"2.0","id":1203,"method":"tools/call","params":{"name":"x","arguments":{},"more":1}}"#
         );
         let modern = String::from_utf8(request.write(0, Revision::V2026_07_28)).unwrap();
         assert_eq!(
             modern,
             format!(
-                r#"{{"jsonrpc":"2.0","id":0,"method":"tools/call","params":{{"name":"x","arguments":{{}},"inputResponses":{{}},"_meta":{{"io.modelcontextprotocol/clientInfo":{CLIENT_INFO},"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
+                r#"{{"jsonrpc":"2.0","id":0,"method":"tools/call","params":{{"name":"x","arguments":{{}},"more":1,"inputResponses":{{}},"_meta":{{"io.modelcontextprotocol/clientInfo":{CLIENT_INFO},"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
             )
         );
     }

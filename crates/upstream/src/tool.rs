@@ -3,7 +3,6 @@
 //! Guarantees: the arguments go out as the client wrote them and the engine checked them; the answer comes back in the
 //! text the server sent.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use toolcrib_contract::json::Node;
@@ -11,6 +10,7 @@ use toolcrib_engine::{Answer, BoxFuture, Invocation, Tool, ToolError};
 use toolcrib_protocol::param_header::ParamHeaders;
 use toolcrib_protocol::write;
 
+use crate::called::Called;
 use crate::remote::{Brought, Remote};
 use crate::request::Request;
 use crate::supervisor::Upstream;
@@ -18,10 +18,7 @@ use crate::supervisor::Upstream;
 #[derive(Debug)]
 pub struct RemoteTool {
     remote: Remote,
-    /// As the server calls it.
-    name: Box<str>,
-    /// The member of `params` that says so.
-    opening: Box<str>,
+    called: Called,
     param_headers: ParamHeaders,
 }
 
@@ -34,15 +31,11 @@ impl RemoteTool {
         param_headers: ParamHeaders,
         is_repeatable: bool,
     ) -> Self {
-        let opening = format!("\"name\":{}", write::quoted(name)).into();
-        Self { remote: Remote { upstream, is_repeatable }, name: name.into(), opening, param_headers }
+        Self { remote: Remote { upstream, is_repeatable }, called: Called::new(name), param_headers }
     }
 
-    fn request(&self, invocation: &Invocation<'_>, brought: Option<Brought<'_>>) -> Request<'_> {
-        let arguments = invocation.arguments.raw();
-        let mut request = Request::with_members("tools/call", &self.opening, arguments.len() + ROOM)
-            .raw("arguments", arguments);
-        request.name = Some(Cow::Borrowed(&self.name));
+    fn request<'r>(&'r self, invocation: &Invocation<'r>, brought: Option<Brought<'_>>) -> Request<'r> {
+        let mut request = Request::call(&self.called, invocation.arguments.raw());
         request.headers = self.param_headers.headers_for(Some(invocation.arguments));
         let mut sent = Sent::default();
         for (key, value) in invocation.params.into_iter().flat_map(Node::members) {
@@ -55,9 +48,6 @@ impl RemoteTool {
         sent.bring(request, brought, invocation.context)
     }
 }
-
-/// Room for the name of a member and what goes with it.
-const ROOM: usize = 16;
 
 /// Members of a client's `params` that concern the call and not what is called.
 #[derive(Default)]

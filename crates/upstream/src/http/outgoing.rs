@@ -1,6 +1,6 @@
 //! One HTTP request as it goes out.
 
-use toolcrib_protocol::{Era, Revision, header};
+use toolcrib_protocol::{Era, Revision};
 
 use crate::request::{self, Request};
 
@@ -41,13 +41,7 @@ impl Outgoing<'_> {
             field("Mcp-Session-Id: ", session);
         }
         if let Some(request) = self.mirrored.filter(|_| self.is_modern()) {
-            field("Mcp-Method: ", request.method);
-            if let Some(name) = &request.name {
-                field("Mcp-Name: ", &header::encode(name));
-            }
-            for (name, value) in &request.headers {
-                field(&format!("{name}: "), value);
-            }
+            request.write_fields(out);
         }
         out.extend_from_slice(self.fields.as_bytes());
         if !self.body.is_empty() {
