@@ -29,6 +29,7 @@ struct Span {
 
 #[derive(Debug, Clone, Copy)]
 struct Line {
+    tag: u32,
     name: Span,
     value: Span,
 }
@@ -52,6 +53,7 @@ impl Head {
         let (path, query) = address(request.path.unwrap_or_default());
         let (path, query) = (span(input, path.as_bytes()), query.map(|query| span(input, query.as_bytes())));
         let line = |line: &httparse::Header<'_>| Line {
+            tag: tag(line.name.as_bytes()),
             name: span(input, line.name.as_bytes()),
             value: span(input, line.value),
         };
@@ -102,9 +104,9 @@ impl Head {
 
     /// The values of a header, as they came; its name in lower case.
     pub fn values<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a [u8]> {
+        let sought = tag(name.as_bytes());
         let is_named = move |line: &&Line| {
-            (line.name.end - line.name.start) as usize == name.len()
-                && self.at(line.name).eq_ignore_ascii_case(name.as_bytes())
+            line.tag == sought && self.at(line.name).eq_ignore_ascii_case(name.as_bytes())
         };
         self.lines.iter().filter(is_named).map(|line| self.at(line.value))
     }
@@ -191,6 +193,13 @@ fn address(target: &str) -> (&str, Option<&str>) {
         Some((path, query)) => (path, Some(query)),
         None => (local, None),
     }
+}
+
+/// Its length and three of its letters: names that differ in none of them are compared.
+fn tag(name: &[u8]) -> u32 {
+    let letter = |at: usize| name.get(at).map_or(0, |letter| letter | 0x20);
+    let length = u8::try_from(name.len()).unwrap_or(u8::MAX);
+    u32::from_le_bytes([length, letter(0), letter(name.len() / 2), letter(name.len().wrapping_sub(1))])
 }
 
 /// Where `part`, which was cut out of `whole`, stands in it.
