@@ -29,10 +29,14 @@ impl Forwarded {
         self.message.at(self.result)
     }
 
-    /// The result as it came, without a copy: it keeps the message alive.
+    /// The result as it came, without a copy: it keeps the message's text alive.
     #[must_use]
-    pub fn share(&self) -> Bytes {
-        Bytes::from_owner(self.message.share(self.result().range()))
+    pub fn into_bytes(self) -> Bytes {
+        let range = self.result().range();
+        match self.message.into_source() {
+            Ok(source) => Bytes::from(source).slice(range),
+            Err(shared) => Bytes::from_owner(shared.share(range)),
+        }
     }
 
     /// `true` if a copy would cost more than sharing it.

@@ -86,14 +86,16 @@ impl Reply {
     #[must_use]
     pub fn forwarded(
         id_raw: &str,
-        forwarded: &Forwarded,
+        forwarded: Forwarded,
         revision: Revision,
         hint: Option<CacheHint>,
     ) -> Self {
-        match result::convert(forwarded.result(), revision, hint) {
-            Cow::Borrowed(_) if forwarded.is_large() => Self::prepared(id_raw, forwarded.share()),
-            result => Self::result(id_raw, result.as_bytes()),
+        let result = result::convert(forwarded.result(), revision, hint);
+        if matches!(result, Cow::Owned(_)) || !forwarded.is_large() {
+            return Self::result(id_raw, result.as_bytes());
         }
+        drop(result);
+        Self::prepared(id_raw, forwarded.into_bytes())
     }
 
     /// A prepared result: only the id is written.
@@ -112,7 +114,28 @@ impl Reply {
 
 #[cfg(test)]
 mod tests {
+    use toolcrib_contract::json::{Limits, OwnedDocument};
+
     use super::*;
+
+    #[test]
+    fn a_large_result_is_forwarded_where_it_stands() {
+        for len in [10, 100_000] {
+            let result = format!("{{\"resultType\":\"complete\",\"x\":\"{}\"}}", "é".repeat(len));
+            let message = format!("{{\"jsonrpc\":\"2.0\",\"id\":7,\"result\": {result} }}");
+            let message = OwnedDocument::parse_passing(message, &Limits::message()).unwrap();
+            let at = message.root().get("result").unwrap().raw().as_ptr();
+            let forwarded = Forwarded::new(message).unwrap();
+            let reply = Reply::forwarded("1", forwarded, Revision::FIRST_MODERN, None);
+            if let Payload::Spliced { prepared, .. } = &reply.payload {
+                assert_eq!(prepared.as_ptr(), at, "it was copied");
+            } else {
+                assert_eq!(len, 10);
+            }
+            let whole = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{result}}}");
+            assert_eq!(reply.payload.into_bytes(), whole);
+        }
+    }
 
     #[test]
     fn a_spliced_reply_is_the_same_message_as_a_whole_one() {

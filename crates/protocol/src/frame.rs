@@ -63,15 +63,20 @@ impl<'a> Params<'a> {
         self.node
     }
 
+    #[inline]
     #[must_use]
     pub fn get(self, name: &str) -> Option<Node<'a>> {
         self.node.and_then(|node| node.get(name))
     }
 
     /// Several members at once.
+    #[inline]
     #[must_use]
     pub fn pick<const N: usize>(self, names: [&str; N]) -> [Option<Node<'a>>; N] {
-        self.node.map_or([None; N], |node| node.pick(names))
+        match self.node {
+            Some(node) => node.pick(names),
+            None => [None; N],
+        }
     }
 
     /// A member that must be a string.

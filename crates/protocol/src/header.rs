@@ -80,10 +80,11 @@ pub fn encode(text: &str) -> Cow<'_, str> {
 /// `true` for a text that is its own header value.
 fn travels_plain(text: &[u8]) -> bool {
     let is_outer = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
-    text.iter().all(|byte| *byte == b'\t' || (0x20..0x7f).contains(byte))
-        && !is_outer(text.first())
-        && !is_outer(text.last())
-        && !(text.starts_with(PREFIX.as_bytes()) && text.ends_with(SUFFIX.as_bytes()))
+    if is_outer(text.first()) || is_outer(text.last()) {
+        return false;
+    }
+    let looks_encoded = text.starts_with(PREFIX.as_bytes()) && text.ends_with(SUFFIX.as_bytes());
+    !looks_encoded && text.iter().all(|byte| *byte == b'\t' || (0x20..0x7f).contains(byte))
 }
 
 /// The header must be there and say `expected`.

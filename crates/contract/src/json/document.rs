@@ -138,6 +138,17 @@ impl OwnedDocument {
     pub fn share(&self, range: Range<usize>) -> SharedBytes {
         SharedBytes { text: self.text.clone(), range }
     }
+
+    /// The text alone, if no clone of this document is left: what reading it took is given back.
+    ///
+    /// # Errors
+    /// The document itself where it is shared.
+    pub fn into_source(self) -> Result<String, Self> {
+        match Arc::try_unwrap(self.text) {
+            Ok(text) => Ok(text.source.into_owned()),
+            Err(text) => Err(Self { text }),
+        }
+    }
 }
 
 /// A part of an [`OwnedDocument`]'s text, to be handed on as it came.
@@ -182,6 +193,15 @@ mod tests {
         drop(document);
         assert_eq!(shared.as_ref(), br#"{"x" : 0.60}"#);
         assert_eq!(shared.as_ref().as_ptr(), at, "it was copied");
+    }
+
+    #[test]
+    fn a_text_is_given_back_by_the_last_who_has_it() {
+        let document = OwnedDocument::parse("[1]", &Limits::message()).unwrap();
+        let clone = document.clone();
+        let document = document.into_source().unwrap_err();
+        drop(clone);
+        assert_eq!(document.into_source().unwrap(), "[1]");
     }
 
     #[test]

@@ -164,15 +164,8 @@ impl Slot {
 pub(crate) const ALL_IN_HEAD: usize = 8;
 
 /// What is left of a word of which so many bytes are text.
-pub(super) const HEADS: [u64; 8] = {
-    let mut heads = [0; 8];
-    let mut len = 1;
-    while len < 8 {
-        heads[len] = heads[len - 1] << 8 | 0xFF;
-        len += 1;
-    }
-    heads
-};
+pub(super) const HEADS: [u64; 8] =
+    [0, 0xFF, 0xFFFF, 0xFF_FFFF, 0xFFFF_FFFF, 0xFF_FFFF_FFFF, 0xFFFF_FFFF_FFFF, 0xFF_FFFF_FFFF_FFFF];
 
 /// The first eight bytes of a text, the first one lowest, zeros after its end. No text without an escape has a zero
 /// byte, so up to seven bytes two texts are equal if their heads are.

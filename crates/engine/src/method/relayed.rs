@@ -20,7 +20,7 @@ impl Engine {
         hint: Option<CacheHint>,
     ) -> Result<Result<Reply, ToolError>, Refusal> {
         let outcome = guarded(|| relayed, &caller.exchange, self.options().call_ms_max).await?;
-        Ok(outcome.map(|forwarded| Reply::forwarded(request.id, &forwarded, caller.peer.revision(), hint)))
+        Ok(outcome.map(|forwarded| Reply::forwarded(request.id, forwarded, caller.peer.revision(), hint)))
     }
 
     /// Tells whoever has a resource that a client follows it.

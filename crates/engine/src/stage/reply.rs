@@ -25,7 +25,7 @@ impl Call<'_, Verified> {
                     Err(_) => Reply::result(id, raw.as_bytes()),
                 }
             }
-            Outcome::Answer(Answer::Forwarded(forwarded)) => Reply::forwarded(id, &forwarded, revision, None),
+            Outcome::Answer(Answer::Forwarded(forwarded)) => Reply::forwarded(id, forwarded, revision, None),
             Outcome::Asks(required) => input_required(self.engine, id, required),
         }
     }
