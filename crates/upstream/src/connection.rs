@@ -152,7 +152,7 @@ impl Connection {
 
     pub(crate) async fn tell(&self, text: Vec<u8>) -> Result<(), UpstreamError> {
         match &self.wire {
-            Wire::Stdio(stdio) => stdio.send(text).await,
+            Wire::Stdio(stdio) => stdio.send(text).await.map(drop),
             Wire::Http(http) => http.tell(&text).await,
             Wire::Sse(sse) => sse.send(&text).await,
         }
@@ -191,9 +191,9 @@ pub(crate) async fn send(
         Wire::Stdio(stdio) => {
             let id = stdio.link.next_id();
             let seat = stdio.sit(id, request.asker)?;
-            stdio.send(request.write(id, revision)).await?;
+            let line = stdio.send(request.write(id, revision)).await?;
             let cancels = request.method != "initialize";
-            Ok(Pending::Stdio(StdioPending { stdio: stdio.clone(), seat, done: false, cancels }))
+            Ok(Pending::Stdio(StdioPending { stdio: stdio.clone(), seat, line, done: false, cancels }))
         }
         Wire::Http(http) => {
             let id = http.link.next_id();

@@ -9,7 +9,7 @@ use crate::http::HttpPending;
 use crate::link::Seat;
 use crate::message::{Kind, Message};
 use crate::sse::SsePending;
-use crate::stdio::StdioLink;
+use crate::stdio::{LineNumber, StdioLink};
 
 pub(crate) enum Pending {
     Http(HttpPending),
@@ -20,6 +20,8 @@ pub(crate) enum Pending {
 pub(crate) struct StdioPending {
     pub(crate) stdio: Arc<StdioLink>,
     pub(crate) seat: Seat,
+    /// Of the request.
+    pub(crate) line: LineNumber,
     pub(crate) done: bool,
     /// `initialize` may not be cancelled.
     pub(crate) cancels: bool,
@@ -59,7 +61,7 @@ impl Pending {
     pub(crate) async fn reply(&self, text: Vec<u8>) -> Result<(), UpstreamError> {
         match self {
             Self::Http(pending) => pending.reply(text).await,
-            Self::Stdio(pending) => pending.stdio.send(text).await,
+            Self::Stdio(pending) => pending.stdio.send(text).await.map(drop),
             Self::Sse(pending) => pending.sse.send(&text).await,
         }
     }
@@ -69,7 +71,7 @@ impl StdioPending {
     async fn next(&mut self) -> Result<Message, UpstreamError> {
         let next = self.seat.next().await;
         self.done |= next.as_ref().map_or(true, Message::is_response);
-        next
+        next.map_err(|error| UpstreamError { sent: self.stdio.has_begun(self.line), ..error })
     }
 }
 

@@ -21,6 +21,7 @@ use crate::message::Message;
 use crate::process::Child;
 use crate::request::Asker;
 use crate::spec::Command;
+pub(crate) use crate::stdio::writer::LineNumber;
 use crate::stdio::writer::Writer;
 
 /// Lines of garbage a server may print before it is given up: some print a banner, none prints without end.
@@ -57,15 +58,20 @@ impl StdioLink {
     }
 
     /// Puts a whole message in line.
-    pub(crate) async fn send(&self, message: Vec<u8>) -> Result<(), UpstreamError> {
+    pub(crate) async fn send(&self, message: Vec<u8>) -> Result<LineNumber, UpstreamError> {
         let line = single_line(message)?;
-        self.writer.send(&line).await.map_err(|writer::Closed| self.gone())
+        self.writer.send(line).await.map_err(|writer::Closed| self.gone())
+    }
+
+    /// Whether the server may have seen something of a message.
+    pub(crate) fn has_begun(&self, line: LineNumber) -> bool {
+        self.writer.has_begun(line)
     }
 
     pub(crate) fn try_send(&self, message: Vec<u8>) {
         if let Ok(line) = single_line(message) {
             // A server that does not read will not miss a notification.
-            let _ = self.writer.try_send(&line);
+            let _ = self.writer.try_send(line);
         }
     }
 
@@ -142,7 +148,7 @@ async fn read(name: Arc<str>, stdout: ChildStdout, link: Arc<Link>, writer: Arc<
                 if let Delivery::Answer(answer) = link.deliver(message)
                     && let Ok(answer) = single_line(answer)
                 {
-                    let _ = writer.try_send(&answer);
+                    let _ = writer.try_send(answer);
                 }
             }
             Err(cause) => {

@@ -1,16 +1,18 @@
-//! A server's stdin: lines go out in the order they were given, from the thread that gives them.
+//! A server's stdin: lines go out in the order they were given.
 //!
-//! Guarantees: a line is written where it stands as long as the pipe has room, so that nobody has to be woken for it;
-//! what does not fit waits, in order and bounded, for a task that writes it as the server reads.
+//! Guarantees: what waits is bounded; a line that no byte of was given to the pipe is known to be unsent. Lines that are
+//! given on the thread that drains go out together, once everything that is ready has run: a server is woken once for
+//! them. On another thread a line is written where it stands as long as the pipe has room, because to wake that thread
+//! costs more.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bytes::{Buf as _, Bytes};
 use tokio::net::unix::pipe::Sender;
 use tokio::sync::Notify;
 
+use crate::by_thread::thread;
 use crate::limits::UPSTREAM_WRITES_MAX;
 
 /// Lines that are given to the pipe at once.
@@ -19,6 +21,9 @@ const SLICES_MAX: usize = 64;
 /// The server's stdin is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Closed;
+
+/// Which line of a server's something is.
+pub(crate) type LineNumber = u64;
 
 pub(super) struct Writer {
     waiting: Mutex<Waiting>,
@@ -31,67 +36,83 @@ pub(super) struct Writer {
 struct Waiting {
     /// Absent once it is closed.
     pipe: Option<Arc<Sender>>,
-    lines: VecDeque<Bytes>,
+    lines: VecDeque<Vec<u8>>,
+    /// Bytes of the first line that are written.
+    written: usize,
+    /// Lines that were written, in part at least.
+    begun: LineNumber,
+    /// Where lines are drained.
+    drains_on: Option<usize>,
 }
 
 impl Writer {
     pub(super) fn new(pipe: Sender) -> Arc<Self> {
-        let waiting = Waiting { pipe: Some(Arc::new(pipe)), lines: VecDeque::new() };
+        let pipe = Some(Arc::new(pipe));
+        let waiting = Waiting { pipe, lines: VecDeque::new(), written: 0, begun: 0, drains_on: None };
         Arc::new(Self { waiting: Mutex::new(waiting), filled: Notify::new(), drained: Notify::new() })
     }
 
     /// Puts a line behind those before it; waits where too many wait already.
-    pub(super) async fn send(&self, line: &[u8]) -> Result<(), Closed> {
-        if self.try_send(line)? {
-            return Ok(());
-        }
+    pub(super) async fn send(&self, line: Vec<u8>) -> Result<LineNumber, Closed> {
+        let mut line = match self.try_send(line)? {
+            Ok(number) => return Ok(number),
+            Err(line) => line,
+        };
         loop {
             let drained = self.drained.notified();
             tokio::pin!(drained);
             // Registered before it is looked for, so that no room is missed.
             drained.as_mut().enable();
-            if self.try_send(line)? {
-                return Ok(());
-            }
+            line = match self.try_send(line)? {
+                Ok(number) => return Ok(number),
+                Err(line) => line,
+            };
             drained.await;
         }
     }
 
-    /// The same without waiting; false where there is no room.
-    pub(super) fn try_send(&self, line: &[u8]) -> Result<bool, Closed> {
+    /// The same without waiting; gives the line back where there is no room.
+    pub(super) fn try_send(&self, line: Vec<u8>) -> Result<Result<LineNumber, Vec<u8>>, Closed> {
         let mut waiting = self.lock();
         if waiting.lines.len() >= UPSTREAM_WRITES_MAX {
-            return Ok(false);
+            return Ok(Err(line));
         }
-        let pipe = waiting.pipe.as_ref().ok_or(Closed)?;
-        let mut rest = line;
-        if waiting.lines.is_empty() {
-            match pipe.try_write(rest) {
-                Ok(written) => rest = rest.get(written..).unwrap_or_default(),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(_) => {
-                    waiting.pipe = None;
-                    return Err(Closed);
-                }
+        if waiting.pipe.is_none() {
+            return Err(Closed);
+        }
+        let was_empty = waiting.lines.is_empty();
+        waiting.lines.push_back(line);
+        let number = waiting.last();
+        if was_empty {
+            let is_here = waiting.drains_on == Some(thread());
+            if !is_here && waiting.write_some().is_err() {
+                waiting.close();
+                return Err(Closed);
+            }
+            if !waiting.lines.is_empty() {
+                self.filled.notify_one();
             }
         }
-        if !rest.is_empty() {
-            waiting.lines.push_back(Bytes::copy_from_slice(rest));
-            self.filled.notify_one();
-        }
-        Ok(true)
+        Ok(Ok(number))
+    }
+
+    /// Whether the server may have seen something of this line.
+    pub(super) fn has_begun(&self, line: LineNumber) -> bool {
+        line <= self.lock().begun
     }
 
     /// Writes what waits, until the server's stdin is closed by either side.
     pub(super) async fn drain(&self) {
         loop {
+            self.lock().drains_on = Some(thread());
             self.filled.notified().await;
             while let Some(pipe) = self.behind() {
-                let open = pipe.writable().await.is_ok() && self.write_some(&pipe).is_ok();
+                let open = pipe.writable().await.is_ok() && self.lock().write_some().is_ok();
                 if !open {
                     self.close();
                     return;
                 }
+                self.drained.notify_waiters();
             }
         }
     }
@@ -102,40 +123,57 @@ impl Writer {
         waiting.pipe.clone().filter(|_| !waiting.lines.is_empty())
     }
 
-    fn write_some(&self, pipe: &Sender) -> io::Result<()> {
-        let mut waiting = self.lock();
-        let slices: Vec<IoSlice<'_>> =
-            waiting.lines.iter().take(SLICES_MAX).map(|line| IoSlice::new(line)).collect();
-        let mut written = match pipe.try_write_vectored(&slices) {
-            Ok(written) => written,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
-            Err(error) => return Err(error),
-        };
-        while let Some(first) = waiting.lines.front_mut() {
-            let part = written.min(first.len());
-            first.advance(part);
-            written -= part;
-            if !first.is_empty() {
-                break;
-            }
-            waiting.lines.pop_front();
-        }
-        drop(waiting);
-        self.drained.notify_waiters();
-        Ok(())
-    }
-
     /// Nothing more is written. The pipe is closed when whoever drains has let go of it.
     pub(super) fn close(&self) {
-        let mut waiting = self.lock();
-        waiting.pipe = None;
-        waiting.lines.clear();
-        drop(waiting);
+        self.lock().close();
         self.drained.notify_waiters();
     }
 
     fn lock(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Waiting {
+    /// The number of the line given last.
+    fn last(&self) -> LineNumber {
+        let whole = self.lines.len() - usize::from(self.written > 0);
+        self.begun + whole as LineNumber
+    }
+
+    fn close(&mut self) {
+        self.pipe = None;
+        self.lines.clear();
+    }
+
+    /// Gives the pipe what it takes now.
+    fn write_some(&mut self) -> io::Result<()> {
+        let Some(pipe) = &self.pipe else { return Ok(()) };
+        let mut lines = self.lines.iter();
+        let first = lines.next().and_then(|line| line.get(self.written..)).unwrap_or_default();
+        let outcome = if self.lines.len() == 1 {
+            pipe.try_write(first)
+        } else {
+            let rest = lines.take(SLICES_MAX - 1).map(|line| IoSlice::new(line));
+            let slices: Vec<IoSlice<'_>> = std::iter::once(IoSlice::new(first)).chain(rest).collect();
+            pipe.try_write_vectored(&slices)
+        };
+        let mut bytes = match outcome {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+            Err(error) => return Err(error),
+        };
+        while let Some(first) = self.lines.front().filter(|_| bytes > 0) {
+            self.begun += LineNumber::from(self.written == 0);
+            let part = bytes.min(first.len() - self.written);
+            bytes -= part;
+            self.written += part;
+            if self.written == first.len() {
+                self.lines.pop_front();
+                self.written = 0;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -146,7 +184,7 @@ mod tests {
 
     use super::*;
 
-    fn line(number: usize) -> Bytes {
+    fn line(number: usize) -> Vec<u8> {
         format!("{number}{}\n", "x".repeat(number % 5_000)).into()
     }
 
@@ -164,11 +202,11 @@ mod tests {
             let writer = writer.clone();
             async move {
                 for number in 0..LINES {
-                    writer.send(&line(number)).await.unwrap();
+                    writer.send(line(number)).await.unwrap();
                 }
             }
         });
-        let wanted: Vec<u8> = (0..LINES).flat_map(|number| line(number).to_vec()).collect();
+        let wanted: Vec<u8> = (0..LINES).flat_map(line).collect();
         let mut found = vec![0; wanted.len()];
         receiver.read_exact(&mut found).await.unwrap();
         assert!(found == wanted, "lines were mixed up");
@@ -181,17 +219,26 @@ mod tests {
     async fn a_full_line_waits_and_hears_of_the_end() {
         let (sender, receiver) = pipe::pipe().unwrap();
         let writer = Writer::new(sender);
-        let big = Bytes::from(vec![b'x'; 128 * 1024]);
-        while writer.try_send(&big).unwrap() {}
+        let pipe = writer.lock().pipe.clone().unwrap();
+        pipe.writable().await.unwrap();
+        drop(pipe);
+        let big = || vec![b'x'; 128 * 1024];
+        let mut last = 0;
+        while let Ok(number) = writer.try_send(big()).unwrap() {
+            assert_eq!(number, last + 1);
+            last = number;
+        }
         assert_eq!(writer.lock().lines.len(), UPSTREAM_WRITES_MAX);
+        assert!(writer.has_begun(1) && !writer.has_begun(2), "the pipe takes half of the first");
         let waiting = tokio::spawn({
             let writer = writer.clone();
-            async move { writer.send(&line(1)).await }
+            async move { writer.send(line(1)).await }
         });
         tokio::task::yield_now().await;
         drop(receiver);
         writer.drain().await;
         assert_eq!(waiting.await.unwrap(), Err(Closed));
-        assert_eq!(writer.try_send(&line(2)), Err(Closed));
+        assert_eq!(writer.try_send(line(2)), Err(Closed));
+        assert!(writer.has_begun(1) && !writer.has_begun(2), "they were never written");
     }
 }
