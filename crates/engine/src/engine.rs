@@ -10,6 +10,7 @@ use toolcrib_contract::json::{Limits, Node, ObjectWriter, OwnedDocument};
 use toolcrib_contract::{SchemaOptions, Violations};
 use toolcrib_protocol::{CacheHint, CacheScope, meta};
 
+use crate::alarm::Alarms;
 use crate::caller::Caller;
 use crate::clock::{Clock, SystemClock};
 use crate::hub::Hub;
@@ -155,6 +156,7 @@ pub struct Engine {
     /// Of lists that whoever asks may change at any time.
     passing: Render,
     listeners: Arc<Listeners>,
+    alarms: Alarms,
     empty: OwnedDocument,
 }
 
@@ -198,6 +200,7 @@ impl Engine {
             private: Render { hint: private, ..render.clone() },
             passing: Render { hint: passing, ..render.clone() },
             listeners: Arc::default(),
+            alarms: Alarms::default(),
             empty: OwnedDocument::parse("{}", &Limits::message())?,
             instructions: arc_swap::ArcSwapOption::from_pointee(info.instructions.clone()),
             meter: crate::meter::Meter::default(),
@@ -289,6 +292,10 @@ impl Engine {
     #[must_use]
     pub fn toolsets(&self) -> Arc<ToolsetOptions> {
         self.registry.load().catalogue.options().clone()
+    }
+
+    pub(crate) fn alarms(&self) -> &Alarms {
+        &self.alarms
     }
 
     pub(crate) fn listeners(&self) -> &Arc<Listeners> {

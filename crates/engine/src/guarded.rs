@@ -2,14 +2,13 @@
 //! drops it.
 
 use std::any::Any;
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
-use tokio::time::sleep;
-
+use crate::alarm::Alarms;
+use crate::engine::Engine;
 use crate::exchange::Exchange;
 use crate::tool::BoxFuture;
 
@@ -24,15 +23,27 @@ pub(crate) enum Stopped {
     Cancelled,
 }
 
+impl Engine {
+    /// Runs what `start` makes until it answers, panics, is cancelled or takes longer than a call may.
+    pub(crate) async fn guarded<'a, T>(
+        &self,
+        start: impl FnOnce() -> BoxFuture<'a, T> + Send,
+        exchange: &Exchange,
+    ) -> Result<T, Stopped> {
+        guarded(start, exchange, self.alarms(), self.options().call_ms_max).await
+    }
+}
+
 /// Runs what `start` makes until it answers, panics, is cancelled or is too slow.
-pub(crate) async fn guarded<'a, T>(
+async fn guarded<'a, T>(
     start: impl FnOnce() -> BoxFuture<'a, T> + Send,
     exchange: &Exchange,
+    alarms: &Alarms,
     ms_max: u64,
 ) -> Result<T, Stopped> {
     let mut future = catch_unwind(AssertUnwindSafe(start)).map_err(panicked)?;
     // Set where the handler does not answer at once: most of those in this process do.
-    let mut late = pin!(None);
+    let mut alarm = None;
     poll_fn(|cx| {
         match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
             Ok(Poll::Ready(value)) => return Poll::Ready(Ok(value)),
@@ -42,11 +53,8 @@ pub(crate) async fn guarded<'a, T>(
         if exchange.poll_cancelled(cx).is_ready() {
             return Poll::Ready(Err(Stopped::Cancelled));
         }
-        if late.is_none() {
-            late.set(Some(sleep(Duration::from_millis(ms_max))));
-        }
-        let Some(late) = late.as_mut().as_pin_mut() else { return Poll::Pending };
-        late.poll(cx).map(|()| Err(Stopped::TooSlow { ms_max }))
+        let alarm = alarm.get_or_insert_with(|| alarms.set(Duration::from_millis(ms_max)));
+        alarm.poll(cx).map(|()| Err(Stopped::TooSlow { ms_max }))
     })
     .await
 }
@@ -67,8 +75,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_handler_is_stopped_for_each_of_the_three_reasons() {
-        let exchange = Exchange::silent();
-        let run = |start: fn() -> BoxFuture<'static, u8>| guarded(start, &exchange, 1_000);
+        let (exchange, alarms) = (Exchange::silent(), Alarms::default());
+        let run = |start: fn() -> BoxFuture<'static, u8>| guarded(start, &exchange, &alarms, 1_000);
         assert_eq!(run(|| Box::pin(async { 7 })).await, Ok(7));
         assert_eq!(run(|| Box::pin(async { panic!("late") })).await, Err(Stopped::Panicked("late".into())));
         assert_eq!(run(|| panic!("early")).await, Err(Stopped::Panicked("early".into())));

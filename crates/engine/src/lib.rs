@@ -3,8 +3,10 @@
 //! Opens no socket and no file. Start at [`stage`] for a call's way through, at [`engine::Engine`] for everything
 //! else a client can ask.
 
+pub mod alarm;
 pub mod answer;
 pub mod ask;
+pub mod by_thread;
 pub mod caller;
 pub mod clock;
 pub mod completion;

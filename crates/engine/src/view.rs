@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
+use ahash::RandomState;
 use toolcrib_contract::Audience;
 
 use crate::entry::Entry;
@@ -15,7 +16,7 @@ use crate::listing::{Item, Listing};
 #[derive(Debug)]
 pub struct View {
     entries: Vec<Arc<Entry>>,
-    by_name: HashMap<Arc<str>, Arc<Entry>>,
+    by_name: HashMap<Arc<str>, Arc<Entry>, RandomState>,
     listing: Listing,
     fingerprint: OnceLock<u64>,
 }
@@ -39,7 +40,7 @@ impl View {
     #[cfg(test)]
     pub(crate) fn of_items(items: Vec<Item>) -> Self {
         let listing = Listing::new("tools", items);
-        Self { listing, by_name: HashMap::new(), entries: Vec::new(), fingerprint: OnceLock::new() }
+        Self { listing, by_name: HashMap::default(), entries: Vec::new(), fingerprint: OnceLock::new() }
     }
 
     /// About how much memory the view takes once both eras have asked for its list; shared definitions aside.

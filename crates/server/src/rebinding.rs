@@ -88,9 +88,8 @@ fn same(expected: &str, given: &str) -> bool {
         return false;
     }
     let (name, rest) = given.split_at(expected.len());
-    let port =
-        rest.strip_prefix(':').map(|port| !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()));
-    name.eq_ignore_ascii_case(expected) && (rest.is_empty() || port == Some(true))
+    let is_port = |rest: &str| matches!(rest.as_bytes(), [b':', port @ ..] if !port.is_empty() && port.iter().all(u8::is_ascii_digit));
+    name.eq_ignore_ascii_case(expected) && (rest.is_empty() || is_port(rest))
 }
 
 #[cfg(test)]

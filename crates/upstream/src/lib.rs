@@ -4,10 +4,8 @@
 //! No policy lives here: what a server offers is told to whoever asked, and a call that was cleared is sent. Start at
 //! [`supervisor::Upstream`] for a server that is kept alive, at [`snapshot::snapshot`] for one look at it.
 
-mod alarm;
 mod brake;
 mod breaker;
-mod by_thread;
 mod called;
 pub mod catalogue;
 pub mod connection;

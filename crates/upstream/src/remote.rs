@@ -14,7 +14,6 @@ use toolcrib_engine::ask::InputRequired;
 use toolcrib_engine::{AskError, Context, Forwarded, Question, ToolError, trace};
 use toolcrib_protocol::{Capability, Code, Era, RpcError, write};
 
-use crate::alarm::Alarm;
 use crate::called;
 use crate::connection::Connection;
 use crate::error::{Cause, UpstreamError};
@@ -24,6 +23,7 @@ use crate::parked::Waiting;
 use crate::pending::Pending;
 use crate::request::Request;
 use crate::supervisor::{Entered, Upstream};
+use toolcrib_engine::alarm::Alarm;
 
 /// -32042 of 2025-11-25: the person has to open a page first.
 const URL_ELICITATION_REQUIRED: i32 = -32042;

@@ -14,7 +14,6 @@ use arc_swap::ArcSwapOption;
 use tokio::sync::{Notify, watch};
 use toolcrib_protocol::{Era, Revision};
 
-use crate::alarm::{Alarm, Alarms};
 use crate::brake::Brake;
 use crate::breaker::Breaker;
 use crate::catalogue::Catalogue;
@@ -29,6 +28,7 @@ use crate::message::Kind;
 use crate::parked::Parked;
 use crate::request::Request;
 use crate::spec::Spec;
+use toolcrib_engine::alarm::{Alarm, Alarms};
 
 /// How a server is.
 #[derive(Debug, Clone, PartialEq, Eq)]

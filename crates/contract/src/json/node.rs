@@ -284,7 +284,7 @@ impl<'a> Node<'a> {
     }
 
     /// The values of these members, found in one walk.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn pick<const N: usize>(self, keys: [&str; N]) -> [Option<Self>; N] {
         if !self.text.keys.is_empty() {

@@ -8,7 +8,6 @@ use toolcrib_protocol::{Code, Era, Request, RpcError, write};
 use crate::caller::Caller;
 use crate::completion::Reference;
 use crate::engine::Engine;
-use crate::guarded::guarded;
 use crate::limits::COMPLETION_VALUES_MAX;
 use crate::refusal::Refusal;
 use crate::reply::Reply;
@@ -50,11 +49,7 @@ impl Engine {
         let mut values = match &completer {
             None => Vec::new(),
             Some(completer) => {
-                let run = guarded(
-                    || completer.complete(&value, &given),
-                    &caller.exchange,
-                    self.options().call_ms_max,
-                );
+                let run = self.guarded(|| completer.complete(&value, &given), &caller.exchange);
                 match run.await {
                     Ok(Ok(values)) => values,
                     Ok(Err(ToolError::Protocol(error))) => return Err(Refusal::Protocol(error)),

@@ -6,7 +6,6 @@ use toolcrib_protocol::{Code, Era, Request, RpcError};
 use crate::caller::Caller;
 use crate::context::Context;
 use crate::engine::Engine;
-use crate::guarded::guarded;
 use crate::prompt::{Prompt, PromptArguments};
 use crate::refusal::Refusal;
 use crate::reply::Reply;
@@ -71,11 +70,7 @@ impl Engine {
         {
             return self.relayed(caller, request, relayed, None).await;
         }
-        let get = guarded(
-            || prompt.prompter.get(arguments.clone(), context),
-            &caller.exchange,
-            self.options().call_ms_max,
-        );
+        let get = self.guarded(|| prompt.prompter.get(arguments.clone(), context), &caller.exchange);
         let result = match get.await? {
             Ok(result) => result,
             Err(error) => return Ok(Err(error)),

@@ -5,7 +5,6 @@ use toolcrib_protocol::{CacheHint, Request};
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::forwarded::Forwarded;
-use crate::guarded::guarded;
 use crate::refusal::Refusal;
 use crate::reply::Reply;
 use crate::tool::{BoxFuture, ToolError};
@@ -19,7 +18,7 @@ impl Engine {
         relayed: BoxFuture<'_, Result<Forwarded, ToolError>>,
         hint: Option<CacheHint>,
     ) -> Result<Result<Reply, ToolError>, Refusal> {
-        let outcome = guarded(|| relayed, &caller.exchange, self.options().call_ms_max).await?;
+        let outcome = self.guarded(|| relayed, &caller.exchange).await?;
         Ok(outcome.map(|forwarded| Reply::forwarded(request.id, forwarded, caller.peer.revision(), hint)))
     }
 

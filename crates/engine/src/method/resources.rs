@@ -7,7 +7,7 @@ use crate::ask::InputRequired;
 use crate::caller::Caller;
 use crate::context::Context;
 use crate::engine::Engine;
-use crate::guarded::{Stopped, guarded};
+use crate::guarded::Stopped;
 use crate::refusal::Refusal;
 use crate::reply::Reply;
 use crate::resource::Reader;
@@ -78,8 +78,7 @@ impl Engine {
             let hint = CacheHint { ttl_ms: 0, scope: CacheScope::Private };
             return self.relayed(caller, request, relayed, Some(hint)).await;
         }
-        let read =
-            guarded(|| reader.read(&uri, variables, context), &caller.exchange, self.options().call_ms_max);
+        let read = self.guarded(|| reader.read(&uri, variables, context), &caller.exchange);
         let contents = match read.await? {
             Ok(contents) => contents,
             Err(error) => return Ok(Err(error)),

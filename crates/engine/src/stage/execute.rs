@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::discovery;
 use crate::engine::Fault;
 use crate::entry::Behind;
-use crate::guarded::{Stopped, guarded};
+use crate::guarded::Stopped;
 use crate::peer::Peer;
 use crate::refusal::Refusal;
 use crate::round::{Binding, Round};
@@ -47,8 +47,7 @@ impl<'a> Call<'a, Recorded<'a>> {
                 params: params.node(),
                 context: &context,
             };
-            let call =
-                guarded(|| tool.call(invocation), &self.caller.exchange, self.engine.options().call_ms_max);
+            let call = self.engine.guarded(|| tool.call(invocation), &self.caller.exchange);
             let outcome = match call.await {
                 Ok(Ok(answer)) => Outcome::Answer(answer),
                 Ok(Err(ToolError::InputRequired(required))) => match &self.caller.peer {

@@ -57,10 +57,14 @@ impl Response {
         is_chunked: bool,
         after: After,
     ) {
-        out.extend_from_slice(b"HTTP/1.1 ");
-        out.extend_from_slice(self.status.as_str().as_bytes());
-        out.push(b' ');
-        out.extend_from_slice(self.status.canonical_reason().unwrap_or("Other").as_bytes());
+        if self.status == StatusCode::OK {
+            out.extend_from_slice(b"HTTP/1.1 200 OK");
+        } else {
+            out.extend_from_slice(b"HTTP/1.1 ");
+            out.extend_from_slice(self.status.as_str().as_bytes());
+            out.push(b' ');
+            out.extend_from_slice(self.status.canonical_reason().unwrap_or("Other").as_bytes());
+        }
         if let Some(media_type) = self.media_type {
             line(out, "content-type", media_type);
         }

@@ -9,9 +9,9 @@ use tokio::sync::Semaphore;
 use super::conn::{Conn, Stream};
 use super::target::Target;
 use super::tls::Tls;
-use crate::by_thread::ByThread;
 use crate::error::Cause;
 use crate::limits::{UPSTREAM_CONNECT_MS_MAX, UPSTREAM_IDLE_CONNECTIONS_MAX, UPSTREAM_IDLE_MS_MAX};
+use toolcrib_engine::by_thread::ByThread;
 
 pub(crate) struct Pool {
     pub(crate) target: Target,

@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::net::unix::pipe::Sender;
 use tokio::sync::Notify;
 
-use crate::by_thread::thread;
 use crate::limits::UPSTREAM_WRITES_MAX;
+use toolcrib_engine::by_thread::thread;
 
 /// Lines that are given to the pipe at once.
 const SLICES_MAX: usize = 64;

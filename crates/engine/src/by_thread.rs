@@ -12,17 +12,18 @@ thread_local! {
 }
 
 /// The number of this thread, which no other has or had.
-pub(crate) fn thread() -> usize {
+#[must_use]
+pub fn thread() -> usize {
     THREAD.with(|thread| *thread)
 }
 
 /// One of it for each of so many threads; further ones share.
 #[derive(Debug, Default)]
-pub(crate) struct ByThread<T>([Mutex<T>; SHARDS]);
+pub struct ByThread<T>([Mutex<T>; SHARDS]);
 
 impl<T> ByThread<T> {
     /// That of this thread.
-    pub(crate) fn lock(&self) -> Option<MutexGuard<'_, T>> {
+    pub fn lock(&self) -> Option<MutexGuard<'_, T>> {
         Some(self.0.get(thread() % SHARDS)?.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -14,17 +14,18 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::by_thread::{ByThread, thread};
 
-/// Timers that one thread keeps for one server. Each holds on to the task that it would have woken.
+/// Timers that one thread keeps in one place. Each holds on to the task that it would have woken.
 const KEPT_MAX: usize = 64;
 
 type Timer = Pin<Box<Sleep>>;
 
-/// Timers of one server's calls that are not in use, each with the thread whose runtime drives it.
+/// Timers that are not in use, each with the thread whose runtime drives it.
 #[derive(Debug, Default)]
-pub(crate) struct Alarms(ByThread<Vec<(usize, Timer)>>);
+pub struct Alarms(ByThread<Vec<(usize, Timer)>>);
 
 impl Alarms {
-    pub(crate) fn set(&self, after: Duration) -> Alarm<'_> {
+    #[must_use]
+    pub fn set(&self, after: Duration) -> Alarm<'_> {
         Alarm { kept: self, at: Instant::now() + after, timer: None }
     }
 
@@ -42,7 +43,8 @@ impl Alarms {
     }
 }
 
-pub(crate) struct Alarm<'a> {
+#[derive(Debug)]
+pub struct Alarm<'a> {
     kept: &'a Alarms,
     at: Instant,
     /// Absent until something has to be waited for.
@@ -51,22 +53,20 @@ pub(crate) struct Alarm<'a> {
 
 impl Alarm<'_> {
     /// Moves its time.
-    pub(crate) fn postpone(&mut self, by: Duration) {
+    pub fn postpone(&mut self, by: Duration) {
         self.at += by;
     }
 
     /// What comes of `future`; `None` if that takes too long.
-    pub(crate) fn within<F: Future>(
-        &mut self,
-        mut future: Pin<&mut F>,
-    ) -> impl Future<Output = Option<F::Output>> {
+    pub fn within<F: Future>(&mut self, mut future: Pin<&mut F>) -> impl Future<Output = Option<F::Output>> {
         poll_fn(move |cx| match future.as_mut().poll(cx) {
             Poll::Ready(outcome) => Poll::Ready(Some(outcome)),
             Poll::Pending => self.poll(cx).map(|()| None),
         })
     }
 
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    /// Ready at its time.
+    pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let kept = self.timer.take().or_else(|| self.kept.take());
         let mut timer = kept.unwrap_or_else(|| Box::pin(sleep_until(self.at)));
         if timer.deadline() > self.at {
