@@ -10,6 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 use toolcrib_contract::json::{Limits, Node, OwnedDocument};
+use toolcrib_engine::alarm::Alarm;
 use toolcrib_engine::ask::InputRequired;
 use toolcrib_engine::{AskError, Context, Forwarded, Question, ToolError, trace};
 use toolcrib_protocol::{Capability, Code, Era, RpcError, write};
@@ -23,7 +24,6 @@ use crate::parked::Waiting;
 use crate::pending::Pending;
 use crate::request::Request;
 use crate::supervisor::{Entered, Upstream};
-use toolcrib_engine::alarm::Alarm;
 
 /// -32042 of 2025-11-25: the person has to open a page first.
 const URL_ELICITATION_REQUIRED: i32 = -32042;

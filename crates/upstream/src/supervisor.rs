@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
 use tokio::sync::{Notify, watch};
+use toolcrib_engine::alarm::{Alarm, Alarms};
 use toolcrib_protocol::{Era, Revision};
 
 use crate::brake::Brake;
@@ -28,7 +29,6 @@ use crate::message::Kind;
 use crate::parked::Parked;
 use crate::request::Request;
 use crate::spec::Spec;
-use toolcrib_engine::alarm::{Alarm, Alarms};
 
 /// How a server is.
 #[derive(Debug, Clone, PartialEq, Eq)]

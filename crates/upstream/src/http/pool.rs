@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
+use toolcrib_engine::by_thread::ByThread;
 
 use super::conn::{Conn, Stream};
 use super::target::Target;
 use super::tls::Tls;
 use crate::error::Cause;
 use crate::limits::{UPSTREAM_CONNECT_MS_MAX, UPSTREAM_IDLE_CONNECTIONS_MAX, UPSTREAM_IDLE_MS_MAX};
-use toolcrib_engine::by_thread::ByThread;
 
 pub(crate) struct Pool {
     pub(crate) target: Target,

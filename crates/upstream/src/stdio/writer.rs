@@ -1,9 +1,10 @@
 //! A server's stdin: lines go out in the order they were given.
 //!
-//! Guarantees: what waits is bounded; a line that no byte of was given to the pipe is known to be unsent. Lines that are
-//! given on the thread that drains go out together, once everything that is ready has run: a server is woken once for
-//! them. On another thread a line is written where it stands as long as the pipe has room, because to wake that thread
-//! costs more.
+//! Guarantees: what waits is bounded; a line that no byte of was given to the pipe is known to be unsent. Of the lines that
+//! are given on the thread that drains, the first goes out at once, so that the server begins, then a few, so that it
+//! does not wait, and the rest together, once everything that is ready has run: a server is not woken for every line.
+//! On another thread a line is written where it stands as long as the pipe has room, because to wake that thread costs
+//! more.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -11,9 +12,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::net::unix::pipe::Sender;
 use tokio::sync::Notify;
+use toolcrib_engine::by_thread::thread;
 
 use crate::limits::UPSTREAM_WRITES_MAX;
-use toolcrib_engine::by_thread::thread;
+
+/// Lines that go out at once, first and then.
+const FIRST: usize = 1;
+const FEW: usize = 4;
 
 /// Lines that are given to the pipe at once.
 const SLICES_MAX: usize = 64;
@@ -43,12 +48,15 @@ struct Waiting {
     begun: LineNumber,
     /// Where lines are drained.
     drains_on: Option<usize>,
+    /// So many lines do not wait for whoever drains; more of them the more went out since it had its turn.
+    at_once: usize,
 }
 
 impl Writer {
     pub(super) fn new(pipe: Sender) -> Arc<Self> {
         let pipe = Some(Arc::new(pipe));
-        let waiting = Waiting { pipe, lines: VecDeque::new(), written: 0, begun: 0, drains_on: None };
+        let waiting =
+            Waiting { pipe, lines: VecDeque::new(), written: 0, begun: 0, drains_on: None, at_once: FIRST };
         Arc::new(Self { waiting: Mutex::new(waiting), filled: Notify::new(), drained: Notify::new() })
     }
 
@@ -83,15 +91,17 @@ impl Writer {
         let was_empty = waiting.lines.is_empty();
         waiting.lines.push_back(line);
         let number = waiting.last();
-        if was_empty {
-            let is_here = waiting.drains_on == Some(thread());
-            if !is_here && waiting.write_some().is_err() {
+        let is_here = waiting.drains_on == Some(thread());
+        let goes_out = if is_here { waiting.lines.len() >= waiting.at_once } else { was_empty };
+        if goes_out {
+            waiting.at_once = if waiting.at_once == FIRST { FEW } else { usize::MAX };
+            if waiting.write_some().is_err() {
                 waiting.close();
                 return Err(Closed);
             }
-            if !waiting.lines.is_empty() {
-                self.filled.notify_one();
-            }
+        }
+        if was_empty && (is_here || !waiting.lines.is_empty()) {
+            self.filled.notify_one();
         }
         Ok(Ok(number))
     }
@@ -104,7 +114,11 @@ impl Writer {
     /// Writes what waits, until the server's stdin is closed by either side.
     pub(super) async fn drain(&self) {
         loop {
-            self.lock().drains_on = Some(thread());
+            {
+                let mut waiting = self.lock();
+                waiting.drains_on = Some(thread());
+                waiting.at_once = FIRST;
+            }
             self.filled.notified().await;
             while let Some(pipe) = self.behind() {
                 let open = pipe.writable().await.is_ok() && self.lock().write_some().is_ok();
