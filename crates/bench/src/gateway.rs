@@ -30,6 +30,7 @@ const CONNECTIONS: usize = 16;
 const MANY_CONNECTIONS: usize = 64;
 
 pub(crate) fn run(effort: Effort) -> Result<bool> {
+    let effort = effort.steady();
     let canned = Server::start(Which::Canned)?;
     let url = format!("http://{}/mcp", canned.address);
     let nginx = Nginx::start(canned.address, Setup::Debian)?;

@@ -51,6 +51,11 @@ impl Effort {
         Self { rounds: 31, sample: Duration::from_millis(20), judges: true }
     }
 
+    /// Fewer and longer samples, for whole programs: caches that went cold while another one ran do not show.
+    pub(crate) fn steady(self) -> Self {
+        if self.judges { Self { rounds: 15, sample: Duration::from_millis(200), ..self } } else { self }
+    }
+
     /// Whether claims are judged.
     pub(crate) fn judges(self) -> bool {
         self.judges
