@@ -90,6 +90,21 @@ pub fn request(id_raw: &str, method: &str, params_raw: Option<&str>) -> Vec<u8> 
     out
 }
 
+/// Appends a number in decimal.
+pub fn number(out: &mut Vec<u8>, mut number: u64) {
+    let start = out.len();
+    loop {
+        out.push(b'0' + (number % 10) as u8);
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    if let Some(digits) = out.get_mut(start..) {
+        digits.reverse();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,5 +120,14 @@ mod tests {
     #[test]
     fn a_notification_without_params_has_no_such_member() {
         assert_eq!(notification("a/b", None), br#"{"jsonrpc":"2.0","method":"a/b"}"#);
+    }
+
+    #[test]
+    fn numbers_are_written_as_they_are_read() {
+        for value in [0, 7, 10, 4_096, u64::MAX] {
+            let mut out = b"x".to_vec();
+            number(&mut out, value);
+            assert_eq!(String::from_utf8(out).unwrap(), format!("x{value}"));
+        }
     }
 }

@@ -59,8 +59,6 @@ pub struct Endpoint {
     engine: Arc<Engine>,
     options: HttpOptions,
     sessions: Arc<Sessions>,
-    /// How most come: nothing chosen, no name given.
-    plain: Arc<Approach>,
 }
 
 /// A request that may be answered.
@@ -156,7 +154,7 @@ impl Service for Endpoint {
 impl Endpoint {
     #[must_use]
     pub fn new(engine: Arc<Engine>, options: HttpOptions) -> Arc<Self> {
-        Arc::new(Self { engine, options, sessions: Arc::default(), plain: Arc::default() })
+        Arc::new(Self { engine, options, sessions: Arc::default() })
     }
 
     #[must_use]
@@ -182,8 +180,8 @@ impl Endpoint {
         address::narrow_by_headers(&mut selection, head)?;
         self.engine.check_selection(principal, &selection)?;
         let user_agent = head.get("user-agent").map(Into::into);
-        if user_agent.is_none() && selection == self.plain.selection {
-            return Ok(self.plain.clone());
+        if user_agent.is_none() && selection == Selection::default() {
+            return Ok(Approach::unknown());
         }
         Ok(Arc::new(Approach { selection, user_agent }))
     }

@@ -131,7 +131,7 @@ impl<'a> Request<'a> {
             call + self.params.len() + self.modern_params.len() + self.meta.len() + FRAME_BYTES_ABOUT,
         );
         out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-        number(&mut out, id);
+        write::number(&mut out, id);
         out.extend_from_slice(b",\"method\":\"");
         out.extend_from_slice(self.method.as_bytes());
         out.extend_from_slice(b"\",\"params\":{");
@@ -178,7 +178,7 @@ impl<'a> Request<'a> {
         if self.wants_progress {
             out.extend_from_slice(comma);
             out.extend_from_slice(b"\"progressToken\":");
-            number(out, id);
+            write::number(out, id);
             comma = b",";
         }
         if !self.meta.is_empty() {
@@ -223,21 +223,6 @@ fn open(out: &mut String, key: &str) {
     }
     out.push_str(key);
     out.push(':');
-}
-
-/// Appends a number in decimal.
-pub(crate) fn number(out: &mut Vec<u8>, mut number: u64) {
-    let start = out.len();
-    loop {
-        out.push(b'0' + (number % 10) as u8);
-        number /= 10;
-        if number == 0 {
-            break;
-        }
-    }
-    if let Some(digits) = out.get_mut(start..) {
-        digits.reverse();
-    }
 }
 
 /// Members of `_meta` that are about one connection and never pass through a gateway.

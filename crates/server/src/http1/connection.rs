@@ -295,12 +295,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     /// Writes a response.
-    async fn write(&mut self, response: Response, reply: Reply) -> Result<Written, Ended> {
+    async fn write(&mut self, mut response: Response, reply: Reply) -> Result<Written, Ended> {
         self.out.clear();
-        match response.body {
-            ReplyBody::Payload(ref payload) => {
+        match std::mem::replace(&mut response.body, ReplyBody::empty()) {
+            ReplyBody::Payload(payload) => {
                 response.write_head(&mut self.out, Some(payload.len()), false, reply.after);
-                let parts: [&[u8]; 3] = match payload {
+                let parts: [&[u8]; 3] = match &payload {
                     _ if reply.is_head => [&[]; 3],
                     Payload::Nothing => [&[]; 3],
                     Payload::Whole(whole) => [whole, &[], &[]],
@@ -316,15 +316,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 }
                 Ok(Written::Whole)
             }
-            ReplyBody::Events(ref _events) => {
+            ReplyBody::Events(events) => {
                 let is_chunked = !reply.is_http_1_0;
                 // Without chunks the end of the stream is the end of the connection.
                 let after = if is_chunked { reply.after } else { After::Closed };
                 response.write_head(&mut self.out, None, is_chunked, after);
                 self.flush(&[]).await?;
-                if let ReplyBody::Events(events) = response.body
-                    && !reply.is_head
-                {
+                if !reply.is_head {
                     self.stream_events(events, is_chunked).await?;
                 }
                 Ok(if is_chunked { Written::Whole } else { Written::UntilClose })

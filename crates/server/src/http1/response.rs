@@ -1,6 +1,7 @@
 //! What goes back for a request: status, a few headers, a body.
 
 use http::StatusCode;
+use toolcrib_protocol::write;
 
 use super::date;
 use super::head::visible;
@@ -76,7 +77,7 @@ impl Response {
         match length {
             Some(length) if !is_silent => {
                 out.extend_from_slice(b"\r\ncontent-length: ");
-                number(out, length);
+                write::number(out, length as u64);
             }
             None if is_chunked => line(out, "transfer-encoding", "chunked"),
             _ => {}
@@ -97,21 +98,6 @@ fn line(out: &mut Vec<u8>, name: &str, value: &str) {
     out.extend_from_slice(name.as_bytes());
     out.extend_from_slice(b": ");
     out.extend_from_slice(value.as_bytes());
-}
-
-/// Writes a number in decimal digits.
-fn number(out: &mut Vec<u8>, mut number: usize) {
-    let start = out.len();
-    loop {
-        out.push(b'0' + u8::try_from(number % 10).unwrap_or_default());
-        number /= 10;
-        if number == 0 {
-            break;
-        }
-    }
-    if let Some(digits) = out.get_mut(start..) {
-        digits.reverse();
-    }
 }
 
 #[cfg(test)]
@@ -148,14 +134,5 @@ mod tests {
             head(&accepted, Some(0), false, After::Kept),
             "HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n"
         );
-    }
-
-    #[test]
-    fn numbers_are_written_as_they_are_read() {
-        for value in [0, 7, 10, 4_096, usize::MAX] {
-            let mut out = b"x".to_vec();
-            number(&mut out, value);
-            assert_eq!(String::from_utf8(out).unwrap(), format!("x{value}"));
-        }
     }
 }

@@ -1,8 +1,8 @@
 //! One HTTP request as it goes out.
 
-use toolcrib_protocol::{Era, Revision};
+use toolcrib_protocol::{Era, Revision, write};
 
-use crate::request::{self, Request};
+use crate::request::Request;
 
 /// Everything about a request that its server's address does not say.
 pub(super) struct Outgoing<'a> {
@@ -46,7 +46,7 @@ impl Outgoing<'_> {
         out.extend_from_slice(self.fields.as_bytes());
         if !self.body.is_empty() {
             out.extend_from_slice(b"Content-Length: ");
-            request::number(out, self.body.len() as u64);
+            write::number(out, self.body.len() as u64);
             out.extend_from_slice(b"\r\n");
         }
         out.extend_from_slice(b"\r\n");
