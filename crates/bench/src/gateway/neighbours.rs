@@ -1,8 +1,9 @@
 //! What a hostile server costs its neighbours: the slowest hundredth of their calls, with it and without.
 //!
-//! Both phases follow each other several times in the same gateway, each for as long. Eight callers poke the hostile server
-//! all the while, with a pause, because a caller that hammers is load by itself. After five failures in a row its calls
-//! are refused for two seconds and then tried with one, as everywhere: that is part of what is measured.
+//! Two phases follow each other several times in the same gateway, each for as long. In both, eight other callers call
+//! with a pause: in one a server that behaves, in the other the hostile one. So what differs is the server and not the
+//! number of callers, who are load by themselves. After five failures in a row the calls of a server are refused for two
+//! seconds and then tried with one, as everywhere: that is part of what is measured.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::race::Effort;
 use crate::serving::{Load, Server, Speaks, Which};
@@ -37,8 +38,10 @@ pub(super) fn run(url: &str, effort: Effort) -> Result<bool> {
         let before = gateway.resident_kib()?;
         let mut pokes = 0;
         for _ in 0..rounds {
+            let calling = Poking::start(gateway.address, &params);
             measure(&mut load, phase, &mut quiet)?;
-            let poking = Poking::start(gateway.address);
+            anyhow::ensure!(calling.stop() > 0, "nobody called the server that behaves");
+            let poking = Poking::start(gateway.address, &json!({"name": "bad__poke", "arguments": {}}));
             measure(&mut load, phase, &mut beside)?;
             pokes += poking.stop();
         }
@@ -52,7 +55,7 @@ pub(super) fn run(url: &str, effort: Effort) -> Result<bool> {
             (true, false) => "  MISSED",
         };
         println!(
-            "  {behaviour:<16} {:>8.0} µs alone, {:>8.0} µs beside it, {ratio:>6.2}×{verdict}; {pokes} pokes, memory {grown:+.1} MiB",
+            "  {behaviour:<16} {:>8.0} µs beside a server that behaves, {:>8.0} µs beside it, {ratio:>6.2}×{verdict}; {pokes} pokes, memory {grown:+.1} MiB",
             quiet * 1e6,
             beside * 1e6
         );
@@ -76,7 +79,7 @@ fn slowest_hundredth(times: &mut [f64]) -> f64 {
     times.get(times.len() * 99 / 100).copied().unwrap_or(f64::NAN)
 }
 
-/// Callers of the hostile server, until it is dropped.
+/// Callers of one tool, until it is dropped.
 struct Poking {
     stopped: Arc<AtomicBool>,
     answered: Arc<AtomicUsize>,
@@ -84,15 +87,14 @@ struct Poking {
 }
 
 impl Poking {
-    fn start(gateway: SocketAddr) -> Self {
+    fn start(gateway: SocketAddr, params: &Value) -> Self {
         let stopped = Arc::new(AtomicBool::new(false));
         let answered: Arc<AtomicUsize> = Arc::default();
         let threads = (0..CALLERS)
             .map(|_| {
-                let (stopped, answered) = (stopped.clone(), answered.clone());
+                let (stopped, answered, params) = (stopped.clone(), answered.clone(), params.clone());
                 std::thread::spawn(move || {
                     while !stopped.load(Ordering::Relaxed) {
-                        let params = json!({"name": "bad__poke", "arguments": {}});
                         let load = Load::new(gateway, 1, Speaks::Modern, "tools/call", &params);
                         // A refusal is an answer.
                         if load.and_then(|mut load| load.once()).is_ok() {

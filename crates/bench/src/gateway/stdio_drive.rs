@@ -12,6 +12,8 @@ pub(crate) struct Drive {
     output: BufReader<ChildStdout>,
     call: (String, String),
     in_flight: usize,
+    /// Calls that were sent and not answered.
+    waiting: usize,
     last_id: u64,
 }
 
@@ -30,7 +32,7 @@ impl Drive {
             "{\"jsonrpc\":\"2.0\",\"id\":".to_owned(),
             format!(",\"method\":\"tools/call\",\"params\":{params}}}\n"),
         );
-        let mut drive = Self { child, input, output: BufReader::new(output), call, in_flight, last_id: 0 };
+        let mut drive = Self { child, input, output: BufReader::new(output), call, in_flight, waiting: 0, last_id: 0 };
         let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
             "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}});
         writeln!(drive.input, "{hello}")?;
@@ -51,16 +53,27 @@ impl Drive {
         }
     }
 
-    pub(crate) fn turn(&mut self) -> Result<()> {
+    /// Sends what is missing to the number in flight, in one piece.
+    fn send(&mut self) -> Result<()> {
         let mut text = String::new();
-        for _ in 0..self.in_flight {
+        while self.waiting < self.in_flight {
+            self.waiting += 1;
             self.last_id += 1;
             text.push_str(&format!("{}{}{}", self.call.0, self.last_id, self.call.1));
         }
-        self.input.write_all(text.as_bytes())?;
+        Ok(self.input.write_all(text.as_bytes())?)
+    }
+
+    /// As many answers as there are calls in flight. Each answer that is in makes room for the next call, as on a
+    /// connection; before the driver would wait, it sends what it owes.
+    pub(crate) fn turn(&mut self) -> Result<()> {
         for _ in 0..self.in_flight {
+            if !self.output.buffer().contains(&b'\n') {
+                self.send()?;
+            }
             let line = self.line()?;
             ensure!(line.contains("\"result\""), "answered: {line}");
+            self.waiting -= 1;
         }
         Ok(())
     }
