@@ -1,6 +1,6 @@
 //! One message from a server, read once and kept with its text.
 
-use toolcrib_contract::json::{Limits, Node, OwnedDocument};
+use toolcrib_contract::json::{Expected, Limits, Node, OwnedDocument};
 use toolcrib_protocol::{Code, Frame, RpcError};
 
 use crate::error::Cause;
@@ -24,14 +24,19 @@ pub(crate) enum Kind {
 
 impl Message {
     pub(crate) fn read(text: String) -> Result<Self, Cause> {
+        Self::read_expecting(text, None)
+    }
+
+    /// The same for an answer that will be checked against a schema.
+    pub(crate) fn read_expecting(text: String, expected: Option<Expected<'_>>) -> Result<Self, Cause> {
         let limits = Limits::message()
             .with_bytes_max(UPSTREAM_MESSAGE_BYTES_MAX)
             .with_nodes_max(UPSTREAM_MESSAGE_NODES_MAX);
         if text.len() > UPSTREAM_MESSAGE_BYTES_MAX {
             return Err(too_large());
         }
-        let document =
-            OwnedDocument::parse_passing(text, &limits).map_err(|_| Cause::Garbage("it is no valid JSON"))?;
+        let document = OwnedDocument::parse_expecting(text, &limits, expected)
+            .map_err(|_| Cause::Garbage("it is no valid JSON"))?;
         let kind = match Frame::read(document.root()) {
             Ok(Frame::Response(response)) => Kind::Response(response.id.and_then(|id| id.parse().ok())),
             Ok(Frame::Notification(_)) => Kind::Notification,

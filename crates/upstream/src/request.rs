@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use toolcrib_contract::json::Node;
+use toolcrib_contract::json::{Expected, Node};
 use toolcrib_engine::Context;
 use toolcrib_engine::trace::Open;
 use toolcrib_protocol::{Capability, Era, Level, Revision, meta, write};
@@ -31,6 +31,8 @@ pub(crate) struct Request<'a> {
     pub(crate) name: Option<Cow<'a, str>>,
     /// The tool that is called, and its arguments, raw.
     call: Option<(&'a Called, &'a str)>,
+    /// What its answer will be checked against, where reading can make use of that.
+    pub(crate) expected: Option<Expected<'a>>,
     /// `Mcp-Param-*`, names in lower case.
     pub(crate) headers: Vec<(Box<str>, String)>,
     /// Members of `params`, raw and without braces.

@@ -36,6 +36,8 @@ impl RemoteTool {
 
     fn request<'r>(&'r self, invocation: &Invocation<'r>, brought: Option<Brought<'_>>) -> Request<'r> {
         let mut request = Request::call(&self.called, invocation.arguments.raw());
+        let output = invocation.contract.output();
+        request.expected = output.and_then(|output| output.expect(["result", "structuredContent"]));
         request.headers = self.param_headers.headers_for(Some(invocation.arguments));
         let mut sent = Sent::default();
         for (key, value) in invocation.params.into_iter().flat_map(Node::members) {
