@@ -209,7 +209,7 @@ impl Remote {
         match kind.as_deref() {
             None | Some("complete") => {
                 let garbage = || self.failed(&UpstreamError::sent(Cause::Garbage("its result is no object")));
-                Forwarded::new(message.into_document()).ok_or_else(garbage)
+                message.into_forwarded().ok_or_else(garbage)
             }
             Some("input_required") => Err(self.input_required(&message, context)),
             Some(_) => {
