@@ -3,6 +3,7 @@
 mod admission;
 mod canonical_form;
 mod definition;
+mod expected;
 mod frames;
 mod grown;
 mod read_json;
@@ -14,6 +15,7 @@ use crate::target::Target;
 /// All targets, in the order they are run.
 pub const ALL: &[Target] = &[
     read_json::TARGET,
+    expected::TARGET,
     canonical_form::TARGET,
     definition::TARGET,
     admission::TARGET,
