@@ -8,7 +8,7 @@
 mod sight;
 
 use serde_json::{Map, Value};
-use sight::{Token, Tokens};
+use sight::{Bit, Token};
 
 use crate::json::{ALL_IN_HEAD, Node, Slot, Text, head, tag};
 
@@ -104,12 +104,16 @@ struct Members {
     /// The bits of all that must be there.
     required: u64,
     others: Others,
-    tokens: Option<Tokens>,
+    /// The bits, in the text, of all that must be there; absent if a key cannot be told by its token.
+    needed: Option<Bit>,
 }
 
 #[derive(Debug)]
 struct Property {
     name: Name,
+    token: Token,
+    /// Its own, if there are not too many properties.
+    bit: Bit,
     /// A bit of its own if it must be there, else none.
     required: u64,
     schema: Shortcut,
@@ -183,6 +187,9 @@ impl Shortcut {
             looked_at |= bits(&[tag::OBJECT]);
         }
         self.free = self.tags & !looked_at;
+        if self.free & bits(&[tag::TEXT]) != 0 {
+            self.sizes = (0, u64::MAX);
+        }
         let inside = self.items.as_deref().into_iter().chain(self.object.iter().flat_map(Members::schemas));
         self.depth = 1 + inside.map(|schema| schema.depth).max().unwrap_or_default();
         if let Some((least, most)) = self.length {
@@ -302,7 +309,7 @@ impl Members {
     fn of(schema: &Map<String, Value>, formats: bool) -> Option<Self> {
         let property = |(name, schema): (&String, &Value)| {
             let schema = Shortcut::of(schema, formats)?;
-            Some(Property { name: Name::new(name), required: 0, schema })
+            Some(Property { name: Name::new(name), token: Token::key(name), bit: 0, required: 0, schema })
         };
         let mut properties = match schema.get("properties") {
             None => Vec::new(),
@@ -321,8 +328,8 @@ impl Members {
             Some(Value::Bool(false)) => Others::None,
             Some(schema) => Others::Like(Box::new(Shortcut::of(schema, formats)?)),
         };
-        let tokens = Tokens::of(&properties);
-        Some(Self { properties, required, others, tokens })
+        let needed = sight::number(&mut properties);
+        Some(Self { properties, required, others, needed })
     }
 
     fn schemas(&self) -> impl Iterator<Item = &Shortcut> {

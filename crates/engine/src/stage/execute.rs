@@ -21,7 +21,7 @@ pub(crate) const ROUNDS_MAX: usize = 10;
 
 impl<'a> Call<'a, Recorded<'a>> {
     pub(super) async fn execute(self) -> Result<Call<'a, Executed<'a>>, Refusal> {
-        let Recorded { resolved: Resolved { entry, arguments, inner, .. }, .. } = &self.stage;
+        let Recorded { resolved: Resolved { entry, arguments, .. }, .. } = &self.stage;
         let tool = match entry.behind() {
             Behind::Tool(tool) => tool,
             Behind::Discovery(_) | Behind::Safety(_) => {
@@ -33,8 +33,7 @@ impl<'a> Call<'a, Recorded<'a>> {
                         return Err(failed(self, refusal));
                     }
                 };
-                let (entry, inner) = (entry.clone(), *inner);
-                return Ok(self.at(|Recorded { receipt, .. }| Executed { entry, inner, outcome, receipt }));
+                return Ok(self.at(|recorded| recorded.executed(outcome)));
             }
         };
         let params = self.request.params;
@@ -74,10 +73,16 @@ impl<'a> Call<'a, Recorded<'a>> {
                 }
                 Err(stopped) => return Err(stop(&self, stopped)),
             };
-            let (entry, inner) = (entry.clone(), *inner);
-            return Ok(self.at(|Recorded { receipt, .. }| Executed { entry, inner, outcome, receipt }));
+            return Ok(self.at(|recorded| recorded.executed(outcome)));
         }
         Err(Refusal::Failed("The tool asked too often.".into()))
+    }
+}
+
+impl<'a> Recorded<'a> {
+    fn executed(self, outcome: Outcome) -> Executed<'a> {
+        let Resolved { entry, inner, .. } = self.resolved;
+        Executed { entry, inner, outcome, receipt: self.receipt }
     }
 }
 

@@ -1,8 +1,8 @@
 //! The body of an HTTP answer, piece by piece, and what becomes of the connection after it.
 //!
 //! Guarantees: a body that was read to its end gives its connection back; one that was not closes it, which tells a
-//! modern server that the call is given up. A body never costs more memory than its limit, and of one server's large
-//! bodies one at a time is read, no faster than leaves the thread to others.
+//! modern server that the call is given up. A body never costs more memory than its limit; of one server's large bodies
+//! one at a time is kept, and all of them together are read no faster than leaves the thread to others.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -194,6 +194,8 @@ impl Body {
         }
         self.turn.since_pause = 0;
         if self.turn.total > UPSTREAM_LARGE_BYTES {
+            // All that one server sends at once together is read no faster than one large answer.
+            let _turn = self.pool.turn.acquire().await;
             tokio::time::sleep(Duration::from_millis(UPSTREAM_TURN_PAUSE_MS)).await;
         } else {
             tokio::task::yield_now().await;

@@ -18,13 +18,16 @@ pub(crate) struct Pool {
     tls: Option<Tls>,
     /// Whose large answer is being read.
     pub(super) large: Arc<Semaphore>,
+    /// Whose turn it is to read more of one.
+    pub(super) turn: Semaphore,
     #[expect(clippy::vec_box, reason = "a connection changes hands often, and as a pointer")]
     idle: ByThread<Vec<Box<Conn>>>,
 }
 
 impl Pool {
     pub(crate) fn new(target: Target, tls: Option<Tls>) -> Arc<Self> {
-        Arc::new(Self { target, tls, large: Arc::new(Semaphore::new(1)), idle: ByThread::default() })
+        let (large, turn) = (Arc::new(Semaphore::new(1)), Semaphore::new(1));
+        Arc::new(Self { target, tls, large, turn, idle: ByThread::default() })
     }
 
     /// The connection used last, if it still stands.

@@ -27,7 +27,7 @@ impl Token {
     }
 
     /// A key, with its colon.
-    fn key(text: &str) -> Self {
+    pub(super) fn key(text: &str) -> Self {
         Self::new(text, "\":")
     }
 
@@ -52,31 +52,18 @@ impl Token {
     }
 }
 
-/// The keys of an object's properties, in their order.
-#[derive(Debug)]
-pub(super) struct Tokens {
-    keys: Vec<(Token, Bit)>,
-    /// The bits of all that must be there.
-    required: Bit,
-}
+/// Tells the properties of one object apart.
+pub(super) type Bit = u64;
 
-/// Each property has one.
-type Bit = u64;
-
-impl Tokens {
-    /// `None` if a key cannot be told by its token, or if there are more of them than bits.
-    pub(super) fn of(properties: &[Property]) -> Option<Self> {
-        let mut tokens = Self { keys: Vec::with_capacity(properties.len()), required: 0 };
-        for (property, number) in properties.iter().zip(0..) {
-            let (token, bit) = (Token::key(&property.name.text), 1u64.checked_shl(number)?);
-            if !token.is_plain {
-                return None;
-            }
-            tokens.required |= if property.required == 0 { 0 } else { bit };
-            tokens.keys.push((token, bit));
-        }
-        Some(tokens)
+/// Gives each property its bit; gives those of all that must be there. `None` if a key cannot be told by its token, or if
+/// there are more of them than bits.
+pub(super) fn number(properties: &mut [Property]) -> Option<Bit> {
+    let mut needed = 0;
+    for (property, number) in properties.iter_mut().zip(0..) {
+        property.bit = 1u64.checked_shl(number).filter(|_| property.token.is_plain)?;
+        needed |= if property.required == 0 { 0 } else { property.bit };
     }
+    Some(needed)
 }
 
 impl Shortcut {
@@ -168,10 +155,8 @@ impl Sight<'_> {
         let quick = if let Some(texts) = &schema.texts {
             texts.iter().find_map(|text| text.token.end(bytes, at).filter(|_| text.token.is_plain))
         } else {
-            plain_end(bytes, at + 1).filter(|end| {
-                let fits = ((end - at) as u64).wrapping_sub(schema.sizes.0) <= schema.sizes.1;
-                fits || schema.is_free(tag::TEXT)
-            })
+            plain_end(bytes, at + 1)
+                .filter(|end| ((end - at) as u64).wrapping_sub(schema.sizes.0) <= schema.sizes.1)
         };
         if quick.is_some() { quick } else { self.text_with_care(bytes, schema, at) }
     }
@@ -258,29 +243,26 @@ impl Sight<'_> {
 
     #[inline(never)]
     fn object(&mut self, bytes: &[u8], members: &Members, at: usize) -> Option<usize> {
-        let tokens = members.tokens.as_ref()?;
+        let needed = members.needed?;
         let mut seen = 0;
         let (first, mut at) = self.next(bytes, at + 1);
         if first != b'}' {
             // Members are mostly written in the order of their schema.
-            let mut rest = tokens.keys.iter().zip(&members.properties);
+            let mut rest = members.properties.iter();
             loop {
-                let mut member = rest.next();
-                let key = member.and_then(|((token, _), _)| token.end(bytes, at));
-                let value = match key {
-                    Some(value) => value,
+                let next = rest.next().and_then(|property| Some((property, property.token.end(bytes, at)?)));
+                let (property, value) = match next {
+                    Some(next) => next,
                     None => {
                         at = self.space(bytes, at);
-                        rest = tokens.keys.iter().zip(&members.properties);
-                        member = rest.find(|((token, _), _)| token.end(bytes, at).is_some());
-                        at + member?.0.0.text.len()
+                        rest = members.properties.iter();
+                        rest.find_map(|property| Some((property, property.token.end(bytes, at)?)))?
                     }
                 };
-                let ((_, bit), property) = member?;
-                if seen & bit != 0 {
+                if seen & property.bit != 0 {
                     return None;
                 }
-                seen |= bit;
+                seen |= property.bit;
                 at = self.value(bytes, &property.schema, value)?;
                 let (byte, here) = self.next(bytes, at);
                 at = here;
@@ -291,7 +273,7 @@ impl Sight<'_> {
                 }
             }
         }
-        (seen & tokens.required == tokens.required).then_some(at + 1)
+        (seen & needed == needed).then_some(at + 1)
     }
 }
 
