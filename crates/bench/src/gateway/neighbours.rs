@@ -2,8 +2,9 @@
 //!
 //! Two phases follow each other several times in the same gateway, each for as long. In both, eight other callers call
 //! with a pause: in one a server that behaves, in the other the hostile one. So what differs is the server and not the
-//! number of callers, who are load by themselves. After five failures in a row the calls of a server are refused for two
-//! seconds and then tried with one, as everywhere: that is part of what is measured.
+//! number of callers, who are load by themselves. What counts is the median of the ratios, as everywhere. After five
+//! failures in a row the calls of a server are refused for two seconds and then tried with one: that is part of what is
+//! measured.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -34,20 +35,22 @@ pub(super) fn run(url: &str, effort: Effort) -> Result<bool> {
         let params = json!({"name": "echo", "arguments": {"text": "hello", "count": 3}});
         let mut load = Load::new(gateway.address, 1, Speaks::Modern, "tools/call", &params)?;
         load.check(super::has_structured)?;
-        let (mut quiet, mut beside) = (Vec::new(), Vec::new());
+        let mut turns: Vec<(f64, f64)> = Vec::new();
         let before = gateway.resident_kib()?;
         let mut pokes = 0;
         for _ in 0..rounds {
             let calling = Poking::start(gateway.address, &params);
-            measure(&mut load, phase, &mut quiet)?;
+            let quiet = slowest_hundredth(&mut load, phase)?;
             anyhow::ensure!(calling.stop() > 0, "nobody called the server that behaves");
             let poking = Poking::start(gateway.address, &json!({"name": "bad__poke", "arguments": {}}));
-            measure(&mut load, phase, &mut beside)?;
+            let beside = slowest_hundredth(&mut load, phase)?;
             pokes += poking.stop();
+            turns.push((quiet, beside));
         }
         let grown = (gateway.resident_kib()? - before) / 1024.0;
         anyhow::ensure!(pokes > 0, "{behaviour}: nobody poked it");
-        let (quiet, beside) = (slowest_hundredth(&mut quiet), slowest_hundredth(&mut beside));
+        turns.sort_by(|a, b| (a.1 / a.0).total_cmp(&(b.1 / b.0)));
+        let (quiet, beside) = turns.get(turns.len() / 2).copied().unwrap_or((f64::NAN, f64::NAN));
         let ratio = beside / quiet;
         let verdict = match (effort.judges(), ratio <= MOST) {
             (false, _) => "",
@@ -64,19 +67,17 @@ pub(super) fn run(url: &str, effort: Effort) -> Result<bool> {
     Ok(holds)
 }
 
-fn measure(load: &mut Load, phase: Duration, times: &mut Vec<f64>) -> Result<()> {
+/// How long the slowest hundredth of calls takes at least, in seconds.
+fn slowest_hundredth(load: &mut Load, phase: Duration) -> Result<f64> {
+    let mut times = Vec::new();
     let end = Instant::now() + phase;
     while Instant::now() < end {
         let begun = Instant::now();
         load.once()?;
         times.push(begun.elapsed().as_secs_f64());
     }
-    Ok(())
-}
-
-fn slowest_hundredth(times: &mut [f64]) -> f64 {
     times.sort_by(f64::total_cmp);
-    times.get(times.len() * 99 / 100).copied().unwrap_or(f64::NAN)
+    Ok(times.get(times.len() * 99 / 100).copied().unwrap_or(f64::NAN))
 }
 
 /// Callers of one tool, until it is dropped.
