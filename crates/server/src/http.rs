@@ -12,7 +12,7 @@ use crate::address::{self, BadChoice};
 use crate::auth::{Authenticator, Open};
 use crate::body::ReplyBody;
 use crate::call::{Answered, Call, First};
-use crate::http1::{Head, Response, Service, Unreadable};
+use crate::http1::{Head, Name, Response, Service, Unreadable};
 use crate::ingress::Post;
 use crate::limits::{BODY_BYTES_MAX, BODY_MS_MAX};
 use crate::rebinding::{Expected, Rebinding};
@@ -80,7 +80,7 @@ impl Service for Endpoint {
 
     fn admit(&self, head: &Head) -> Result<Admitted, Response> {
         let is_rest = self.engine.safety().is_some() && head.path().starts_with(rest::PREFIX);
-        let address = address::selection(&self.options.path, head.path(), head.query());
+        let address = address::selection(&self.options.path, head.path_bytes(), head.query());
         let page = match &self.options.side {
             Some(side) if address.is_none() && head.method() == Method::GET => side.page(head.path()),
             _ => None,
@@ -179,7 +179,7 @@ impl Endpoint {
     ) -> Result<Arc<Approach>, BadChoice> {
         address::narrow_by_headers(&mut selection, head)?;
         self.engine.check_selection(principal, &selection)?;
-        let user_agent = head.get("user-agent").map(Into::into);
+        let user_agent = head.get(Name::UserAgent).map(Into::into);
         if user_agent.is_none() && selection == Selection::default() {
             return Ok(Approach::unknown());
         }
@@ -280,7 +280,7 @@ impl Endpoint {
         head: &Head,
         principal: &Principal,
     ) -> Result<Option<Arc<HttpSession>>, Box<Response>> {
-        match head.told(header::PROTOCOL_VERSION) {
+        match head.told(Name::McpProtocolVersion) {
             Some(version) if Revision::is_modern_date(version) => return Ok(None),
             Some(version) if Revision::parse(version).is_none() => {
                 return Err(Box::new(refuse(
@@ -290,7 +290,7 @@ impl Endpoint {
             }
             _ => {}
         }
-        let Some(id) = head.told(header::SESSION_ID) else { return Ok(None) };
+        let Some(id) = head.told(Name::McpSessionId) else { return Ok(None) };
         match self.sessions.find(id, principal) {
             Some(session) => Ok(Some(session)),
             None => Err(Box::new(refuse(StatusCode::NOT_FOUND, "session not found"))),

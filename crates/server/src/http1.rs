@@ -9,11 +9,13 @@ mod connection;
 mod date;
 mod framing;
 mod head;
+mod name;
 mod response;
 mod vigil;
 
 pub(crate) use body::Unreadable;
 pub(crate) use connection::{Service, serve};
 pub use head::Head;
-pub(crate) use head::visible;
+pub(crate) use head::{is_visible, visible};
+pub(crate) use name::Name;
 pub(crate) use response::Response;

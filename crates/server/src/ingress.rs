@@ -9,12 +9,11 @@ use bytes::Bytes;
 use toolcrib_contract::json::{Document, Limits, Node};
 use toolcrib_engine::stage::caller;
 use toolcrib_engine::{Approach, Engine, Exchange, Payload, Principal, Reply, Session, SessionId};
-use toolcrib_protocol::header;
-use toolcrib_protocol::{Branch, Code, Frame, Meta, Request, Revision, RpcError, Signals};
+use toolcrib_protocol::{Branch, Code, Frame, Meta, Request, Revision, RpcError, Told};
 
 use crate::call::{Answered, Belongs};
 use crate::http::Endpoint;
-use crate::http1::Head;
+use crate::http1::{Head, Name};
 use crate::limits::BATCH_MESSAGES_MAX;
 use crate::sessions::HttpSession;
 
@@ -79,11 +78,9 @@ impl Post {
     }
 
     fn branch(&self, names_version_in_meta: bool, is_initialize: bool) -> Branch {
-        Branch::decide(Signals {
-            names_version_in_meta,
-            is_initialize,
-            header_version: self.head.told(header::PROTOCOL_VERSION),
-            has_session: self.head.has(header::SESSION_ID),
+        Branch::decide(names_version_in_meta, is_initialize, || Told {
+            version: self.head.told(Name::McpProtocolVersion),
+            has_session: self.head.has(Name::McpSessionId),
         })
     }
 
@@ -153,7 +150,7 @@ impl Post {
 
     /// The session the headers name.
     fn session(&self) -> Option<Arc<HttpSession>> {
-        let id = self.head.get(header::SESSION_ID).unwrap_or_default();
+        let id = self.head.get(Name::McpSessionId).unwrap_or_default();
         let found = self.endpoint.sessions().find(id, &self.principal)?;
         self.exchange.survive_disconnect();
         let _ = self.belongs.set(found.clone());

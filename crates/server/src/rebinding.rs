@@ -3,9 +3,9 @@
 //! Guarantees: a request whose `Host` is not expected, or that has an `Origin` that is not expected, never reaches
 //! the engine. Ports are not compared unless an expectation names one.
 
-use toolcrib_protocol::header::{Field, Headers};
+use toolcrib_protocol::header::Field;
 
-use crate::http1::{Head, visible};
+use crate::http1::{Head, Name, is_visible};
 
 /// Which names and origins a server answers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,14 +67,16 @@ impl Expected {
     }
 
     pub fn check(&self, head: &Head) -> Result<(), Rebinding> {
-        let Field::One(host) = head.field("host") else { return Err(Rebinding::NoHost) };
-        let host = visible(host).ok_or(Rebinding::NoHost)?;
-        if !self.hosts.iter().any(|expected| same(expected, host)) {
+        let Field::One(host) = head.one(Name::Host) else { return Err(Rebinding::NoHost) };
+        if !is_visible(host) {
+            return Err(Rebinding::NoHost);
+        }
+        if !self.hosts.iter().any(|expected| same(expected.as_bytes(), host)) {
             return Err(Rebinding::WrongHost);
         }
-        for origin in head.values("origin") {
-            let origin = visible(origin).ok_or(Rebinding::WrongOrigin)?;
-            if !self.origins.iter().any(|expected| same(expected, origin)) {
+        for origin in head.values(Name::Origin) {
+            let is_expected = |expected: &String| same(expected.as_bytes(), origin);
+            if !is_visible(origin) || !self.origins.iter().any(is_expected) {
                 return Err(Rebinding::WrongOrigin);
             }
         }
@@ -83,12 +85,9 @@ impl Expected {
 }
 
 /// Equal, or equal but for a port that the expectation does not name.
-fn same(expected: &str, given: &str) -> bool {
-    if given.len() < expected.len() || !given.is_char_boundary(expected.len()) {
-        return false;
-    }
-    let (name, rest) = given.split_at(expected.len());
-    let is_port = |rest: &str| matches!(rest.as_bytes(), [b':', port @ ..] if !port.is_empty() && port.iter().all(u8::is_ascii_digit));
+fn same(expected: &[u8], given: &[u8]) -> bool {
+    let Some((name, rest)) = given.split_at_checked(expected.len()) else { return false };
+    let is_port = |rest: &[u8]| matches!(rest, [b':', port @ ..] if !port.is_empty() && port.iter().all(u8::is_ascii_digit));
     name.eq_ignore_ascii_case(expected) && (rest.is_empty() || is_port(rest))
 }
 

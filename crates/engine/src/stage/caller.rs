@@ -26,15 +26,15 @@ pub fn modern<'a>(
 ) -> Result<Caller<'a>, Refusal> {
     let meta = Meta::read(request.params).map_err(Refusal::BadMeta)?;
     if let Some(headers) = headers {
-        header::require(headers, header::PROTOCOL_VERSION.into(), &meta.protocol_version)?;
+        header::require(headers, header::PROTOCOL_VERSION, &meta.protocol_version)?;
     }
     let revision = Revision::parse(&meta.protocol_version)
         .filter(|revision| revision.era() == Era::Modern)
         .ok_or_else(|| Refusal::UnsupportedVersion(meta.protocol_version.as_ref().into()))?;
     if let Some(headers) = headers {
-        header::require(headers, header::METHOD.into(), &request.method)?;
+        header::require(headers, header::METHOD, &request.method)?;
         if let Some(name) = mirrored_name(request) {
-            header::require(headers, header::NAME.into(), &name)?;
+            header::require(headers, header::NAME, &name)?;
         }
     }
     let peer = ModernPeer {

@@ -4,6 +4,7 @@ use http::{Method, StatusCode};
 use httparse::Status;
 use toolcrib_protocol::header::{Field, Headers};
 
+use super::name::{Name, Sought};
 use crate::limits::{HEAD_BYTES_MAX, HEADERS_MAX};
 
 /// Method, target and headers of a request.
@@ -18,6 +19,8 @@ pub struct Head {
     /// HTTP/1.0 or HTTP/1.1.
     minor_version: u8,
     lines: Vec<Line>,
+    /// Which known names stand in the lines, by their bits.
+    names: u32,
 }
 
 /// Part of the text.
@@ -29,7 +32,7 @@ struct Span {
 
 #[derive(Debug, Clone, Copy)]
 struct Line {
-    tag: u32,
+    known: Option<Name>,
     name: Span,
     value: Span,
 }
@@ -52,15 +55,16 @@ impl Head {
             .map_err(|_| StatusCode::BAD_REQUEST)?;
         let (path, query) = address(request.path.unwrap_or_default());
         let (path, query) = (span(input, path.as_bytes()), query.map(|query| span(input, query.as_bytes())));
-        let line = |line: &httparse::Header<'_>| Line {
-            tag: tag(line.name.as_bytes()),
-            name: span(input, line.name.as_bytes()),
-            value: span(input, line.value),
+        let mut names = 0;
+        let line = |line: &httparse::Header<'_>| {
+            let known = Name::of(line.name.as_bytes());
+            names |= known.map_or(0, Name::bit);
+            Line { known, name: span(input, line.name.as_bytes()), value: span(input, line.value) }
         };
         let lines = request.headers.iter().map(line).collect();
         let minor_version = request.version.unwrap_or_default();
         let text = std::mem::take(input);
-        Ok(Some(Self { text, length, method, path, query, minor_version, lines }))
+        Ok(Some(Self { text, length, method, path, query, minor_version, lines, names }))
     }
 
     /// Keeps a body of this length and gives back what was read behind it; `None` if it is not all here.
@@ -102,37 +106,58 @@ impl Head {
         self.query.map(|query| self.text_at(query))
     }
 
-    /// The values of a header, as they came; its name in lower case.
-    pub fn values<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a [u8]> {
-        let sought = tag(name.as_bytes());
-        let is_named = move |line: &&Line| {
-            line.tag == sought && self.at(line.name).eq_ignore_ascii_case(name.as_bytes())
+    /// The path before it is known to be text.
+    pub(crate) fn path_bytes(&self) -> &[u8] {
+        self.at(self.path)
+    }
+
+    /// The values of a header, as they came.
+    pub fn values<'n>(&self, name: impl Into<Sought<'n>>) -> impl Iterator<Item = &[u8]> {
+        let name = name.into();
+        let lines = match name {
+            Sought::Known(name) if self.names & name.bit() == 0 => &[],
+            _ => self.lines.as_slice(),
         };
-        self.lines.iter().filter(is_named).map(|line| self.at(line.value))
+        let is_named = move |line: &&Line| match (name, line.known) {
+            (Sought::Known(name), known) => known == Some(name),
+            (Sought::Other(name), None) => self.at(line.name).eq_ignore_ascii_case(name.as_bytes()),
+            (Sought::Other(_), Some(_)) => false,
+        };
+        lines.iter().filter(is_named).map(|line| self.at(line.value))
     }
 
     /// A header's first value; `None` as well if it is no visible text.
     #[must_use]
-    pub fn get(&self, name: &str) -> Option<&str> {
+    pub fn get<'n>(&self, name: impl Into<Sought<'n>>) -> Option<&str> {
         self.values(name).next().and_then(visible)
     }
 
     /// A header's first value; what cannot be read is there, but is nothing that anybody expects.
-    pub(crate) fn told(&self, name: &str) -> Option<&str> {
+    pub(crate) fn told(&self, name: Name) -> Option<&str> {
         self.values(name).next().map(|value| visible(value).unwrap_or("unreadable"))
     }
 
     /// A header's value if it stands there exactly once.
     #[must_use]
-    pub fn only(&self, name: &str) -> Option<&str> {
-        match self.field(name) {
+    pub fn only<'n>(&self, name: impl Into<Sought<'n>>) -> Option<&str> {
+        match self.one(name) {
             Field::One(value) => visible(value),
             Field::Absent | Field::Repeated => None,
         }
     }
 
+    /// A header that must not be repeated.
+    pub(crate) fn one<'n>(&self, name: impl Into<Sought<'n>>) -> Field<'_> {
+        let mut values = self.values(name);
+        match (values.next(), values.next()) {
+            (None, _) => Field::Absent,
+            (Some(value), None) => Field::One(value),
+            (Some(_), Some(_)) => Field::Repeated,
+        }
+    }
+
     #[must_use]
-    pub fn has(&self, name: &str) -> bool {
+    pub fn has<'n>(&self, name: impl Into<Sought<'n>>) -> bool {
         self.values(name).next().is_some()
     }
 
@@ -143,7 +168,7 @@ impl Head {
     /// The client wants to send more on this connection.
     pub(crate) fn keeps_alive(&self) -> bool {
         let mut keeps = !self.is_http_1_0();
-        for token in self.values("connection").filter_map(visible).flat_map(|value| value.split(',')) {
+        for token in self.values(Name::Connection).filter_map(visible).flat_map(|value| value.split(',')) {
             match token.trim() {
                 token if token.eq_ignore_ascii_case("close") => return false,
                 token if token.eq_ignore_ascii_case("keep-alive") => keeps = true,
@@ -164,20 +189,19 @@ impl Head {
 
 impl Headers for Head {
     fn field(&self, name: &str) -> Field<'_> {
-        let mut values = self.values(name);
-        match (values.next(), values.next()) {
-            (None, _) => Field::Absent,
-            (Some(value), None) => Field::One(value),
-            (Some(_), Some(_)) => Field::Repeated,
-        }
+        self.one(name)
     }
 }
 
 /// Visible ASCII, blanks and tabs: what every reader of a header reads alike.
 pub(crate) fn visible(value: &[u8]) -> Option<&str> {
+    if is_visible(value) { std::str::from_utf8(value).ok() } else { None }
+}
+
+/// Whether it is what [`visible`] gives.
+pub(crate) fn is_visible(value: &[u8]) -> bool {
     // Without a way out in the middle it is done many bytes at a time.
-    let is_visible = value.iter().fold(true, |so_far, byte| so_far & matches!(byte, b'\t' | 0x20..0x7f));
-    if is_visible { std::str::from_utf8(value).ok() } else { None }
+    value.iter().fold(true, |so_far, byte| so_far & matches!(byte, b'\t' | 0x20..0x7f))
 }
 
 /// Path and query of a target, which a proxy may send with scheme and host before it.
@@ -193,13 +217,6 @@ fn address(target: &str) -> (&str, Option<&str>) {
         Some((path, query)) => (path, Some(query)),
         None => (local, None),
     }
-}
-
-/// Its length and three of its letters: names that differ in none of them are compared.
-fn tag(name: &[u8]) -> u32 {
-    let letter = |at: usize| name.get(at).map_or(0, |letter| letter | 0x20);
-    let length = u8::try_from(name.len()).unwrap_or(u8::MAX);
-    u32::from_le_bytes([length, letter(0), letter(name.len() / 2), letter(name.len().wrapping_sub(1))])
 }
 
 /// Where `part`, which was cut out of `whole`, stands in it.
