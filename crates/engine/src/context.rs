@@ -197,7 +197,7 @@ impl Context {
             Peer::Legacy(session) => {
                 let mut replies = Vec::with_capacity(questions.len());
                 for (_, question) in &questions {
-                    replies.push(self.ask_session(session, question).await?);
+                    replies.push(Box::pin(self.ask_session(session, question)).await?);
                 }
                 Ok(replies)
             }

@@ -122,15 +122,11 @@ pub(crate) async fn live<'a>(
     caller: &'a Caller<'a>,
     request: &'a Request<'a>,
 ) -> Result<Reply, Refusal> {
-    let executed = Call { engine, caller, request, stage: Known }
-        .resolve()?
-        .check()?
-        .clear()
-        .await?
-        .record()
-        .await?
-        .execute()
-        .await?;
+    // One statement for each stage that waits: what is done with is not kept while the next one runs.
+    let checked = Call { engine, caller, request, stage: Known }.resolve()?.check()?;
+    let cleared = checked.clear().await?;
+    let recorded = cleared.record().await?;
+    let executed = recorded.execute().await?;
     Ok(executed.verify()?.reply())
 }
 

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use toolcrib_contract::json::{Kind, Node, Number};
 
 use crate::error::{Code, RpcError};
+use crate::meta::KnownMeta;
 
 /// A message.
 #[derive(Debug, Clone)]
@@ -44,18 +45,25 @@ pub enum Outcome<'a> {
     Error(Node<'a>),
 }
 
-/// The `params` object, which may be absent.
-#[derive(Debug, Clone, Copy)]
+/// The `params` object, which may be absent. What is looked for in every call is found once, when the frame is read.
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Params<'a> {
     node: Option<Node<'a>>,
-    meta: Option<Node<'a>>,
+    pub name: Option<Node<'a>>,
+    pub arguments: Option<Node<'a>>,
+    /// What a client brings back from an earlier round.
+    pub request_state: Option<Node<'a>>,
+    pub input_responses: Option<Node<'a>>,
+    pub meta: Option<Node<'a>>,
+    pub(crate) known_meta: KnownMeta<'a>,
 }
 
 impl<'a> Params<'a> {
-    pub const NONE: Self = Self { node: None, meta: None };
-
     fn new(node: Node<'a>) -> Self {
-        Self { node: Some(node), meta: node.get("_meta") }
+        let [name, arguments, request_state, input_responses, meta] =
+            node.pick(["name", "arguments", "requestState", "inputResponses", "_meta"]);
+        let known_meta = meta.map(KnownMeta::pick).unwrap_or_default();
+        Self { node: Some(node), name, arguments, request_state, input_responses, meta, known_meta }
     }
 
     #[must_use]
@@ -69,16 +77,6 @@ impl<'a> Params<'a> {
         self.node.and_then(|node| node.get(name))
     }
 
-    /// Several members at once.
-    #[inline]
-    #[must_use]
-    pub fn pick<const N: usize>(self, names: [&str; N]) -> [Option<Node<'a>>; N] {
-        match self.node {
-            Some(node) => node.pick(names),
-            None => [None; N],
-        }
-    }
-
     /// A member that must be a string.
     pub fn string(self, name: &'static str) -> Result<Cow<'a, str>, RpcError> {
         text_of(name, self.get(name))
@@ -89,15 +87,10 @@ impl<'a> Params<'a> {
         self.get(name).map(|_| self.string(name)).transpose()
     }
 
-    #[must_use]
-    pub fn meta(self) -> Option<Node<'a>> {
-        self.meta
-    }
-
     /// The token to report progress with, exactly as it came, if the client wants progress.
     #[must_use]
     pub fn progress_token(self) -> Option<&'a str> {
-        self.meta()?.get("progressToken").and_then(id_text)
+        self.known_meta.progress_token.and_then(id_text)
     }
 }
 
@@ -133,7 +126,7 @@ impl<'a> Frame<'a> {
                     return Err(invalid(id, "method must be a string"));
                 };
                 let params = match params {
-                    None => Params::NONE,
+                    None => Params::default(),
                     Some(params) if params.is_object() => Params::new(params),
                     Some(_) => {
                         let error =

@@ -83,7 +83,7 @@ impl ParamHeaders {
             };
             // A value that breaks the schema's type has no text form; the check of the arguments refuses it.
             let Some(expected) = text_of(value) else { continue };
-            match header::require(headers, &mark.header, &expected) {
+            match headers.field(&mark.header).require(&mark.header, &expected) {
                 Err(Mismatch::Different { .. }) if same_integer(headers, &mark.header, value) => {}
                 other => other?,
             }

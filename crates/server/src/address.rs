@@ -24,6 +24,9 @@ pub(crate) enum BadChoice {
 pub(crate) fn selection(endpoint: &str, path: &[u8], query: Option<&str>) -> Option<Selection> {
     let mut selection = Selection::default();
     let rest = std::str::from_utf8(path.strip_prefix(endpoint.as_bytes())?).ok()?;
+    if rest.is_empty() && query.is_none() {
+        return Some(selection);
+    }
     let mut parts = rest.strip_prefix('/').map(|rest| rest.split('/')).into_iter().flatten();
     if !rest.is_empty() && !rest.starts_with('/') {
         return None;

@@ -1,10 +1,11 @@
 //! One MCP endpoint over HTTP: POST, GET and DELETE, every refusal with its status.
 
-use std::sync::{Arc, OnceLock};
+use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::{Method, StatusCode};
-use toolcrib_engine::{Approach, Engine, Exchange, Outbox, Outgoing, Payload, Principal, Selection};
+use toolcrib_engine::{Approach, Engine, Exchange, Outgoing, Payload, Principal, Selection};
 use toolcrib_protocol::{Code, Revision, RpcError, header, write};
 
 use crate::accept::{Accept, EVENT_STREAM, JSON, declares_json};
@@ -65,7 +66,7 @@ pub struct Endpoint {
 pub(crate) enum Admitted {
     Post {
         principal: Principal,
-        approach: Arc<Approach>,
+        approach: Option<Arc<Approach>>,
         accept: Accept,
     },
     Get(Principal),
@@ -138,15 +139,26 @@ impl Service for Endpoint {
         }
     }
 
-    async fn answer(self: Arc<Self>, head: Head, admitted: Admitted) -> Response {
-        match admitted {
-            Admitted::Post { principal, approach, accept } => {
-                self.post(head, principal, approach, accept).await
+    fn answer(self: Arc<Self>, head: Head, admitted: Admitted) -> impl Future<Output = Response> + Send {
+        async move {
+            match admitted {
+                Admitted::Post { principal, approach, accept } => {
+                    let streams = self.streams(accept);
+                    let mut call = self.post(head, principal, approach, accept);
+                    match call.first().await {
+                        First::Says(first) => stream(call, first, None),
+                        First::Answer(answered) => match call.said() {
+                            Some(first) => stream(call, first, Some(answered)),
+                            None => answer(answered, streams),
+                        },
+                    }
+                }
+                Admitted::Get(principal) => self.get(&head, &principal),
+                Admitted::Delete(principal) => self.delete(&head, &principal),
+                // Boxed: what is rare must not make every request's state larger.
+                Admitted::Rest => Box::pin(rest::answer(&self.engine, &head)).await,
+                Admitted::Page(page) => shown(page),
             }
-            Admitted::Get(principal) => self.get(&head, &principal),
-            Admitted::Delete(principal) => self.delete(&head, &principal),
-            Admitted::Rest => rest::answer(&self.engine, &head).await,
-            Admitted::Page(page) => shown(page),
         }
     }
 }
@@ -176,42 +188,39 @@ impl Endpoint {
         mut selection: Selection,
         head: &Head,
         principal: &Principal,
-    ) -> Result<Arc<Approach>, BadChoice> {
+    ) -> Result<Option<Arc<Approach>>, BadChoice> {
         address::narrow_by_headers(&mut selection, head)?;
         self.engine.check_selection(principal, &selection)?;
         let user_agent = head.get(Name::UserAgent).map(Into::into);
         if user_agent.is_none() && selection == Selection::default() {
-            return Ok(Approach::unknown());
+            return Ok(None);
         }
-        Ok(Arc::new(Approach { selection, user_agent }))
+        Ok(Some(Arc::new(Approach { selection, user_agent })))
     }
 
-    async fn post(
+    /// One message is answered as a stream.
+    fn streams(&self, accept: Accept) -> bool {
+        !accept.json || (accept.events_first && self.options.streams_when_listed_first)
+    }
+
+    fn post(
         self: Arc<Self>,
         head: Head,
         principal: Principal,
-        approach: Arc<Approach>,
+        approach: Option<Arc<Approach>>,
         accept: Accept,
-    ) -> Response {
-        let streams = !accept.json || (accept.events_first && self.options.streams_when_listed_first);
-        let exchange = Exchange::new(Arc::new(Outbox::default()), accept.events);
-        let belongs = Arc::new(OnceLock::new());
+    ) -> Call {
+        let exchange = Exchange::alone(accept.events);
+        let session = head.get(Name::McpSessionId).and_then(|id| self.sessions.find(id, &principal));
         let post = Post {
             endpoint: self,
             head,
             principal,
             approach,
             exchange: exchange.clone(),
-            belongs: belongs.clone(),
+            session: session.clone(),
         };
-        let mut call = Call::new(Box::pin(post.answer()), exchange, belongs);
-        match call.first().await {
-            First::Says(first) => stream(call, first, None),
-            First::Answer(answered) => match call.said() {
-                Some(first) => stream(call, first, Some(answered)),
-                None => answer(answered, streams),
-            },
-        }
+        Call::new(Box::pin(post.answer()), exchange, session)
     }
 
     /// A legacy session's stream: unsolicited messages, or the rest of one that was lost.
@@ -244,7 +253,7 @@ impl Endpoint {
             log.prime();
         }
         let (engine, inner) = (self.engine.clone(), session.session.clone());
-        let exchange = Exchange::new(Arc::new(Outbox::default()), true);
+        let exchange = Exchange::alone(true);
         tokio::spawn({
             let exchange = exchange.clone();
             async move {

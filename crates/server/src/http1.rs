@@ -16,6 +16,6 @@ mod vigil;
 pub(crate) use body::Unreadable;
 pub(crate) use connection::{Service, serve};
 pub use head::Head;
-pub(crate) use head::{is_visible, visible};
+pub(crate) use head::visible;
 pub(crate) use name::Name;
 pub(crate) use response::Response;

@@ -3,9 +3,9 @@
 //! Guarantees: a request whose `Host` is not expected, or that has an `Origin` that is not expected, never reaches
 //! the engine. Ports are not compared unless an expectation names one.
 
-use toolcrib_protocol::header::Field;
+use toolcrib_protocol::header::{Field, is_visible};
 
-use crate::http1::{Head, Name, is_visible};
+use crate::http1::{Head, Name};
 
 /// Which names and origins a server answers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,37 +50,41 @@ impl Expected {
     /// Exactly these and nothing else.
     #[must_use]
     pub fn only(hosts: &[&str], origins: &[&str]) -> Self {
-        let lower = |list: &[&str]| list.iter().map(|item| item.to_ascii_lowercase()).collect();
-        Self { hosts: lower(hosts), origins: lower(origins) }
+        let none = Self { hosts: Vec::new(), origins: Vec::new() };
+        let with = hosts.iter().fold(none, |so_far, host| so_far.and_host(host));
+        origins.iter().fold(with, |so_far, origin| so_far.and_origin(origin))
     }
 
     #[must_use]
     pub fn and_host(mut self, host: &str) -> Self {
-        self.hosts.push(host.to_ascii_lowercase());
+        push(&mut self.hosts, host);
         self
     }
 
     #[must_use]
     pub fn and_origin(mut self, origin: &str) -> Self {
-        self.origins.push(origin.to_ascii_lowercase());
+        push(&mut self.origins, origin);
         self
     }
 
     pub fn check(&self, head: &Head) -> Result<(), Rebinding> {
         let Field::One(host) = head.one(Name::Host) else { return Err(Rebinding::NoHost) };
-        if !is_visible(host) {
-            return Err(Rebinding::NoHost);
+        let is_among = |list: &[String], given| list.iter().any(|expected| same(expected.as_bytes(), given));
+        if !is_among(&self.hosts, host) {
+            return Err(if is_visible(host) { Rebinding::WrongHost } else { Rebinding::NoHost });
         }
-        if !self.hosts.iter().any(|expected| same(expected.as_bytes(), host)) {
-            return Err(Rebinding::WrongHost);
+        if head.values(Name::Origin).all(|origin| is_among(&self.origins, origin)) {
+            Ok(())
+        } else {
+            Err(Rebinding::WrongOrigin)
         }
-        for origin in head.values(Name::Origin) {
-            let is_expected = |expected: &String| same(expected.as_bytes(), origin);
-            if !is_visible(origin) || !self.origins.iter().any(is_expected) {
-                return Err(Rebinding::WrongOrigin);
-            }
-        }
-        Ok(())
+    }
+}
+
+/// Adds what a header can say; nothing else is ever met.
+fn push(list: &mut Vec<String>, expected: &str) {
+    if is_visible(expected.as_bytes()) {
+        list.push(expected.to_ascii_lowercase());
     }
 }
 
@@ -88,7 +92,7 @@ impl Expected {
 fn same(expected: &[u8], given: &[u8]) -> bool {
     let Some((name, rest)) = given.split_at_checked(expected.len()) else { return false };
     let is_port = |rest: &[u8]| matches!(rest, [b':', port @ ..] if !port.is_empty() && port.iter().all(u8::is_ascii_digit));
-    name.eq_ignore_ascii_case(expected) && (rest.is_empty() || is_port(rest))
+    (name == expected || name.eq_ignore_ascii_case(expected)) && (rest.is_empty() || is_port(rest))
 }
 
 #[cfg(test)]

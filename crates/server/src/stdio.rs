@@ -221,7 +221,7 @@ impl Connection {
             }
             Frame::Request(request) => {
                 let is_initialize = request.method == "initialize";
-                let names_version = Meta::names_version(request.params);
+                let names_version = Meta::names_version(&request.params);
                 let told = || Told { version: None, has_session: true };
                 let branch = Branch::decide(names_version, is_initialize, told);
                 if branch == Branch::Initialize {

@@ -1,6 +1,7 @@
 //! How the end of a request's body is told.
 
 use http::StatusCode;
+use toolcrib_protocol::header::Field;
 
 use super::head::Head;
 use super::name::Name;
@@ -14,9 +15,12 @@ pub(super) enum Framing {
 impl Framing {
     /// Refuses a body that two readers could end at different places.
     pub(super) fn of(head: &Head) -> Result<Self, StatusCode> {
-        let mut codings = head.values(Name::TransferEncoding);
-        let Some(coding) = codings.next() else { return length(head) };
-        if codings.next().is_some() || head.has(Name::ContentLength) || head.is_http_1_0() {
+        let coding = match head.one(Name::TransferEncoding) {
+            Field::Absent => return length(head),
+            Field::One(coding) => coding,
+            Field::Repeated => return Err(StatusCode::BAD_REQUEST),
+        };
+        if head.has(Name::ContentLength) || head.is_http_1_0() {
             return Err(StatusCode::BAD_REQUEST);
         }
         if coding.eq_ignore_ascii_case(b"chunked") {
@@ -34,7 +38,8 @@ fn length(head: &Head) -> Result<Framing, StatusCode> {
     if !is_number || lengths.any(|other| other != first) {
         return Err(StatusCode::BAD_REQUEST);
     }
-    let and_digit = |number: usize, digit: &u8| number.checked_mul(10)?.checked_add(usize::from(digit - b'0'));
+    let and_digit =
+        |number: usize, digit: &u8| number.checked_mul(10)?.checked_add(usize::from(digit - b'0'));
     let number = first.iter().try_fold(0, and_digit);
     number.map(Framing::Length).ok_or(StatusCode::PAYLOAD_TOO_LARGE)
 }
