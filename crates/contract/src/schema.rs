@@ -15,6 +15,7 @@ mod reference;
 mod shortcut;
 
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
@@ -24,7 +25,7 @@ pub use dialect::Dialect;
 pub use error::{PatternFault, SchemaError, SchemaLimit};
 use shortcut::Shortcut;
 
-use crate::json::{Node, Tape};
+use crate::json::{Expected, Node, Recognise, Recognised, Tape};
 use crate::limits;
 use crate::violation::{Violation, Violations};
 
@@ -81,7 +82,12 @@ pub struct Schema {
     admission: Admission,
     shortcut: Option<Shortcut>,
     validator: Validator<Tape>,
+    /// No other schema of this process has it.
+    identity: u64,
 }
+
+/// Schemas that were compiled.
+static COMPILED: AtomicU64 = AtomicU64::new(0);
 
 impl Schema {
     /// Admits and compiles the schema at `node`.
@@ -95,7 +101,15 @@ impl Schema {
         let value = node.to_value();
         let admission = admit::admit(&value, options)?;
         let validator = compile(&value, admission.dialect, options)?;
-        Ok(Self { admission, shortcut: Shortcut::of(&value, options.assert_formats), validator })
+        let shortcut = Shortcut::of(&value, options.assert_formats);
+        let identity = COMPILED.fetch_add(1, Ordering::Relaxed);
+        Ok(Self { admission, shortcut, validator, identity })
+    }
+
+    /// A value of this schema that is expected in a text where `path` leads. `None` if reading cannot make use of that.
+    #[must_use]
+    pub fn expect<'s>(&'s self, path: [&'s str; 2]) -> Option<Expected<'s>> {
+        self.shortcut.is_some().then(|| Expected::new(path, self))
     }
 
     /// What admission found out.
@@ -107,6 +121,10 @@ impl Schema {
     /// `true` if `instance` keeps the schema.
     #[must_use]
     pub fn accepts(&self, instance: Node<'_>) -> bool {
+        if instance.is_recognised_by(self.identity) {
+            return true;
+        }
+        let instance = instance.unfolded();
         self.shortcut.as_ref().is_some_and(|shortcut| shortcut.accepts(instance))
             || self.validator.is_valid(instance)
     }
@@ -121,6 +139,7 @@ impl Schema {
 
     #[cold]
     fn explain(&self, schema: Node<'_>, instance: Node<'_>) -> Violations {
+        let instance = instance.unfolded();
         if self.admission.multiplies && instance.depth() > limits::VIOLATION_EXPLAIN_DEPTH_MAX {
             return Violations::unexplained(instance);
         }
@@ -132,6 +151,20 @@ impl Schema {
             .collect();
         let more = errors.next().is_some();
         if list.is_empty() { Violations::unexplained(instance) } else { Violations::new(list, more) }
+    }
+}
+
+impl Recognise for Schema {
+    fn identity(&self) -> u64 {
+        self.identity
+    }
+
+    fn depth(&self) -> usize {
+        self.shortcut.as_ref().map_or(usize::MAX, Shortcut::depth)
+    }
+
+    fn recognise(&self, source: &str, at: usize) -> Option<Recognised> {
+        self.shortcut.as_ref()?.recognise(source, at)
     }
 }
 

@@ -17,13 +17,27 @@ pub fn thread() -> usize {
     THREAD.with(|thread| *thread)
 }
 
+/// In a place of its own: where one thread writes, others do not wait for what stands beside it.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub struct Apart<T>(pub T);
+
 /// One of it for each of so many threads; further ones share.
 #[derive(Debug, Default)]
-pub struct ByThread<T>([Mutex<T>; SHARDS]);
+pub struct ByThread<T>([Apart<Mutex<T>>; SHARDS]);
 
 impl<T> ByThread<T> {
     /// That of this thread.
     pub fn lock(&self) -> Option<MutexGuard<'_, T>> {
-        Some(self.0.get(thread() % SHARDS)?.lock().unwrap_or_else(PoisonError::into_inner))
+        self.0.get(thread() % SHARDS).map(locked)
     }
+
+    /// Those of all threads, one after the other.
+    pub fn each(&self) -> impl Iterator<Item = MutexGuard<'_, T>> {
+        self.0.iter().map(locked)
+    }
+}
+
+fn locked<T>(Apart(shard): &Apart<Mutex<T>>) -> MutexGuard<'_, T> {
+    shard.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -19,8 +19,14 @@ impl Forwarded {
     /// `None` for a message without such a result.
     #[must_use]
     pub fn new(message: OwnedDocument) -> Option<Self> {
-        let result = message.root().get("result").filter(|result| result.is_object())?.spot();
-        Some(Self { message, result })
+        let result = message.root().get("result")?.spot();
+        Self::at(message, result)
+    }
+
+    /// The same for a message whose result is known to be there; `None` if it is no object.
+    #[must_use]
+    pub fn at(message: OwnedDocument, result: Spot) -> Option<Self> {
+        message.at(result).is_object().then_some(Self { message, result })
     }
 
     /// The result.

@@ -1,11 +1,11 @@
 //! How many calls there were, how they ended and how long they took; one log line for each (R5.10).
 
 use std::fmt::Write as _;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::time::Instant;
 use toolcrib_protocol::Request;
 
+use crate::by_thread::ByThread;
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::refusal::Refusal;
@@ -71,49 +71,61 @@ pub(crate) fn trouble(refusal: &Refusal) -> Option<&'static str> {
     }
 }
 
+/// Each thread counts its own calls.
 #[derive(Debug, Default)]
-pub struct Meter {
-    endings: [AtomicU64; ENDINGS.len()],
-    buckets: [AtomicU64; BOUNDS_US.len()],
-    count: AtomicU64,
-    sum_us: AtomicU64,
+pub struct Meter(ByThread<Counts>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    endings: [u64; ENDINGS.len()],
+    buckets: [u64; BOUNDS_US.len()],
+    count: u64,
+    sum_us: u64,
+}
+
+impl Counts {
+    fn add(&mut self, other: &Self) {
+        self.endings.iter_mut().zip(other.endings).for_each(|(sum, more)| *sum += more);
+        self.buckets.iter_mut().zip(other.buckets).for_each(|(sum, more)| *sum += more);
+        self.count += other.count;
+        self.sum_us = self.sum_us.saturating_add(other.sum_us);
+    }
 }
 
 impl Meter {
     fn record(&self, ending: Ending, us: u64) {
-        if let Some(counter) = self.endings.get(ending as usize) {
-            counter.fetch_add(1, Ordering::Relaxed);
+        let Some(mut counts) = self.0.lock() else { return };
+        if let Some(counter) = counts.endings.get_mut(ending as usize) {
+            *counter += 1;
         }
         let at = BOUNDS_US.iter().position(|bound| us <= *bound);
-        if let Some(bucket) = at.and_then(|at| self.buckets.get(at)) {
-            bucket.fetch_add(1, Ordering::Relaxed);
+        if let Some(bucket) = at.and_then(|at| counts.buckets.get_mut(at)) {
+            *bucket += 1;
         }
-        self.count.fetch_add(1, Ordering::Relaxed);
-        self.sum_us.fetch_add(us, Ordering::Relaxed);
+        counts.count += 1;
+        counts.sum_us = counts.sum_us.saturating_add(us);
     }
 
     /// Appends everything in the text format of Prometheus.
     pub fn render(&self, out: &mut String) {
+        let mut all = Counts::default();
+        self.0.each().for_each(|counts| all.add(&counts));
         out.push_str("# HELP toolcrib_calls_total Calls of tools, by how they ended.\n# TYPE toolcrib_calls_total counter\n");
-        for ((_, word), counter) in ENDINGS.iter().zip(&self.endings) {
-            let _ = writeln!(
-                out,
-                "toolcrib_calls_total{{ending=\"{word}\"}} {}",
-                counter.load(Ordering::Relaxed)
-            );
+        for ((_, word), counter) in ENDINGS.iter().zip(all.endings) {
+            let _ = writeln!(out, "toolcrib_calls_total{{ending=\"{word}\"}} {counter}");
         }
         out.push_str(
             "# HELP toolcrib_call_seconds How long calls took.\n# TYPE toolcrib_call_seconds histogram\n",
         );
         let mut below = 0;
-        for (bound, bucket) in BOUNDS_US.iter().zip(&self.buckets) {
-            below += bucket.load(Ordering::Relaxed);
+        for (bound, bucket) in BOUNDS_US.iter().zip(all.buckets) {
+            below += bucket;
             let seconds = *bound as f64 / 1e6;
             let _ = writeln!(out, "toolcrib_call_seconds_bucket{{le=\"{seconds}\"}} {below}");
         }
-        let count = self.count.load(Ordering::Relaxed);
+        let count = all.count;
         let _ = writeln!(out, "toolcrib_call_seconds_bucket{{le=\"+Inf\"}} {count}");
-        let sum = self.sum_us.load(Ordering::Relaxed) as f64 / 1e6;
+        let sum = all.sum_us as f64 / 1e6;
         let _ = writeln!(out, "toolcrib_call_seconds_sum {sum}\ntoolcrib_call_seconds_count {count}");
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 
+use toolcrib_contract::Contract;
 use toolcrib_contract::json::{Node, OwnedDocument};
 use toolcrib_protocol::{Capability, RpcError};
 
@@ -30,6 +31,8 @@ impl fmt::Debug for dyn Tool {
 pub struct Invocation<'a> {
     /// The name it was called by.
     pub name: &'a str,
+    /// What arguments and answer are checked against.
+    pub contract: &'a Contract,
     /// Arguments that keep the contract; `raw()` is the client's own text.
     pub arguments: Node<'a>,
     /// Everything the client sent with the call, for tools that hand on what they do not know.

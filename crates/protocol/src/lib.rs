@@ -20,7 +20,7 @@ pub use capability::{Capability, ClientCapabilities};
 pub use convert::result::{CacheHint, CacheScope};
 pub use era::{Branch, Told};
 pub use error::{Code, RpcError};
-pub use frame::{Frame, Malformed, Notification, Params, Request, Response};
+pub use frame::{Frame, Malformed, Notification, Outcome, Params, Request, Response};
 pub use log::Level;
 pub use meta::{ClientInfo, Meta};
 pub use revision::{Era, Revision};

@@ -1,6 +1,7 @@
 //! A server that keeps failing is left alone for a moment, then tried with one call.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -9,7 +10,11 @@ use crate::error::{Cause, UpstreamError};
 use crate::limits::{BREAKER_FAILURES_MAX, BREAKER_OPEN_MS};
 
 #[derive(Debug, Default)]
-pub(crate) struct Breaker(Mutex<State>);
+pub(crate) struct Breaker {
+    state: Mutex<State>,
+    /// There is a failure in the state; without one nothing else has to be looked at.
+    failing: AtomicBool,
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -20,7 +25,10 @@ struct State {
 impl Breaker {
     /// Whether a call may be sent now.
     pub(crate) fn admit(&self) -> Result<(), UpstreamError> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.failing.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let mut state = self.lock();
         let Some(closed_again) = state.closed_again else { return Ok(()) };
         let now = Instant::now();
         if now < closed_again {
@@ -32,18 +40,24 @@ impl Breaker {
     }
 
     pub(crate) fn succeeded(&self) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.failures > 0 {
+        if self.failing.load(Ordering::Acquire) {
+            let mut state = self.lock();
             *state = State::default();
+            self.failing.store(false, Ordering::Release);
         }
     }
 
     pub(crate) fn failed(&self) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.lock();
+        self.failing.store(true, Ordering::Release);
         state.failures = state.failures.saturating_add(1);
         if state.failures >= BREAKER_FAILURES_MAX {
             state.closed_again = Some(Instant::now() + Duration::from_millis(BREAKER_OPEN_MS));
         }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

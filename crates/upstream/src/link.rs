@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
+use toolcrib_engine::by_thread::Apart;
 use toolcrib_protocol::{Code, RpcError, write};
 
 use crate::error::{Cause, UpstreamError};
@@ -74,7 +75,7 @@ pub(crate) enum Delivery {
 
 #[derive(Default)]
 pub(crate) struct Link {
-    id_last: AtomicU64,
+    id_last: Apart<AtomicU64>,
     slots: Mutex<BTreeMap<u64, Slot>>,
     closed: Mutex<Option<Cause>>,
     pub(crate) news: News,
@@ -90,7 +91,7 @@ pub(crate) struct Seat {
 
 impl Link {
     pub(crate) fn next_id(&self) -> u64 {
-        self.id_last.fetch_add(1, Ordering::Relaxed) + 1
+        self.id_last.0.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     /// Waits for an answer to `id` from now on.

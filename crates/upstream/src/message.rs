@@ -1,7 +1,8 @@
 //! One message from a server, read once and kept with its text.
 
-use toolcrib_contract::json::{Limits, Node, OwnedDocument};
-use toolcrib_protocol::{Code, Frame, RpcError};
+use toolcrib_contract::json::{Expected, Limits, Node, OwnedDocument, Spot};
+use toolcrib_engine::Forwarded;
+use toolcrib_protocol::{Code, Frame, Outcome, Response, RpcError};
 
 use crate::error::Cause;
 use crate::limits::{UPSTREAM_MESSAGE_BYTES_MAX, UPSTREAM_MESSAGE_NODES_MAX};
@@ -11,6 +12,8 @@ use crate::limits::{UPSTREAM_MESSAGE_BYTES_MAX, UPSTREAM_MESSAGE_NODES_MAX};
 pub(crate) struct Message {
     document: OwnedDocument,
     kind: Kind,
+    /// Of a response that is no error.
+    result: Option<Spot>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,21 +27,32 @@ pub(crate) enum Kind {
 
 impl Message {
     pub(crate) fn read(text: String) -> Result<Self, Cause> {
+        Self::read_expecting(text, None)
+    }
+
+    /// The same for an answer that will be checked against a schema.
+    pub(crate) fn read_expecting(text: String, expected: Option<Expected<'_>>) -> Result<Self, Cause> {
         let limits = Limits::message()
             .with_bytes_max(UPSTREAM_MESSAGE_BYTES_MAX)
             .with_nodes_max(UPSTREAM_MESSAGE_NODES_MAX);
         if text.len() > UPSTREAM_MESSAGE_BYTES_MAX {
             return Err(too_large());
         }
-        let document =
-            OwnedDocument::parse_passing(text, &limits).map_err(|_| Cause::Garbage("it is no valid JSON"))?;
-        let kind = match Frame::read(document.root()) {
-            Ok(Frame::Response(response)) => Kind::Response(response.id.and_then(|id| id.parse().ok())),
-            Ok(Frame::Notification(_)) => Kind::Notification,
-            Ok(Frame::Request(request)) => Kind::Request(request.id.into()),
+        let document = OwnedDocument::parse_expecting(text, &limits, expected)
+            .map_err(|_| Cause::Garbage("it is no valid JSON"))?;
+        let (kind, result) = match Frame::read(document.root()) {
+            Ok(Frame::Response(Response { id, outcome })) => {
+                let result = match outcome {
+                    Outcome::Result(result) => Some(result.spot()),
+                    Outcome::Error(_) => None,
+                };
+                (Kind::Response(id.and_then(|id| id.parse().ok())), result)
+            }
+            Ok(Frame::Notification(_)) => (Kind::Notification, None),
+            Ok(Frame::Request(request)) => (Kind::Request(request.id.into()), None),
             Err(_) => return Err(Cause::Garbage("it is no JSON-RPC message")),
         };
-        Ok(Self { document, kind })
+        Ok(Self { document, kind, result })
     }
 
     pub(crate) fn from_bytes(bytes: Vec<u8>) -> Result<Self, Cause> {
@@ -69,15 +83,16 @@ impl Message {
         self.document
     }
 
+    /// The result, to be handed on; `None` for anything but an object.
+    pub(crate) fn into_forwarded(self) -> Option<Forwarded> {
+        Forwarded::at(self.document, self.result?)
+    }
+
     /// The result of a response, or its error.
     pub(crate) fn result(&self) -> Result<Node<'_>, RpcError> {
-        if !self.is_response() {
-            return Err(RpcError::new(Code::InternalError, "no response"));
-        }
-        // One of the two is there, and not both: it was read as a response.
-        self.root().get("result").ok_or_else(|| match self.root().get("error") {
-            Some(error) => rpc_error(error),
-            None => RpcError::new(Code::InternalError, "no result"),
+        self.result.map(|spot| self.document.at(spot)).ok_or_else(|| match self.root().get("error") {
+            Some(error) if self.is_response() => rpc_error(error),
+            _ => RpcError::new(Code::InternalError, "no response"),
         })
     }
 

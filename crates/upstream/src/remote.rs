@@ -181,7 +181,7 @@ impl Remote {
     /// The next message of a call, within its time.
     async fn next(&self, call: &mut Call<'_>, request: &Request<'_>) -> Result<Message, UpstreamError> {
         loop {
-            let error = match call.alarm.within(pin!(call.pending.next())).await {
+            let error = match call.alarm.within(pin!(call.pending.next(request.expected))).await {
                 Some(Ok(message)) => return Ok(message),
                 Some(Err(error)) => error,
                 None => return Err(self.too_slow()),
@@ -209,7 +209,7 @@ impl Remote {
         match kind.as_deref() {
             None | Some("complete") => {
                 let garbage = || self.failed(&UpstreamError::sent(Cause::Garbage("its result is no object")));
-                Forwarded::new(message.into_document()).ok_or_else(garbage)
+                message.into_forwarded().ok_or_else(garbage)
             }
             Some("input_required") => Err(self.input_required(&message, context)),
             Some(_) => {

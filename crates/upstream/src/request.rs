@@ -4,11 +4,12 @@
 //! client's protocol members (version, capabilities, identity, progress token) are passed on as they were.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use toolcrib_contract::json::Node;
+use toolcrib_contract::json::{Expected, Node};
 use toolcrib_engine::Context;
+use toolcrib_engine::by_thread::thread;
 use toolcrib_engine::trace::Open;
 use toolcrib_protocol::{Capability, Era, Level, Revision, meta, write};
 
@@ -31,6 +32,8 @@ pub(crate) struct Request<'a> {
     pub(crate) name: Option<Cow<'a, str>>,
     /// The tool that is called, and its arguments, raw.
     call: Option<(&'a Called, &'a str)>,
+    /// What its answer will be checked against, where reading can make use of that.
+    pub(crate) expected: Option<Expected<'a>>,
     /// `Mcp-Param-*`, names in lower case.
     pub(crate) headers: Vec<(Box<str>, String)>,
     /// Members of `params`, raw and without braces.
@@ -91,7 +94,8 @@ impl<'a> Request<'a> {
         self.log_level = Level::ALL.into_iter().find(|level| context.peer().logs(*level));
         self.wants_progress = context.progress_token().is_some();
         self.asker = Some(asker(context));
-        for (key, value) in meta.into_iter().flat_map(Node::members) {
+        let Some(meta) = meta else { return self };
+        for (key, value) in meta.members() {
             let name = key.as_str().unwrap_or_default();
             // A span of our own stands between the client and the server.
             let is_replaced = || {
@@ -271,13 +275,26 @@ impl Capabilities {
     }
 }
 
-static CALL_LAST: AtomicU64 = AtomicU64::new(0);
+thread_local! {
+    /// Of the calls of this thread.
+    static CALL_LAST: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Numbers of calls that one thread gives out before they meet those of another.
+const CALLS_OF_A_THREAD: u64 = 1 << 40;
+
+/// A number that no other call has.
+fn call_number() -> u64 {
+    let last = CALL_LAST.get();
+    CALL_LAST.set(last + 1);
+    (thread() as u64).wrapping_mul(CALLS_OF_A_THREAD).wrapping_add(last)
+}
 
 /// Two calls of one asker reach the same person; a modern client is asked call by call.
 fn asker(context: &Context) -> Asker {
     match context.peer().session() {
         Some(session) => Asker::Session(std::sync::Arc::as_ptr(session).addr()),
-        None => Asker::Call(CALL_LAST.fetch_add(1, Ordering::Relaxed)),
+        None => Asker::Call(call_number()),
     }
 }
 

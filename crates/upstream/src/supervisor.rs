@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwapOption;
 use tokio::sync::{Notify, watch};
 use toolcrib_engine::alarm::{Alarm, Alarms};
+use toolcrib_engine::by_thread::Apart;
 use toolcrib_protocol::{Era, Revision};
 
 use crate::brake::Brake;
@@ -56,7 +57,7 @@ pub struct Upstream {
     /// Resources that somebody wants to hear of.
     followed: Mutex<BTreeSet<Box<str>>>,
     followed_more: Notify,
-    in_flight: AtomicUsize,
+    in_flight: Apart<AtomicUsize>,
     alarms: Alarms,
     pub(crate) breaker: Breaker,
     pub(crate) parked: Arc<Parked>,
@@ -99,7 +100,7 @@ impl Upstream {
             stopping: watch::Sender::new(false),
             followed: Mutex::default(),
             followed_more: Notify::new(),
-            in_flight: AtomicUsize::default(),
+            in_flight: Apart::default(),
             alarms: Alarms::default(),
             breaker: Breaker::default(),
             parked: Arc::default(),
@@ -145,7 +146,7 @@ impl Upstream {
 
     /// One call more is under way, if there is room.
     pub(crate) fn enter(&self) -> Result<Entered<'_>, UpstreamError> {
-        let entered = Entered(&self.in_flight);
+        let entered = Entered(&self.in_flight.0);
         if entered.0.fetch_add(1, Ordering::Relaxed) >= UPSTREAM_IN_FLIGHT_MAX {
             return Err(UpstreamError::unsent(Cause::Busy));
         }
@@ -160,7 +161,7 @@ impl Upstream {
     /// Calls under way.
     #[must_use]
     pub fn in_flight(&self) -> usize {
-        self.in_flight.load(Ordering::Relaxed)
+        self.in_flight.0.load(Ordering::Relaxed)
     }
 
     /// Somebody wants to hear when a resource changes.
@@ -374,7 +375,7 @@ async fn subscriptions(upstream: &Upstream, connection: &Connection) {
         let Ok(mut pending) = connection.send(&request).await else { return };
         loop {
             let message = tokio::select! {
-                message = pending.next() => message,
+                message = pending.next(None) => message,
                 () = upstream.followed_more.notified() => break,
             };
             match message {

@@ -36,13 +36,17 @@ impl RemoteTool {
 
     fn request<'r>(&'r self, invocation: &Invocation<'r>, brought: Option<Brought<'_>>) -> Request<'r> {
         let mut request = Request::call(&self.called, invocation.arguments.raw());
+        let output = invocation.contract.output();
+        request.expected = output.and_then(|output| output.expect(["result", "structuredContent"]));
         request.headers = self.param_headers.headers_for(Some(invocation.arguments));
         let mut sent = Sent::default();
-        for (key, value) in invocation.params.into_iter().flat_map(Node::members) {
-            let name = key.as_str().unwrap_or_default();
-            // `task` asks for an extension that ends here.
-            if !sent.takes(&name, value) && !matches!(&*name, "name" | "arguments" | "task") {
-                request.copy(key, value);
+        if let Some(params) = invocation.params {
+            for (key, value) in params.members() {
+                let name = key.as_str().unwrap_or_default();
+                // `task` asks for an extension that ends here.
+                if !sent.takes(&name, value) && !matches!(&*name, "name" | "arguments" | "task") {
+                    request.copy(key, value);
+                }
             }
         }
         sent.bring(request, brought, invocation.context)

@@ -32,7 +32,8 @@ impl Drive {
             "{\"jsonrpc\":\"2.0\",\"id\":".to_owned(),
             format!(",\"method\":\"tools/call\",\"params\":{params}}}\n"),
         );
-        let mut drive = Self { child, input, output: BufReader::new(output), call, in_flight, waiting: 0, last_id: 0 };
+        let mut drive =
+            Self { child, input, output: BufReader::new(output), call, in_flight, waiting: 0, last_id: 0 };
         let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
             "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}});
         writeln!(drive.input, "{hello}")?;

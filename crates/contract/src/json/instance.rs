@@ -41,8 +41,7 @@ impl Json for Tape {
         match buffer {
             Some(document) => f(document.root()),
             None => {
-                let empty =
-                    Text { source: Cow::Borrowed(""), slots: Vec::new(), keys: Vec::new(), spaced: false };
+                let empty = Text::new(Cow::Borrowed(""), Vec::new());
                 f(Node::root(&empty))
             }
         }

@@ -4,10 +4,10 @@ use super::error::ReadErrorKind;
 use super::tape::tag;
 
 /// A number that was read: one past its end, and the tag and word of its slot.
-pub(super) struct Literal {
-    pub(super) end: usize,
-    pub(super) tag: u8,
-    pub(super) word: u64,
+pub(crate) struct Literal {
+    pub(crate) end: usize,
+    pub(crate) tag: u8,
+    pub(crate) word: u64,
 }
 
 type Read = Result<Literal, (usize, ReadErrorKind)>;
@@ -24,7 +24,7 @@ const POWERS: [f64; DIGITS_MAX + 1] =
 
 /// Reads the number that starts at `start` with a digit or a minus.
 #[inline]
-pub(super) fn read(source: &str, start: usize) -> Read {
+pub(crate) fn read(source: &str, start: usize) -> Read {
     let bytes = source.as_bytes();
     let negative = bytes.get(start) == Some(&b'-');
     let from = start + usize::from(negative);

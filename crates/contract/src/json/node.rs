@@ -110,6 +110,18 @@ impl<'a> Node<'a> {
         self.text.slots.get(at..at.wrapping_add(self.slot.span())).unwrap_or_default()
     }
 
+    /// This value with what it holds on its tape: itself, unless it was recognised as a whole.
+    #[inline]
+    pub(crate) fn unfolded(self) -> Self {
+        if self.slot.tag() == tag::FOLDED { Self::root(self.text.unfold(*self.slot)) } else { self }
+    }
+
+    /// `true` if this value was recognised as a whole when it was read, by whoever has this identity.
+    #[inline]
+    pub(crate) fn is_recognised_by(self, identity: u64) -> bool {
+        self.slot.tag() == tag::FOLDED && self.slot.word() == identity
+    }
+
     /// The slots of what this value holds, if it is a container with that tag.
     #[inline]
     fn inside(self, tag: u8) -> &'a [Slot] {
@@ -171,7 +183,7 @@ impl<'a> Node<'a> {
     #[inline]
     #[must_use]
     pub fn is_object(self) -> bool {
-        self.slot.tag() == tag::OBJECT
+        matches!(self.slot.tag(), tag::OBJECT | tag::FOLDED)
     }
 
     /// `true` for an array.
@@ -252,7 +264,7 @@ impl<'a> Node<'a> {
     #[inline]
     #[must_use]
     pub fn len(self) -> usize {
-        self.slot.count()
+        self.unfolded().slot.count()
     }
 
     /// `true` if [`Node::len`] is 0.
@@ -319,7 +331,8 @@ impl<'a> Node<'a> {
     #[inline]
     #[must_use]
     pub fn members(self) -> Members<'a> {
-        Members { text: self.text, rest: self.inside(tag::OBJECT) }
+        let node = self.unfolded();
+        Members { text: node.text, rest: node.inside(tag::OBJECT) }
     }
 
     /// Names and values in the order of the text; none for anything but an object.
@@ -356,7 +369,10 @@ impl<'a> Node<'a> {
     /// Where `inner` stands below this value; the root if it does not.
     pub(crate) fn pointer_to(self, inner: Node<'_>) -> Pointer {
         let mut pointer = Pointer::root();
-        let mut node = self;
+        let mut node = self.unfolded();
+        if !std::ptr::eq(node.text, inner.text) {
+            return pointer;
+        }
         let sought = inner.at();
         while node.at() != sought {
             let holds = |child: &Self| (child.at()..child.at() + child.slot.span()).contains(&sought);
@@ -378,13 +394,16 @@ impl<'a> Node<'a> {
     pub fn depth(self) -> usize {
         let mut ends: Vec<usize> = Vec::new();
         let mut deepest = 0;
-        for (at, slot) in self.slots().iter().enumerate() {
+        let node = self.unfolded();
+        for (at, slot) in node.slots().iter().enumerate() {
             while ends.last().is_some_and(|&end| at >= end) {
                 ends.pop();
             }
             if slot.is_container() {
                 ends.push(at + slot.span());
                 deepest = deepest.max(ends.len());
+            } else if slot.tag() == tag::FOLDED {
+                deepest = deepest.max(ends.len() + Self { slot, ..node }.depth());
             }
         }
         deepest
@@ -424,7 +443,9 @@ impl<'a> Node<'a> {
             tag::OBJECT => 2 + (slot.count() * 2).saturating_sub(1),
             _ => slot.len(),
         };
-        !self.text.spaced || self.slots().iter().map(token).sum::<usize>() == self.slot.len()
+        let is_folded = |slot: &Slot| slot.tag() == tag::FOLDED;
+        let fill = |slots: &[Slot]| slots.iter().map(token).sum::<usize>() == self.slot.len();
+        !self.text.spaced || (!self.slots().iter().any(is_folded) && fill(self.slots()))
     }
 
     fn write_tokens(self, out: &mut String) {

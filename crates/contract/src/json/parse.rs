@@ -5,6 +5,7 @@ use std::mem;
 
 use super::document::Text;
 use super::error::{ReadError, ReadErrorKind};
+use super::expected::Expected;
 use super::limits::Limits;
 use super::literal;
 use super::pointer::Pointer;
@@ -16,6 +17,12 @@ use super::unique::{self, Seen};
 /// Bytes of text for which a slot is set aside before reading; mostly there are more to one.
 const BYTES_PER_SLOT: usize = 8;
 
+/// Bytes of text around a value that is expected, for which slots are set aside.
+const BYTES_AROUND: usize = 2048;
+
+/// Containers around a value that is expected.
+const EXPECTED_DEPTH: usize = 2;
+
 /// Reads `bytes` as one JSON value.
 pub(super) fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Text<'a>, ReadError> {
     fits(bytes.len(), limits)?;
@@ -24,18 +31,27 @@ pub(super) fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Text<'a>, Re
         offset: e.valid_up_to(),
         pointer: Pointer::root(),
     })?;
-    parse_text(source, limits)
+    parse_text(source, limits, None)
 }
 
 /// Reads `source` as one JSON value.
-pub(super) fn parse_text<'a>(source: &'a str, limits: &Limits) -> Result<Text<'a>, ReadError> {
+pub(super) fn parse_text<'a>(
+    source: &'a str,
+    limits: &Limits,
+    expected: Option<Expected<'_>>,
+) -> Result<Text<'a>, ReadError> {
     fits(source.len(), limits)?;
     let nodes_max = limits.nodes_max.min(SLOTS_MAX);
-    let slots = Vec::with_capacity((source.len() / BYTES_PER_SLOT + 8).min(nodes_max));
+    // What is expected takes one slot, if it comes.
+    let bytes = if expected.is_some() { source.len().min(BYTES_AROUND) } else { source.len() };
+    let slots = Vec::with_capacity((bytes / BYTES_PER_SLOT + 8).min(nodes_max));
     let mut reader = Reader {
         bytes: source.as_bytes(),
-        text: Text { source: Cow::Borrowed(source), slots, keys: Vec::new(), spaced: false },
+        text: Text::new(Cow::Borrowed(source), slots),
         source,
+        expected,
+        // None is so deep.
+        expected_depth: if expected.is_some() { EXPECTED_DEPTH } else { usize::MAX },
         quotes: Quotes::new(source.as_bytes()),
         top: Open::NONE,
         around: Vec::with_capacity(8),
@@ -74,8 +90,11 @@ impl Open {
     const NONE: Self = Self { slot: 0, count: 0, tag: tag::NULL, alike: false, seen: Seen::NONE };
 }
 
-struct Reader<'a> {
+struct Reader<'a, 'e> {
     source: &'a str,
+    expected: Option<Expected<'e>>,
+    /// Where it may start: so many containers are around it.
+    expected_depth: usize,
     bytes: &'a [u8],
     text: Text<'a>,
     quotes: Quotes<'a>,
@@ -93,7 +112,7 @@ struct Failed;
 
 type Step<T> = Result<T, Failed>;
 
-impl Reader<'_> {
+impl Reader<'_, '_> {
     fn text(&mut self) -> Step<()> {
         let bytes = self.bytes;
         let mut at = self.skip(0);
@@ -116,14 +135,20 @@ impl Reader<'_> {
             at = match first {
                 b'"' => self.string(bytes, at)?,
                 b'{' => {
-                    self.open(at, tag::OBJECT)?;
-                    at = self.space(bytes, at + 1);
-                    if byte(bytes, at) != b'}' {
-                        inside = tag::OBJECT;
-                        continue;
+                    let may_fold = self.around.len() == self.expected_depth;
+                    let folded = if may_fold { self.fold(at)? } else { None };
+                    if let Some(end) = folded {
+                        end
+                    } else {
+                        self.open(at, tag::OBJECT)?;
+                        at = self.space(bytes, at + 1);
+                        if byte(bytes, at) != b'}' {
+                            inside = tag::OBJECT;
+                            continue;
+                        }
+                        self.close(at)?;
+                        at + 1
                     }
-                    self.close(at)?;
-                    at + 1
                 }
                 b'[' => {
                     self.open(at, tag::ARRAY)?;
@@ -209,6 +234,36 @@ impl Reader<'_> {
         self.push(at, Slot::opened(tag, at))?;
         self.around.push(mem::replace(&mut self.top, Open { slot, tag, ..Open::NONE }));
         Ok(())
+    }
+
+    /// Passes over the object that starts at `at`, if it is what is expected here; gives its end.
+    #[inline(never)]
+    fn fold(&mut self, at: usize) -> Step<Option<usize>> {
+        let Some(Expected { path: [outer, inner], by }) = self.expected else { return Ok(None) };
+        let slots = &self.text.slots;
+        let is = |key: Option<&Slot>, name: &str| {
+            key.is_some_and(|key| key.tag() == tag::TEXT && self.text.plain(*key) == name)
+        };
+        let around = (self.top.slot as usize).checked_sub(1).and_then(|at| slots.get(at));
+        if self.top.tag != tag::OBJECT || !is(slots.last(), inner) || !is(around, outer) {
+            return Ok(None);
+        }
+        // One try: what is not recognised is read like anything else.
+        self.expected_depth = usize::MAX;
+        let room = self.nodes_max.saturating_sub(slots.len());
+        let found = by.recognise(self.source, at).filter(|found| {
+            // A value and what separates it from the next take two bytes at least.
+            (found.end - at) / 2 < room && self.around.len().saturating_add(by.depth()) <= self.depth_max
+        });
+        let Some(found) = found else {
+            let bytes = self.bytes.len().saturating_sub(at);
+            self.text.slots.reserve((bytes / BYTES_PER_SLOT).min(room));
+            return Ok(None);
+        };
+        self.push(at, Slot::new(tag::FOLDED, at, found.end, by.identity()))?;
+        self.text.spaced |= found.spaced;
+        self.quotes.restart(found.end);
+        Ok(Some(found.end))
     }
 
     /// Ends the innermost container; gives the tag of the one around it.

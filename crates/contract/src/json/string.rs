@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use wide::u8x16;
+
 use super::error::ReadErrorKind;
 
 /// A key prepared once for repeated look-ups.
@@ -20,10 +22,10 @@ impl Key {
     }
 }
 
-pub(super) struct Scan {
+pub(crate) struct Scan {
     /// One past the closing quote.
-    pub(super) end: usize,
-    pub(super) escaped: bool,
+    pub(crate) end: usize,
+    pub(crate) escaped: bool,
 }
 
 const ONES: u64 = 0x0101_0101_0101_0101;
@@ -41,7 +43,7 @@ const fn stops(word: u64) -> u64 {
 
 /// Eight bytes from `at` on, the first one lowest; zeros stand for what is after the end.
 #[inline(always)]
-pub(super) fn ahead(bytes: &[u8], at: usize) -> u64 {
+pub(crate) fn ahead(bytes: &[u8], at: usize) -> u64 {
     // No text has more bytes; this says so to the compiler.
     let at = at as u32 as usize;
     match bytes.get(at..at + 8).and_then(<[u8]>::first_chunk) {
@@ -65,7 +67,7 @@ fn last(bytes: &[u8], at: usize) -> u64 {
 }
 
 /// Finds the end of the string whose text starts at `at`; `Err` carries the place and the reason.
-pub(super) fn scan(bytes: &[u8], mut at: usize) -> Result<Scan, (usize, ReadErrorKind)> {
+pub(crate) fn scan(bytes: &[u8], mut at: usize) -> Result<Scan, (usize, ReadErrorKind)> {
     let mut escaped = false;
     loop {
         // After the end there are zeros, which stop it like any control.
@@ -86,6 +88,26 @@ pub(super) fn scan(bytes: &[u8], mut at: usize) -> Result<Scan, (usize, ReadErro
             _ if at >= bytes.len() => return Err((bytes.len(), ReadErrorKind::End)),
             control => return Err((at, ReadErrorKind::Control { code: u32::from(control) })),
         }
+    }
+}
+
+/// One past the closing quote of the string whose text starts at `from`, looked for 16 bytes at a time. `None` if there
+/// is something in it that has to be looked at, or if the text ends soon after it: [`scan`] knows.
+#[inline(always)]
+pub(crate) fn plain_end(bytes: &[u8], from: usize) -> Option<usize> {
+    let mut at = from;
+    loop {
+        // No text has more bytes; this says so to the compiler.
+        at = at as u32 as usize;
+        let block = u8x16::from(*bytes.get(at..at + 16).and_then(<[u8]>::first_chunk)?);
+        let quotes = block.simd_eq(u8x16::splat(b'"'));
+        let care = block.simd_eq(u8x16::splat(b'\\')) | block.min(u8x16::splat(0x1F)).simd_eq(block);
+        let stops = (quotes | care).to_bitmask();
+        if stops != 0 {
+            let is_quote = quotes.to_bitmask() & stops & stops.wrapping_neg() != 0;
+            return is_quote.then_some(at + stops.trailing_zeros() as usize + 1);
+        }
+        at += 16;
     }
 }
 

@@ -5,7 +5,10 @@
 //! Everything else (a schema with any other keyword, a value that fails or whose reading takes care, such as a number of
 //! many digits or a text with escapes) is left to the compiled validator, which alone can refuse.
 
+mod sight;
+
 use serde_json::{Map, Value};
+use sight::{Token, Tokens};
 
 use crate::json::{ALL_IN_HEAD, Node, Slot, Text, head, tag};
 
@@ -25,12 +28,15 @@ pub(super) struct Shortcut {
     sizes: (u64, u64),
     /// Integers for which nothing else has to be looked at.
     integers: Integers,
-    texts: Option<Vec<Name>>,
+    texts: Option<Vec<Allowed>>,
+    /// Characters of a text that is none of a few.
     length: Option<(u64, u64)>,
     bounds: Vec<Bound>,
     entries: Option<(u64, u64)>,
     items: Option<Box<Shortcut>>,
     object: Option<Members>,
+    /// Containers inside containers that it describes.
+    depth: usize,
 }
 
 const fn bits(tags: &[u8]) -> u16 {
@@ -50,6 +56,13 @@ struct Name {
     shape: u64,
     head: u64,
     text: Box<str>,
+}
+
+/// A text of a few that a value may be.
+#[derive(Debug)]
+struct Allowed {
+    name: Name,
+    token: Token,
 }
 
 /// Integers from the least to the most.
@@ -91,6 +104,7 @@ struct Members {
     /// The bits of all that must be there.
     required: u64,
     others: Others,
+    tokens: Option<Tokens>,
 }
 
 #[derive(Debug)]
@@ -149,9 +163,12 @@ impl Shortcut {
     /// Works out what can be said at a glance.
     fn settle(&mut self) {
         let mut looked_at = 0;
-        if self.texts.is_some() {
+        if let Some(texts) = &mut self.texts {
             self.tags &= bits(&[tag::TEXT]);
             looked_at = self.tags;
+            if let Some((least, most)) = self.length.take() {
+                texts.retain(|it| (least..=most).contains(&(it.name.text.chars().count() as u64)));
+            }
         }
         if self.length.is_some() {
             looked_at |= bits(&[tag::TEXT, tag::ESCAPED, tag::ESCAPED_KEY]);
@@ -166,7 +183,9 @@ impl Shortcut {
             looked_at |= bits(&[tag::OBJECT]);
         }
         self.free = self.tags & !looked_at;
-        if let (None, Some((least, most))) = (&self.texts, self.length) {
+        let inside = self.items.as_deref().into_iter().chain(self.object.iter().flat_map(Members::schemas));
+        self.depth = 1 + inside.map(|schema| schema.depth).max().unwrap_or_default();
+        if let Some((least, most)) = self.length {
             // A character takes one byte to four: so many bytes are enough, and so many not too many.
             let enough = if least == 0 { 0 } else { (least - 1).saturating_mul(4).saturating_add(1) };
             if let (true, Some(more)) = (self.tags & bits(&[tag::TEXT]) != 0, most.checked_sub(enough)) {
@@ -191,6 +210,7 @@ impl Shortcut {
             entries: None,
             items: None,
             object: None,
+            depth: 0,
         }
     }
 
@@ -229,7 +249,7 @@ impl Shortcut {
 
     #[inline(never)]
     fn accept_text(&self, slot: Slot, text: &Text<'_>) -> bool {
-        let allowed = |texts: &Vec<Name>| texts.iter().any(|allowed| allowed.is(slot, text));
+        let allowed = |texts: &Vec<Allowed>| texts.iter().any(|allowed| allowed.name.is(slot, text));
         self.texts.as_ref().is_none_or(allowed)
             && self.length.is_none_or(|range| has_length(range, slot, text))
     }
@@ -281,7 +301,8 @@ fn has_length((least, most): (u64, u64), slot: Slot, text: &Text<'_>) -> bool {
 impl Members {
     fn of(schema: &Map<String, Value>, formats: bool) -> Option<Self> {
         let property = |(name, schema): (&String, &Value)| {
-            Some(Property { name: Name::new(name), required: 0, schema: Shortcut::of(schema, formats)? })
+            let schema = Shortcut::of(schema, formats)?;
+            Some(Property { name: Name::new(name), required: 0, schema })
         };
         let mut properties = match schema.get("properties") {
             None => Vec::new(),
@@ -300,7 +321,16 @@ impl Members {
             Some(Value::Bool(false)) => Others::None,
             Some(schema) => Others::Like(Box::new(Shortcut::of(schema, formats)?)),
         };
-        Some(Self { properties, required, others })
+        let tokens = Tokens::of(&properties);
+        Some(Self { properties, required, others, tokens })
+    }
+
+    fn schemas(&self) -> impl Iterator<Item = &Shortcut> {
+        let others = match &self.others {
+            Others::Like(schema) => Some(&**schema),
+            Others::Any | Others::None => None,
+        };
+        self.properties.iter().map(|property| &property.schema).chain(others)
     }
 
     fn accept<'a>(&self, object: Slot, rest: &'a [Slot], text: &Text<'_>) -> Option<&'a [Slot]> {
@@ -383,16 +413,21 @@ impl Bound {
 
     #[inline]
     fn holds(self, number: Slot, text: &Text<'_>) -> bool {
+        self.holds_of(number.tag(), number.word().cast_signed(), || text.double(number))
+    }
+
+    /// The same for a number that is this integer or this double, as its tag says.
+    #[inline]
+    fn holds_of(self, tag: u8, integer: i64, double: impl Fn() -> f64) -> bool {
         use std::cmp::Ordering::{Equal, Greater, Less};
         let (Self::AtLeast(limit) | Self::AtMost(limit) | Self::Above(limit) | Self::Below(limit)) = self;
-        let integer = number.word().cast_signed();
-        let order = match (number.tag(), limit) {
+        let order = match (tag, limit) {
             (tag::INTEGER, Limit::Integer(limit)) => Some(integer.cmp(&limit)),
             (tag::INTEGER, Limit::Double(limit)) if integer.unsigned_abs() <= EXACT_INTEGER_MAX => {
                 (integer as f64).partial_cmp(&limit)
             }
-            (tag::DOUBLE, Limit::Integer(limit)) => text.double(number).partial_cmp(&(limit as f64)),
-            (tag::DOUBLE, Limit::Double(limit)) => text.double(number).partial_cmp(&limit),
+            (tag::DOUBLE, Limit::Integer(limit)) => double().partial_cmp(&(limit as f64)),
+            (tag::DOUBLE, Limit::Double(limit)) => double().partial_cmp(&limit),
             _ => None,
         };
         match self {
@@ -404,8 +439,8 @@ impl Bound {
     }
 }
 
-fn text(value: &Value) -> Option<Name> {
-    value.as_str().map(Name::new)
+fn text(value: &Value) -> Option<Allowed> {
+    value.as_str().map(|text| Allowed { name: Name::new(text), token: Token::value(text) })
 }
 
 fn tags_of(value: &Value) -> Option<u16> {

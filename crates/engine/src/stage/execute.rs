@@ -43,6 +43,7 @@ impl<'a> Call<'a, Recorded<'a>> {
             let context = context(&self, params, round);
             let invocation = Invocation {
                 name: entry.name(),
+                contract: entry.contract(),
                 arguments: arguments.node(),
                 params: params.node(),
                 context: &context,

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use toolcrib_contract::json::Expected;
 use toolcrib_protocol::{Era, sse};
 
 use super::body::Body;
@@ -59,26 +60,26 @@ impl HttpPending {
     }
 
     /// The next message of this request; the answer is the last one.
-    pub(crate) async fn next(&mut self) -> Result<Message, UpstreamError> {
+    pub(crate) async fn next(&mut self, expected: Option<Expected<'_>>) -> Result<Message, UpstreamError> {
         loop {
             if let Some(message) = self.ready.pop_front() {
                 self.done |= matches!(message.kind(), Kind::Response(_));
                 return Ok(message);
             }
             if self.stream.is_some() {
-                self.read_events().await.map_err(UpstreamError::sent)?;
+                self.read_events(expected).await.map_err(UpstreamError::sent)?;
                 continue;
             }
             let mut body = self.body.take().ok_or(UpstreamError::sent(Cause::Closed))?;
             let text = body.text(UPSTREAM_MESSAGE_BYTES_MAX).await.map_err(UpstreamError::sent)?;
-            let message = Message::read(text).map_err(UpstreamError::sent)?;
+            let message = Message::read_expecting(text, expected).map_err(UpstreamError::sent)?;
             answers(&message, self.id).map_err(UpstreamError::sent)?;
             self.done |= message.is_response();
             return Ok(message);
         }
     }
 
-    async fn read_events(&mut self) -> Result<(), Cause> {
+    async fn read_events(&mut self, expected: Option<Expected<'_>>) -> Result<(), Cause> {
         let Some(stream) = &mut self.stream else { return Ok(()) };
         let Some(body) = &mut self.body else { return Box::pin(self.resume()).await };
         let Stream { decoder, events, bytes, .. } = &mut **stream;
@@ -109,7 +110,7 @@ impl HttpPending {
             }
             stream.retry_ms = event.retry_ms.unwrap_or(stream.retry_ms).min(10_000);
             if !event.data.is_empty() {
-                let message = Message::read(event.data)?;
+                let message = Message::read_expecting(event.data, expected)?;
                 answers(&message, self.id)?;
                 self.ready.push_back(message);
             }

@@ -1,0 +1,305 @@
+//! Recognising a value that keeps a plain schema by its text alone: read and checked in one walk, without a tape.
+//!
+//! The schema says what comes next, so a key costs a comparison with the bytes that it would have, and no more is read
+//! of a value than its schema asks for. Like every [`Shortcut`] it can only say yes. Guarantee: what is recognised is
+//! strict JSON, has no key twice in an object and none with an escape, and would be accepted on a tape.
+
+use super::{Members, Property, Shortcut};
+use crate::json::{Recognised, ahead, plain_end, read_number, scan, tag};
+
+/// A string as it stands in a text, quotes and what follows included.
+#[derive(Debug)]
+pub(super) struct Token {
+    text: Box<str>,
+    /// Its first eight bytes, and those of them that count.
+    head: u64,
+    mask: u64,
+    /// Its last eight, if it has more.
+    tail: u64,
+    /// The string is written in one way only, but for escapes that nobody needs.
+    is_plain: bool,
+}
+
+impl Token {
+    /// A value.
+    pub(super) fn value(text: &str) -> Self {
+        Self::new(text, "\"")
+    }
+
+    /// A key, with its colon.
+    fn key(text: &str) -> Self {
+        Self::new(text, "\":")
+    }
+
+    fn new(text: &str, end: &str) -> Self {
+        let is_plain = text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\');
+        let text = format!("\"{text}{end}");
+        let bytes = text.as_bytes();
+        let mask = if bytes.len() < 8 { (1 << (bytes.len() * 8)) - 1 } else { u64::MAX };
+        let tail = ahead(bytes, bytes.len().saturating_sub(8));
+        Self { head: ahead(bytes, 0), mask, tail, is_plain, text: text.into() }
+    }
+
+    /// One past its end, if it stands at `at`.
+    #[inline(always)]
+    fn end(&self, bytes: &[u8], at: usize) -> Option<usize> {
+        let end = at + self.text.len();
+        let stands = ahead(bytes, at) & self.mask == self.head
+            && (self.text.len() <= 8
+                || ahead(bytes, end - 8) == self.tail
+                    && (self.text.len() <= 16 || bytes.get(at..end) == Some(self.text.as_bytes())));
+        stands.then_some(end)
+    }
+}
+
+/// The keys of an object's properties, in their order.
+#[derive(Debug)]
+pub(super) struct Tokens {
+    keys: Vec<(Token, Bit)>,
+    /// The bits of all that must be there.
+    required: Bit,
+}
+
+/// Each property has one.
+type Bit = u64;
+
+impl Tokens {
+    /// `None` if a key cannot be told by its token, or if there are more of them than bits.
+    pub(super) fn of(properties: &[Property]) -> Option<Self> {
+        let mut tokens = Self { keys: Vec::with_capacity(properties.len()), required: 0 };
+        for (property, number) in properties.iter().zip(0..) {
+            let (token, bit) = (Token::key(&property.name.text), 1u64.checked_shl(number)?);
+            if !token.is_plain {
+                return None;
+            }
+            tokens.required |= if property.required == 0 { 0 } else { bit };
+            tokens.keys.push((token, bit));
+        }
+        Some(tokens)
+    }
+}
+
+impl Shortcut {
+    /// See [`crate::json::Recognise`].
+    pub(in crate::schema) fn recognise(&self, source: &str, at: usize) -> Option<Recognised> {
+        let mut sight = Sight { source, spaced: false };
+        let end = sight.value(source.as_bytes(), self, at)?;
+        Some(Recognised { end, spaced: sight.spaced })
+    }
+
+    /// Containers inside containers of what it recognises, at most.
+    pub(in crate::schema) const fn depth(&self) -> usize {
+        self.depth
+    }
+
+    #[inline(always)]
+    const fn takes(&self, tag: u8) -> bool {
+        self.tags >> tag & 1 == 1
+    }
+
+    /// Takes every value with that tag, whatever else it is.
+    #[inline(always)]
+    const fn is_free(&self, tag: u8) -> bool {
+        self.free >> tag & 1 == 1
+    }
+}
+
+/// Every step is given the bytes of the source, to have them at hand, and gives one past the end of what it passed over.
+struct Sight<'a> {
+    source: &'a str,
+    spaced: bool,
+}
+
+impl Sight<'_> {
+    #[inline(always)]
+    fn value(&mut self, bytes: &[u8], schema: &Shortcut, at: usize) -> Option<usize> {
+        if byte(bytes, at) == b'"' { self.text(bytes, schema, at) } else { self.other(bytes, schema, at) }
+    }
+
+    /// A value that is no text, or stands after white space.
+    #[inline(never)]
+    fn other(&mut self, bytes: &[u8], schema: &Shortcut, at: usize) -> Option<usize> {
+        let word = |word: &str, tag: u8| {
+            let end = at + word.len();
+            (schema.is_free(tag) && bytes.get(at..end)? == word.as_bytes()).then_some(end)
+        };
+        match byte(bytes, at) {
+            b'0'..=b'9' | b'-' => self.number(bytes, schema, at),
+            b'{' if schema.takes(tag::OBJECT) => self.object(bytes, schema.object.as_ref()?, at),
+            b'[' if schema.takes(tag::ARRAY) => self.array(bytes, schema, at),
+            b't' => word("true", tag::TRUE),
+            b'f' => word("false", tag::FALSE),
+            b'n' => word("null", tag::NULL),
+            b' ' | b'\n' | b'\r' | b'\t' => {
+                let at = self.space(bytes, at);
+                if byte(bytes, at) == b'"' {
+                    self.text_with_care(bytes, schema, at)
+                } else {
+                    self.other(bytes, schema, at)
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// Where the white space that may start at `at` ends.
+    #[inline(never)]
+    fn space(&mut self, bytes: &[u8], mut at: usize) -> usize {
+        while let b' ' | b'\n' | b'\r' | b'\t' = byte(bytes, at) {
+            self.spaced = true;
+            at += 1;
+        }
+        at
+    }
+
+    /// The next byte that is no white space, and where it stands.
+    #[inline(always)]
+    fn next(&mut self, bytes: &[u8], at: usize) -> (u8, usize) {
+        let first = byte(bytes, at);
+        if first > b' ' {
+            return (first, at);
+        }
+        let at = self.space(bytes, at);
+        (byte(bytes, at), at)
+    }
+
+    #[inline(always)]
+    fn text(&self, bytes: &[u8], schema: &Shortcut, at: usize) -> Option<usize> {
+        let quick = if let Some(texts) = &schema.texts {
+            texts.iter().find_map(|text| text.token.end(bytes, at).filter(|_| text.token.is_plain))
+        } else {
+            plain_end(bytes, at + 1).filter(|end| {
+                let fits = ((end - at) as u64).wrapping_sub(schema.sizes.0) <= schema.sizes.1;
+                fits || schema.is_free(tag::TEXT)
+            })
+        };
+        if quick.is_some() { quick } else { self.text_with_care(bytes, schema, at) }
+    }
+
+    #[inline(never)]
+    fn text_with_care(&self, bytes: &[u8], schema: &Shortcut, at: usize) -> Option<usize> {
+        let found = scan(bytes, at + 1).ok()?;
+        let text = self.source.get(at + 1..found.end - 1)?;
+        let is = |texts: &Vec<super::Allowed>| texts.iter().any(|allowed| *allowed.name.text == *text);
+        let fits = |(least, most): (u64, u64)| (least..=most).contains(&(text.chars().count() as u64));
+        let kept = if found.escaped {
+            schema.is_free(tag::ESCAPED)
+        } else {
+            schema.takes(tag::TEXT) && schema.texts.as_ref().is_none_or(is) && schema.length.is_none_or(fits)
+        };
+        kept.then_some(found.end)
+    }
+
+    #[inline(always)]
+    fn number(&self, bytes: &[u8], schema: &Shortcut, at: usize) -> Option<usize> {
+        let from = at + usize::from(byte(bytes, at) == b'-');
+        let mut end = from;
+        let mut whole = 0u64;
+        while let digit @ 0..=9 = byte(bytes, end).wrapping_sub(b'0') {
+            whole = whole.wrapping_mul(10).wrapping_add(u64::from(digit));
+            end += 1;
+        }
+        // Up to so many digits fit 64 bits, whatever they are; a zero before others is not allowed.
+        let is_simple = (1..=18).contains(&(end - from)) && (end == from + 1 || byte(bytes, from) != b'0');
+        match byte(bytes, end) {
+            b'.' if is_simple && schema.is_free(tag::DOUBLE) => {
+                let point = end;
+                end += 1;
+                while byte(bytes, end).is_ascii_digit() {
+                    end += 1;
+                }
+                let is_simple = end > point + 1 && byte(bytes, end) | 0x20 != b'e';
+                if is_simple { Some(end) } else { self.number_with_care(schema, at) }
+            }
+            b'.' | b'e' | b'E' => self.number_with_care(schema, at),
+            _ => {
+                let value = whole.cast_signed();
+                // A negative zero is no integer.
+                let is_simple = is_simple && (from == at || value != 0);
+                let value = if from == at { value } else { value.wrapping_neg() };
+                let keeps = schema.is_free(tag::INTEGER) || schema.integers.has(value);
+                if is_simple && keeps { Some(end) } else { self.number_with_care(schema, at) }
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn number_with_care(&self, schema: &Shortcut, at: usize) -> Option<usize> {
+        let number = read_number(self.source, at).ok()?;
+        // A double that was not worked out is a NaN, which holds to no bound.
+        let (integer, double) = (number.word.cast_signed(), || f64::from_bits(number.word));
+        let keeps = schema.is_free(number.tag)
+            || (schema.takes(number.tag)
+                && schema.bounds.iter().all(|bound| bound.holds_of(number.tag, integer, double)));
+        keeps.then_some(number.end)
+    }
+
+    #[inline(never)]
+    fn array(&mut self, bytes: &[u8], schema: &Shortcut, at: usize) -> Option<usize> {
+        let items = schema.items.as_deref()?;
+        let mut count = 0;
+        let (first, mut at) = self.next(bytes, at + 1);
+        if first != b']' {
+            loop {
+                at = self.value(bytes, items, at)?;
+                count += 1;
+                let (byte, here) = self.next(bytes, at);
+                at = here;
+                match byte {
+                    b',' => at += 1,
+                    b']' => break,
+                    _ => return None,
+                }
+            }
+        }
+        let fits = schema.entries.is_none_or(|(least, most)| (least..=most).contains(&count));
+        fits.then_some(at + 1)
+    }
+
+    #[inline(never)]
+    fn object(&mut self, bytes: &[u8], members: &Members, at: usize) -> Option<usize> {
+        let tokens = members.tokens.as_ref()?;
+        let mut seen = 0;
+        let (first, mut at) = self.next(bytes, at + 1);
+        if first != b'}' {
+            // Members are mostly written in the order of their schema.
+            let mut rest = tokens.keys.iter().zip(&members.properties);
+            loop {
+                let mut member = rest.next();
+                let key = member.and_then(|((token, _), _)| token.end(bytes, at));
+                let value = match key {
+                    Some(value) => value,
+                    None => {
+                        at = self.space(bytes, at);
+                        rest = tokens.keys.iter().zip(&members.properties);
+                        member = rest.find(|((token, _), _)| token.end(bytes, at).is_some());
+                        at + member?.0.0.text.len()
+                    }
+                };
+                let ((_, bit), property) = member?;
+                if seen & bit != 0 {
+                    return None;
+                }
+                seen |= bit;
+                at = self.value(bytes, &property.schema, value)?;
+                let (byte, here) = self.next(bytes, at);
+                at = here;
+                match byte {
+                    b',' => at += 1,
+                    b'}' => break,
+                    _ => return None,
+                }
+            }
+        }
+        (seen & tokens.required == tokens.required).then_some(at + 1)
+    }
+}
+
+/// The byte at `at`; 0 at the end of the text.
+#[inline(always)]
+fn byte(bytes: &[u8], at: usize) -> u8 {
+    bytes.get(at).copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests;
