@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use toolcrib_contract::json::Node;
+use toolcrib_contract::json::{Keys, Node};
 
 use crate::capability::ClientCapabilities;
 use crate::error::{Code, RpcError};
@@ -19,6 +19,10 @@ pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
+static IMPLEMENTATION: Keys<2> = Keys::new(["name", "version"]);
+static KNOWN: Keys<5> =
+    Keys::new([PROTOCOL_VERSION, CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, "progressToken"]);
+
 /// Who the client says it is; self-reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientInfo {
@@ -30,7 +34,7 @@ impl ClientInfo {
     /// Reads `{name, version}`; anything else is as good as nothing.
     #[must_use]
     pub fn read(node: Node<'_>) -> Option<Self> {
-        let [name, version] = node.pick(["name", "version"]);
+        let [name, version] = node.pick_known(&IMPLEMENTATION);
         let version = version.and_then(Node::as_str).unwrap_or_default();
         Some(Self { name: name?.as_str()?.into(), version: version.into() })
     }
@@ -49,7 +53,7 @@ pub(crate) struct KnownMeta<'a> {
 impl<'a> KnownMeta<'a> {
     pub(crate) fn pick(meta: Node<'a>) -> Self {
         let [protocol_version, capabilities, client_info, log_level, progress_token] =
-            meta.pick([PROTOCOL_VERSION, CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, "progressToken"]);
+            meta.pick_known(&KNOWN);
         Self { protocol_version, capabilities, client_info, log_level, progress_token }
     }
 }
