@@ -1,6 +1,5 @@
 //! One MCP endpoint over HTTP: POST, GET and DELETE, every refusal with its status.
 
-use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -139,26 +138,24 @@ impl Service for Endpoint {
         }
     }
 
-    fn answer(self: Arc<Self>, head: Head, admitted: Admitted) -> impl Future<Output = Response> + Send {
-        async move {
-            match admitted {
-                Admitted::Post { principal, approach, accept } => {
-                    let streams = self.streams(accept);
-                    let mut call = self.post(head, principal, approach, accept);
-                    match call.first().await {
-                        First::Says(first) => stream(call, first, None),
-                        First::Answer(answered) => match call.said() {
-                            Some(first) => stream(call, first, Some(answered)),
-                            None => answer(answered, streams),
-                        },
-                    }
+    async fn answer(self: Arc<Self>, head: Head, admitted: Admitted) -> Response {
+        match admitted {
+            Admitted::Post { principal, approach, accept } => {
+                let streams = self.streams(accept);
+                let mut call = self.post(head, principal, approach, accept);
+                match call.first().await {
+                    First::Says(first) => stream(call, first, None),
+                    First::Answer(answered) => match call.said() {
+                        Some(first) => stream(call, first, Some(answered)),
+                        None => answer(answered, streams),
+                    },
                 }
-                Admitted::Get(principal) => self.get(&head, &principal),
-                Admitted::Delete(principal) => self.delete(&head, &principal),
-                // Boxed: what is rare must not make every request's state larger.
-                Admitted::Rest => Box::pin(rest::answer(&self.engine, &head)).await,
-                Admitted::Page(page) => shown(page),
             }
+            Admitted::Get(principal) => self.get(&head, &principal),
+            Admitted::Delete(principal) => self.delete(&head, &principal),
+            // Boxed: what is rare must not make every request's state larger.
+            Admitted::Rest => Box::pin(rest::answer(&self.engine, &head)).await,
+            Admitted::Page(page) => shown(page),
         }
     }
 }

@@ -34,7 +34,7 @@ impl Post {
         self.endpoint.engine()
     }
 
-    /// Not an `async fn`: its future would hold two of everything.
+    #[expect(clippy::manual_async_fn, reason = "the future of an `async fn` would hold two of everything")]
     pub(crate) fn answer(self) -> impl Future<Output = Answered> + Send {
         async move {
             let document = match self.parse() {

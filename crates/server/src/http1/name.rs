@@ -3,6 +3,7 @@
 use toolcrib_protocol::header;
 
 /// A header that is looked for in every request or nearly every one.
+#[expect(clippy::enum_variant_names, reason = "one of them is called Mcp-Name")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Name {
     Accept,
