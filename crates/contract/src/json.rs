@@ -32,7 +32,7 @@ pub(crate) use expected::{Recognise, Recognised};
 pub use instance::Tape;
 pub use limits::Limits;
 pub(crate) use literal::read as read_number;
-pub use node::{Elements, Kind, Members, Node, Spot};
+pub use node::{Elements, Keys, Kind, Members, Node, Spot};
 pub use number::Number;
 pub use pointer::Pointer;
 pub use string::Key;

@@ -18,16 +18,22 @@ pub struct Caller<'a> {
     /// The transport's headers, where it has any that must mirror the body.
     pub headers: Option<&'a (dyn Headers + Sync)>,
     pub exchange: Arc<Exchange>,
-    /// By which address and headers it came.
-    pub approach: Arc<Approach>,
+    /// By which address and headers it came; absent where nothing is to be said of it.
+    pub approach: Option<Arc<Approach>>,
 }
 
 impl Caller<'_> {
     /// The same caller, come by this way.
     #[must_use]
-    pub fn by(mut self, approach: Arc<Approach>) -> Self {
-        self.approach = approach;
+    pub fn by(mut self, approach: impl Into<Option<Arc<Approach>>>) -> Self {
+        self.approach = approach.into();
         self
+    }
+
+    /// By which address and headers it came.
+    #[must_use]
+    pub fn approach(&self) -> &Approach {
+        Approach::known(self.approach.as_ref())
     }
 }
 

@@ -194,14 +194,22 @@ impl Context {
         }
         match &self.0.peer {
             Peer::Modern(_) => self.answers_or_require(questions),
-            Peer::Legacy(session) => {
-                let mut replies = Vec::with_capacity(questions.len());
-                for (_, question) in &questions {
-                    replies.push(self.ask_session(session, question).await?);
-                }
-                Ok(replies)
-            }
+            // Boxed: few calls ask, and all have room for it.
+            Peer::Legacy(session) => Box::pin(self.ask_each(session, &questions)).await,
         }
+    }
+
+    /// Legacy: one after the other.
+    async fn ask_each(
+        &self,
+        session: &Arc<Session>,
+        questions: &[(String, Question)],
+    ) -> Result<Vec<Reply>, AskError> {
+        let mut replies = Vec::with_capacity(questions.len());
+        for (_, question) in questions {
+            replies.push(self.ask_session(session, question).await?);
+        }
+        Ok(replies)
     }
 
     /// Modern: every answer is there and fits, or the client is told which ones are missing.

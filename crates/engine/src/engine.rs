@@ -278,7 +278,7 @@ impl Engine {
     pub(crate) fn list_render(&self, caller: &Caller<'_>) -> &Render {
         let snapshot = self.registry.load();
         let toolsets = snapshot.catalogue.options();
-        let is_plain = toolsets.is_plain_for(&caller.approach.selection);
+        let is_plain = toolsets.is_plain_for(&caller.approach().selection);
         if is_plain && self.options.safety.is_none() {
             &self.render
         } else if !is_plain && toolsets.profiles_change {

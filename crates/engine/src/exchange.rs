@@ -14,7 +14,7 @@ use crate::outbox::{NotSent, Outbox, Outgoing};
 
 #[derive(Debug)]
 pub struct Exchange {
-    outbox: Arc<Outbox>,
+    outlet: Outlet,
     /// The client takes messages besides the answer.
     streams: bool,
     survives_disconnect: AtomicBool,
@@ -25,12 +25,31 @@ pub struct Exchange {
     runner: Mutex<Option<Waker>>,
 }
 
+/// Through which outbox it speaks.
+#[derive(Debug)]
+enum Outlet {
+    Own(Outbox),
+    Shared(Arc<Outbox>),
+    /// That of another request of the same batch.
+    Sibling(Arc<Exchange>),
+}
+
 impl Exchange {
-    /// `streams` says whether the client accepts anything but the answer itself.
+    /// One that shares its outbox. `streams` says whether the client accepts anything but the answer itself.
     #[must_use]
     pub fn new(outbox: Arc<Outbox>, streams: bool) -> Arc<Self> {
+        Self::through(Outlet::Shared(outbox), streams)
+    }
+
+    /// One with an outbox of its own.
+    #[must_use]
+    pub fn alone(streams: bool) -> Arc<Self> {
+        Self::through(Outlet::Own(Outbox::default()), streams)
+    }
+
+    fn through(outlet: Outlet, streams: bool) -> Arc<Self> {
         Arc::new(Self {
-            outbox,
+            outlet,
             streams,
             survives_disconnect: AtomicBool::new(false),
             finished: AtomicBool::new(false),
@@ -42,8 +61,8 @@ impl Exchange {
 
     /// Another request of the same batch: it speaks through the same outbox and ends by itself.
     #[must_use]
-    pub fn sibling(&self) -> Arc<Self> {
-        let sibling = Self::new(self.outbox.clone(), self.streams);
+    pub fn sibling(self: &Arc<Self>) -> Arc<Self> {
+        let sibling = Self::through(Outlet::Sibling(self.clone()), self.streams);
         if self.survives_disconnect() {
             sibling.survive_disconnect();
         }
@@ -53,12 +72,16 @@ impl Exchange {
     /// An exchange nobody listens to.
     #[must_use]
     pub fn silent() -> Arc<Self> {
-        Self::new(Arc::new(Outbox::default()), false)
+        Self::alone(false)
     }
 
     #[must_use]
     pub fn outbox(&self) -> &Outbox {
-        &self.outbox
+        match &self.outlet {
+            Outlet::Own(outbox) => outbox,
+            Outlet::Shared(outbox) => outbox,
+            Outlet::Sibling(sibling) => sibling.outbox(),
+        }
     }
 
     #[must_use]
@@ -75,7 +98,7 @@ impl Exchange {
         if !self.streams || self.finished.load(Ordering::Acquire) || self.is_cancelled() {
             return Err(NotSent::Closed);
         }
-        self.outbox.push(outgoing)
+        self.outbox().push(outgoing)
     }
 
     /// Nothing more may be sent for this request.
@@ -141,7 +164,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_cancellation_reaches_those_who_wait_and_those_who_come_late() {
-        let exchange = Exchange::new(Arc::default(), true);
+        let exchange = Exchange::alone(true);
         let waiting = tokio::spawn({
             let exchange = exchange.clone();
             async move { exchange.cancelled().await }
@@ -168,7 +191,7 @@ mod tests {
 
     #[test]
     fn nothing_is_sent_after_the_answer() {
-        let exchange = Exchange::new(Arc::default(), true);
+        let exchange = Exchange::alone(true);
         exchange.send("x").unwrap();
         exchange.finish();
         assert_eq!(exchange.send("y"), Err(NotSent::Closed));

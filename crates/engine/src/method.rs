@@ -71,6 +71,7 @@ impl Engine {
         }
     }
 
+    /// What is rarer than a call is boxed: it must not make every call's state larger.
     async fn dispatch(&self, caller: &Caller<'_>, request: &Request<'_>) -> Result<Reply, Refusal> {
         let era = caller.peer.era();
         match (&*request.method, era) {
@@ -86,12 +87,16 @@ impl Engine {
             }
             ("resources/list", _) if self.offers_resources() => self.list_resources(era, request),
             ("resources/templates/list", _) if self.offers_resources() => self.list_templates(era, request),
-            ("resources/read", _) if self.offers_resources() => self.read_resource(caller, request).await,
+            ("resources/read", _) if self.offers_resources() => {
+                Box::pin(self.read_resource(caller, request)).await
+            }
             ("prompts/list", _) if self.offers_prompts() => self.list_prompts(era, request),
-            ("prompts/get", _) if self.offers_prompts() => self.get_prompt(caller, request).await,
-            ("completion/complete", _) if self.offers_completions() => self.complete(caller, request).await,
+            ("prompts/get", _) if self.offers_prompts() => Box::pin(self.get_prompt(caller, request)).await,
+            ("completion/complete", _) if self.offers_completions() => {
+                Box::pin(self.complete(caller, request)).await
+            }
             ("server/discover", Era::Modern) => Ok(self.discover(caller, request)),
-            ("subscriptions/listen", Era::Modern) => self.listen(caller, request).await,
+            ("subscriptions/listen", Era::Modern) => Box::pin(self.listen(caller, request)).await,
             ("ping", Era::Legacy) => Ok(Reply::result(request.id, EMPTY)),
             ("logging/setLevel", Era::Legacy) => set_level(caller, request),
             ("resources/subscribe" | "resources/unsubscribe", Era::Legacy) if self.offers_resources() => {

@@ -235,7 +235,7 @@ fn named_mode(options: &ToolsetOptions, caller: &Caller<'_>) -> Option<Judged> {
         let evidence = Evidence::Name { name: info.name.clone(), pattern: pattern.clone() };
         return Some(Judged { mode: *mode, evidence });
     }
-    let text = caller.approach.user_agent.as_ref()?;
+    let text = caller.approach().user_agent.as_ref()?;
     let (pattern, mode) = table.find(text)?;
     let evidence = Evidence::UserAgent { text: text.clone(), pattern: pattern.clone() };
     Some(Judged { mode: *mode, evidence })

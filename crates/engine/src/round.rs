@@ -19,7 +19,11 @@ use crate::seal::Sealer;
 
 /// What is known when a call comes in, possibly for the second time.
 #[derive(Debug, Clone, Default)]
-pub struct Round {
+pub struct Round(Option<Box<Brought>>);
+
+/// What a client brought back.
+#[derive(Debug, Clone, Default)]
+struct Brought {
     /// Key to raw JSON.
     answers: BTreeMap<String, Box<str>>,
     /// What the handler wanted to remember, raw JSON.
@@ -104,11 +108,11 @@ impl Round {
         clock: &dyn Clock,
         binding: impl FnOnce() -> Binding,
     ) -> Result<Self, BadState> {
-        let [state, responses] = params.pick(["requestState", "inputResponses"]);
+        let (state, responses) = (params.request_state, params.input_responses);
         if state.is_none() && responses.is_none() {
             return Ok(Self::default());
         }
-        let mut round = Self::default();
+        let mut round = Brought::default();
         let mut asked = None;
         if let Some(state) = state {
             let state = state.as_str().ok_or(BadState)?;
@@ -130,7 +134,13 @@ impl Round {
                 round.answers.insert(key.into_owned(), value.to_compact().into());
             }
         }
-        Ok(round)
+        Ok(Self(Some(Box::new(round))))
+    }
+
+    /// Key to raw JSON.
+    fn answers(&self) -> impl Iterator<Item = (&str, &str)> {
+        let answers = self.0.iter().flat_map(|brought| &brought.answers);
+        answers.map(|(key, raw)| (key.as_str(), &**raw))
     }
 
     /// The `input_required` result without its closing brace, as raw JSON.
@@ -144,12 +154,11 @@ impl Round {
         binding: &Binding,
     ) -> Result<Vec<u8>, CannotSeal> {
         let raw = |text: &str| RawValue::from_string(text.to_owned()).map_err(|_| CannotSeal);
-        let kept = kept.or(self.kept.as_deref()).map(raw).transpose()?;
+        let kept = kept.or(self.kept()).map(raw).transpose()?;
         let answers: Vec<(&str, Box<RawValue>)> = self
-            .answers
-            .iter()
-            .filter(|(key, _)| !required.questions.iter().any(|(asked, _)| **asked == ***key))
-            .map(|(key, text)| Ok((key.as_str(), raw(text)?)))
+            .answers()
+            .filter(|(key, _)| !required.questions.iter().any(|(asked, _)| **asked == **key))
+            .map(|(key, text)| Ok((key, raw(text)?)))
             .collect::<Result<_, CannotSeal>>()?;
         let written = Written {
             expires_ms: clock.now_ms().saturating_add(STATE_MS_MAX),
@@ -182,33 +191,33 @@ impl Round {
 
     #[must_use]
     pub fn answer(&self, key: &str) -> Option<&str> {
-        self.answers.get(key).map(|raw| &**raw)
+        self.0.as_ref()?.answers.get(key).map(|raw| &**raw)
     }
 
     /// Answers to questions whose key begins so, with the rest of the key.
     pub(crate) fn answers_to<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
-        self.answers.iter().filter_map(move |(key, raw)| Some((key.strip_prefix(prefix)?, &**raw)))
+        self.answers().filter_map(move |(key, raw)| Some((key.strip_prefix(prefix)?, raw)))
     }
 
     /// What lets a call pass that was confirmed in an earlier round.
     pub(crate) fn cleared(&self) -> Option<&str> {
-        self.cleared.as_deref()
+        self.0.as_ref()?.cleared.as_deref()
     }
 
     /// When the state that came back ends.
     pub(crate) fn expires_ms(&self) -> u64 {
-        self.expires_ms
+        self.0.as_ref().map_or(0, |brought| brought.expires_ms)
     }
 
     #[must_use]
     pub fn kept(&self) -> Option<&str> {
-        self.kept.as_deref()
+        self.0.as_ref()?.kept.as_deref()
     }
 
     /// True when a state sealed by this server came back; a confirmation needs that.
     #[must_use]
     pub fn is_sealed(&self) -> bool {
-        self.sealed
+        self.0.as_ref().is_some_and(|brought| brought.sealed)
     }
 }
 
@@ -220,8 +229,9 @@ impl Round {
         replies: impl Iterator<Item = (Box<str>, crate::ask::Reply)>,
         kept: Option<Box<str>>,
     ) -> Self {
-        self.answers.extend(replies.map(|(key, reply)| (key.into(), reply.0)));
-        self.kept = kept.or(self.kept);
+        let brought = self.0.get_or_insert_default();
+        brought.answers.extend(replies.map(|(key, reply)| (key.into(), reply.0)));
+        brought.kept = kept.or(brought.kept.take());
         self
     }
 }

@@ -71,8 +71,7 @@ pub struct Checked<'a>(Resolved<'a>);
 #[derive(Debug)]
 pub struct Cleared<'a> {
     resolved: Resolved<'a>,
-    /// Absent where safety is not switched on.
-    pass: Option<Pass<'a>>,
+    pass: Pass<'a>,
 }
 
 /// What lets a call through the gate, to be burnt when its intent is written.
@@ -122,15 +121,16 @@ pub(crate) async fn live<'a>(
     caller: &'a Caller<'a>,
     request: &'a Request<'a>,
 ) -> Result<Reply, Refusal> {
-    let executed = Call { engine, caller, request, stage: Known }
-        .resolve()?
-        .check()?
-        .clear()
-        .await?
-        .record()
-        .await?
-        .execute()
-        .await?;
+    // One statement for each stage that waits: what is done with is not kept while the next one runs.
+    let checked = Call { engine, caller, request, stage: Known }.resolve()?.check()?;
+    let recorded = match checked.unwatched() {
+        Ok(recorded) => recorded,
+        Err((checked, safety)) => {
+            let cleared = checked.clear(safety).await?;
+            cleared.record().await?
+        }
+    };
+    let executed = recorded.execute().await?;
     Ok(executed.verify()?.reply())
 }
 

@@ -9,15 +9,11 @@
 
 use crate::revision::Revision;
 
-/// What is known about a message before anything of it is believed.
+/// What a transport's headers say, where the message itself says nothing.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Signals<'a> {
-    /// `params._meta` holds `io.modelcontextprotocol/protocolVersion`.
-    pub names_version_in_meta: bool,
-    /// The message is a request for `initialize`.
-    pub is_initialize: bool,
+pub struct Told<'a> {
     /// The `MCP-Protocol-Version` header.
-    pub header_version: Option<&'a str>,
+    pub version: Option<&'a str>,
     /// The `Mcp-Session-Id` header is there.
     pub has_session: bool,
 }
@@ -34,22 +30,29 @@ pub enum Branch {
 }
 
 impl Branch {
+    /// `names_version_in_meta`: `params._meta` holds `io.modelcontextprotocol/protocolVersion`. `is_initialize`: it is a
+    /// request for `initialize`. The headers are asked last: most messages speak for themselves.
     #[must_use]
-    pub fn decide(signals: Signals<'_>) -> Self {
-        if signals.names_version_in_meta {
+    pub fn decide<'a>(
+        names_version_in_meta: bool,
+        is_initialize: bool,
+        headers: impl FnOnce() -> Told<'a>,
+    ) -> Self {
+        if names_version_in_meta {
             return Self::Modern;
         }
-        if signals.is_initialize {
+        if is_initialize {
             return Self::Initialize;
         }
-        if signals.header_version.is_some_and(Revision::is_modern_date) {
+        let told = headers();
+        if told.version.is_some_and(Revision::is_modern_date) {
             return Self::Modern;
         }
-        let spoken = match signals.header_version {
+        let spoken = match told.version {
             None => Some(Revision::ASSUMED),
             Some(text) => Revision::parse(text),
         };
-        match (signals.has_session, spoken) {
+        match (told.has_session, spoken) {
             (_, None) => Self::UnknownVersion,
             (true, Some(_)) => Self::Session,
             (false, Some(revision)) => Self::Sessionless(revision),
@@ -62,12 +65,7 @@ mod tests {
     use super::*;
 
     fn decide(meta: bool, initialize: bool, header: Option<&str>, session: bool) -> Branch {
-        Branch::decide(Signals {
-            names_version_in_meta: meta,
-            is_initialize: initialize,
-            header_version: header,
-            has_session: session,
-        })
+        Branch::decide(meta, initialize, || Told { version: header, has_session: session })
     }
 
     /// R2.8: both eras on one endpoint, by the order of the five questions.

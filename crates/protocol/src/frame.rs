@@ -5,9 +5,13 @@
 
 use std::borrow::Cow;
 
-use toolcrib_contract::json::{Kind, Node, Number};
+use toolcrib_contract::json::{Keys, Kind, Node, Number};
 
 use crate::error::{Code, RpcError};
+use crate::meta::KnownMeta;
+
+static ENVELOPE: Keys<6> = Keys::new(["jsonrpc", "id", "method", "params", "result", "error"]);
+static PARAMS: Keys<5> = Keys::new(["name", "arguments", "requestState", "inputResponses", "_meta"]);
 
 /// A message.
 #[derive(Debug, Clone)]
@@ -44,18 +48,24 @@ pub enum Outcome<'a> {
     Error(Node<'a>),
 }
 
-/// The `params` object, which may be absent.
-#[derive(Debug, Clone, Copy)]
+/// The `params` object, which may be absent. What is looked for in every call is found once, when the frame is read.
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Params<'a> {
     node: Option<Node<'a>>,
-    meta: Option<Node<'a>>,
+    pub name: Option<Node<'a>>,
+    pub arguments: Option<Node<'a>>,
+    /// What a client brings back from an earlier round.
+    pub request_state: Option<Node<'a>>,
+    pub input_responses: Option<Node<'a>>,
+    pub meta: Option<Node<'a>>,
+    pub(crate) known_meta: KnownMeta<'a>,
 }
 
 impl<'a> Params<'a> {
-    pub const NONE: Self = Self { node: None, meta: None };
-
     fn new(node: Node<'a>) -> Self {
-        Self { node: Some(node), meta: node.get("_meta") }
+        let [name, arguments, request_state, input_responses, meta] = node.pick_known(&PARAMS);
+        let known_meta = meta.map(KnownMeta::pick).unwrap_or_default();
+        Self { node: Some(node), name, arguments, request_state, input_responses, meta, known_meta }
     }
 
     #[must_use]
@@ -69,16 +79,6 @@ impl<'a> Params<'a> {
         self.node.and_then(|node| node.get(name))
     }
 
-    /// Several members at once.
-    #[inline]
-    #[must_use]
-    pub fn pick<const N: usize>(self, names: [&str; N]) -> [Option<Node<'a>>; N] {
-        match self.node {
-            Some(node) => node.pick(names),
-            None => [None; N],
-        }
-    }
-
     /// A member that must be a string.
     pub fn string(self, name: &'static str) -> Result<Cow<'a, str>, RpcError> {
         text_of(name, self.get(name))
@@ -89,15 +89,10 @@ impl<'a> Params<'a> {
         self.get(name).map(|_| self.string(name)).transpose()
     }
 
-    #[must_use]
-    pub fn meta(self) -> Option<Node<'a>> {
-        self.meta
-    }
-
     /// The token to report progress with, exactly as it came, if the client wants progress.
     #[must_use]
     pub fn progress_token(self) -> Option<&'a str> {
-        self.meta()?.get("progressToken").and_then(id_text)
+        self.known_meta.progress_token.and_then(id_text)
     }
 }
 
@@ -121,8 +116,7 @@ impl<'a> Frame<'a> {
         if !node.is_object() {
             return Err(invalid(None, "a message must be a JSON object"));
         }
-        let [version, id_node, method, params, result, error] =
-            node.pick(["jsonrpc", "id", "method", "params", "result", "error"]);
+        let [version, id_node, method, params, result, error] = node.pick_known(&ENVELOPE);
         let id = id_node.and_then(id_text);
         if !version.is_some_and(|version| version.is_text("2.0")) {
             return Err(invalid(id, "jsonrpc must be \"2.0\""));
@@ -133,7 +127,7 @@ impl<'a> Frame<'a> {
                     return Err(invalid(id, "method must be a string"));
                 };
                 let params = match params {
-                    None => Params::NONE,
+                    None => Params::default(),
                     Some(params) if params.is_object() => Params::new(params),
                     Some(_) => {
                         let error =

@@ -29,6 +29,19 @@ pub enum Field<'a> {
 /// Where headers are looked up; names are given in lower case.
 pub trait Headers {
     fn field(&self, name: &str) -> Field<'_>;
+
+    /// The headers that mirror every body.
+    fn mirrors(&self) -> Mirrors<'_> {
+        Mirrors { version: self.field(PROTOCOL_VERSION), method: self.field(METHOD), name: self.field(NAME) }
+    }
+}
+
+/// The headers that mirror every body.
+#[derive(Debug, Clone, Copy)]
+pub struct Mirrors<'a> {
+    pub version: Field<'a>,
+    pub method: Field<'a>,
+    pub name: Field<'a>,
 }
 
 /// A transport without headers (stdio): nothing to compare, so nothing is asked.
@@ -45,19 +58,19 @@ impl Headers for NoHeaders {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Mismatch {
     #[error("header {header} is missing; the body says {expected}")]
-    Missing { header: Cow<'static, str>, expected: Box<str> },
+    Missing { header: Box<str>, expected: Box<str> },
     #[error("header {header} is given more than once")]
-    Repeated { header: Cow<'static, str> },
+    Repeated { header: Box<str> },
     #[error("header {header} is not validly encoded")]
-    Malformed { header: Cow<'static, str> },
+    Malformed { header: Box<str> },
     #[error("header {header} differs from the body, which says {expected}")]
-    Different { header: Cow<'static, str>, expected: Box<str> },
+    Different { header: Box<str>, expected: Box<str> },
 }
 
 /// Reads a header value back to the text it stands for.
 pub fn decode(value: &[u8]) -> Option<Cow<'_, str>> {
     let text = std::str::from_utf8(value).ok()?.trim_matches([' ', '\t']);
-    if text.bytes().any(|byte| !(byte == b'\t' || (0x20..0x7f).contains(&byte))) {
+    if !is_visible(text.as_bytes()) {
         return None;
     }
     let Some(inner) = text.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(SUFFIX)) else {
@@ -84,16 +97,43 @@ fn travels_plain(text: &[u8]) -> bool {
         return false;
     }
     let looks_encoded = text.starts_with(PREFIX.as_bytes()) && text.ends_with(SUFFIX.as_bytes());
-    !looks_encoded && text.iter().all(|byte| *byte == b'\t' || (0x20..0x7f).contains(byte))
+    !looks_encoded && is_visible(text)
 }
 
-/// The header must be there and say `expected`.
-pub fn require(headers: &dyn Headers, header: Cow<'static, str>, expected: &str) -> Result<(), Mismatch> {
-    match headers.field(&header) {
+/// Visible ASCII, blanks and tabs: what every reader of a header reads alike.
+#[must_use]
+pub fn is_visible(text: &[u8]) -> bool {
+    const fn each(byte: u8) -> u64 {
+        u64::from_le_bytes([byte; 8])
+    }
+    let (words, rest) = text.as_chunks();
+    let is_plain = words.iter().all(|word| {
+        let word = u64::from_le_bytes(*word);
+        // The high bit of a byte is set where it is below a blank, above a tilde, or no ASCII.
+        (word.wrapping_sub(each(b' ')) | word.wrapping_add(each(1)) | word) & each(0x80) == 0
+    });
+    let is_shown = |byte: &u8| (0x20..0x7f).contains(byte);
+    (is_plain && rest.iter().all(is_shown)) || text.iter().all(|byte| *byte == b'\t' || is_shown(byte))
+}
+
+impl Field<'_> {
+    /// The header, which is called so, must be there and say `expected`.
+    pub fn require(self, header: &str, expected: &str) -> Result<(), Mismatch> {
+        match self {
+            // Nearly all of them need not be decoded.
+            Self::One(value) if value == expected.as_bytes() && travels_plain(value) => Ok(()),
+            field => differs(field, header, expected),
+        }
+    }
+}
+
+/// The same for a header that does not say it in so many words.
+#[cold]
+fn differs(field: Field<'_>, header: &str, expected: &str) -> Result<(), Mismatch> {
+    let header = header.into();
+    match field {
         Field::Absent => Err(Mismatch::Missing { header, expected: shown(expected) }),
         Field::Repeated => Err(Mismatch::Repeated { header }),
-        // Nearly all of them need not be decoded.
-        Field::One(value) if value == expected.as_bytes() && travels_plain(value) => Ok(()),
         Field::One(value) => match decode(value) {
             None => Err(Mismatch::Malformed { header }),
             Some(text) if text == expected => Ok(()),
@@ -129,7 +169,7 @@ mod tests {
     }
 
     fn method(value: &str) -> Result<(), Mismatch> {
-        require(&Map(vec![(METHOD, value.into())]), METHOD.into(), "tools/call")
+        Map(vec![(METHOD, value.into())]).field(METHOD).require(METHOD, "tools/call")
     }
 
     #[test]
@@ -141,9 +181,21 @@ mod tests {
         assert!(matches!(method("=?base64?dG9vbHMvY2FsbA=?="), Err(Mismatch::Malformed { .. })));
         assert!(matches!(method("=?base64?dG9v%HMvY2FsbA==?="), Err(Mismatch::Malformed { .. })));
         assert!(matches!(method("=?base64?dG9vbHMvY2FsbA=="), Err(Mismatch::Different { .. })));
-        assert!(matches!(require(&NoHeaders, METHOD.into(), "x"), Err(Mismatch::Missing { .. })));
+        assert!(matches!(NoHeaders.field(METHOD).require(METHOD, "x"), Err(Mismatch::Missing { .. })));
         let twice = Map(vec![(METHOD, b"x".to_vec()), (METHOD, b"x".to_vec())]);
-        assert!(matches!(require(&twice, METHOD.into(), "x"), Err(Mismatch::Repeated { .. })));
+        assert!(matches!(twice.field(METHOD).require(METHOD, "x"), Err(Mismatch::Repeated { .. })));
+    }
+
+    #[test]
+    fn every_byte_is_visible_or_not_wherever_it_stands() {
+        for byte in 0..=u8::MAX {
+            for at in 0..18 {
+                let mut text = *b"a header's value ~";
+                text[at] = byte;
+                let expected = byte == b'\t' || (0x20..0x7f).contains(&byte);
+                assert_eq!(is_visible(&text), expected, "{byte:#x} at {at}");
+            }
+        }
     }
 
     #[test]

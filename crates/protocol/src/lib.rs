@@ -18,7 +18,7 @@ pub mod write;
 
 pub use capability::{Capability, ClientCapabilities};
 pub use convert::result::{CacheHint, CacheScope};
-pub use era::{Branch, Signals};
+pub use era::{Branch, Told};
 pub use error::{Code, RpcError};
 pub use frame::{Frame, Malformed, Notification, Outcome, Params, Request, Response};
 pub use log::Level;

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use toolcrib_contract::json::Node;
+use toolcrib_contract::json::{Keys, Node};
 
 use crate::capability::ClientCapabilities;
 use crate::error::{Code, RpcError};
@@ -19,6 +19,10 @@ pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
+static IMPLEMENTATION: Keys<2> = Keys::new(["name", "version"]);
+static KNOWN: Keys<5> =
+    Keys::new([PROTOCOL_VERSION, CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, "progressToken"]);
+
 /// Who the client says it is; self-reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientInfo {
@@ -30,9 +34,27 @@ impl ClientInfo {
     /// Reads `{name, version}`; anything else is as good as nothing.
     #[must_use]
     pub fn read(node: Node<'_>) -> Option<Self> {
-        let [name, version] = node.pick(["name", "version"]);
+        let [name, version] = node.pick_known(&IMPLEMENTATION);
         let version = version.and_then(Node::as_str).unwrap_or_default();
         Some(Self { name: name?.as_str()?.into(), version: version.into() })
+    }
+}
+
+/// The members of `_meta` that are looked for in every request.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct KnownMeta<'a> {
+    protocol_version: Option<Node<'a>>,
+    capabilities: Option<Node<'a>>,
+    client_info: Option<Node<'a>>,
+    log_level: Option<Node<'a>>,
+    pub(crate) progress_token: Option<Node<'a>>,
+}
+
+impl<'a> KnownMeta<'a> {
+    pub(crate) fn pick(meta: Node<'a>) -> Self {
+        let [protocol_version, capabilities, client_info, log_level, progress_token] =
+            meta.pick_known(&KNOWN);
+        Self { protocol_version, capabilities, client_info, log_level, progress_token }
     }
 }
 
@@ -46,14 +68,13 @@ pub struct Meta<'a> {
 }
 
 impl<'a> Meta<'a> {
-    pub fn read(params: Params<'a>) -> Result<Self, RpcError> {
-        let meta = params.meta().ok_or_else(|| {
-            refuse(format!(
+    pub fn read(params: &Params<'a>) -> Result<Self, RpcError> {
+        if params.meta.is_none() {
+            return Err(refuse(format!(
                 "params._meta is missing; it must hold {PROTOCOL_VERSION} and {CLIENT_CAPABILITIES}"
-            ))
-        })?;
-        let [protocol_version, capabilities, client_info, log_level] =
-            meta.pick([PROTOCOL_VERSION, CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL]);
+            )));
+        }
+        let KnownMeta { protocol_version, capabilities, client_info, log_level, .. } = params.known_meta;
         let protocol_version = protocol_version
             .and_then(toolcrib_contract::json::Node::as_str)
             .ok_or_else(|| refuse(format!("params._meta must hold {PROTOCOL_VERSION}, a string")))?;
@@ -78,8 +99,8 @@ impl<'a> Meta<'a> {
 
     /// True when the message belongs to the modern era whatever else it says.
     #[must_use]
-    pub fn names_version(params: Params<'_>) -> bool {
-        params.meta().is_some_and(|meta| meta.get(PROTOCOL_VERSION).is_some())
+    pub fn names_version(params: &Params<'_>) -> bool {
+        params.known_meta.protocol_version.is_some()
     }
 }
 

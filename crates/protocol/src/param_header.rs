@@ -75,16 +75,15 @@ impl ParamHeaders {
     /// Compares a call's headers with its arguments.
     pub fn check(&self, headers: &dyn Headers, arguments: Option<Node<'_>>) -> Result<(), Mismatch> {
         for mark in &self.0 {
-            let name = || Cow::Owned(mark.header.to_string());
             let Some(value) = mark.argument(arguments) else {
                 if headers.field(&mark.header) == Field::Absent {
                     continue;
                 }
-                return Err(Mismatch::Different { header: name(), expected: "nothing".into() });
+                return Err(Mismatch::Different { header: mark.header.clone(), expected: "nothing".into() });
             };
             // A value that breaks the schema's type has no text form; the check of the arguments refuses it.
             let Some(expected) = text_of(value) else { continue };
-            match header::require(headers, name(), &expected) {
+            match headers.field(&mark.header).require(&mark.header, &expected) {
                 Err(Mismatch::Different { .. }) if same_integer(headers, &mark.header, value) => {}
                 other => other?,
             }

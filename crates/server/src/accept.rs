@@ -1,6 +1,6 @@
 //! What kinds of answer a client takes.
 
-use crate::http1::Head;
+use crate::http1::{Head, Name};
 
 pub(crate) const JSON: &str = "application/json";
 pub(crate) const EVENT_STREAM: &str = "text/event-stream";
@@ -21,7 +21,7 @@ impl Accept {
     pub(crate) fn read(head: &Head) -> Self {
         let mut accept = Self { json: false, events: false, events_first: false };
         let mut given = false;
-        for value in head.values("accept") {
+        for value in head.values(Name::Accept) {
             given = true;
             if value == BOTH.as_bytes() {
                 accept = Self { json: true, events: true, events_first: accept.events_first };
@@ -41,9 +41,12 @@ impl Accept {
 
 /// Whether the body is declared to be JSON.
 pub(crate) fn declares_json(head: &Head) -> bool {
-    let media = head.values("content-type").next().unwrap_or_default();
-    let media = media.split(|byte| *byte == b';').next().unwrap_or_default();
-    media.trim_ascii().eq_ignore_ascii_case(JSON.as_bytes())
+    let given = head.values(Name::ContentType).next().unwrap_or_default();
+    // Nearly all of them say just this.
+    given == JSON.as_bytes() || {
+        let media = given.split(|byte| *byte == b';').next().unwrap_or_default();
+        media.trim_ascii().eq_ignore_ascii_case(JSON.as_bytes())
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 
 use toolcrib_engine::{Names, Selection, UnknownToolset};
 
-use crate::http1::{Head, visible};
+use crate::http1::{Head, Name, visible};
 
 const TOOLSETS: &str = "x-mcp-toolsets";
 const READONLY: &str = "x-mcp-readonly";
@@ -21,9 +21,12 @@ pub(crate) enum BadChoice {
 }
 
 /// What an address under the endpoint's path chooses; `None` where there is nothing at it.
-pub(crate) fn selection(endpoint: &str, path: &str, query: Option<&str>) -> Option<Selection> {
+pub(crate) fn selection(endpoint: &str, path: &[u8], query: Option<&str>) -> Option<Selection> {
     let mut selection = Selection::default();
-    let rest = path.strip_prefix(endpoint)?;
+    let rest = std::str::from_utf8(path.strip_prefix(endpoint.as_bytes())?).ok()?;
+    if rest.is_empty() && query.is_none() {
+        return Some(selection);
+    }
     let mut parts = rest.strip_prefix('/').map(|rest| rest.split('/')).into_iter().flatten();
     if !rest.is_empty() && !rest.starts_with('/') {
         return None;
@@ -50,11 +53,11 @@ pub(crate) fn selection(endpoint: &str, path: &str, query: Option<&str>) -> Opti
 
 /// Narrows a choice by what the headers say.
 pub(crate) fn narrow_by_headers(selection: &mut Selection, head: &Head) -> Result<(), BadChoice> {
-    for value in head.values(TOOLSETS) {
+    for value in head.values(Name::McpToolsets) {
         let text = visible(value).ok_or(BadChoice::Unreadable(TOOLSETS))?;
         selection.narrow(Names::parse(text));
     }
-    for value in head.values(READONLY) {
+    for value in head.values(Name::McpReadonly) {
         let text = visible(value).ok_or(BadChoice::Unreadable(READONLY))?;
         selection.read_only |= is_true(text.trim());
     }
@@ -103,7 +106,7 @@ mod tests {
             Some((path, query)) => (path, Some(query)),
             None => (address, None),
         };
-        let selection = selection("/mcp", path, query)?;
+        let selection = selection("/mcp", path.as_bytes(), query)?;
         Some((selection.toolsets, selection.read_only))
     }
 

@@ -7,7 +7,7 @@ use toolcrib_engine::safety::credential::Credential;
 use toolcrib_engine::{Principal, Safety};
 
 use crate::bearer::token;
-use crate::http1::Head;
+use crate::http1::{Head, Name};
 
 /// Turns a request's credential into a principal, for every request anew.
 pub trait Authenticator: Send + Sync {
@@ -81,7 +81,7 @@ pub(crate) enum Shown {
 pub(crate) fn credential(safety: &Safety, head: &Head) -> Shown {
     match token(head).and_then(|secret| safety.credentials().find(safety.key(), secret)) {
         Some(credential) => Shown::Known(credential),
-        None if head.has("authorization") => Shown::Wrong,
+        None if head.has(Name::Authorization) => Shown::Wrong,
         None => Shown::Nothing,
     }
 }

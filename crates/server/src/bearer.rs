@@ -9,7 +9,7 @@ use toolcrib_contract::Digest;
 use toolcrib_engine::Principal;
 
 use crate::auth::{Authenticator, Challenge};
-use crate::http1::Head;
+use crate::http1::{Head, Name};
 
 #[derive(Debug, Clone, Default)]
 pub struct Bearer {
@@ -43,7 +43,7 @@ impl Bearer {
 /// The token of a request: one header, the right scheme, nothing else.
 #[must_use]
 pub fn token(head: &Head) -> Option<&str> {
-    let (scheme, token) = head.only("authorization")?.split_once(' ')?;
+    let (scheme, token) = head.only(Name::Authorization)?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 

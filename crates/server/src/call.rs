@@ -6,7 +6,7 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -32,14 +32,12 @@ impl From<Reply> for Answered {
 
 pub(crate) type CallFuture = Pin<Box<dyn Future<Output = Answered> + Send>>;
 
-/// Which session a POST turned out to belong to; set by the call's future while it runs.
-pub(crate) type Belongs = Arc<OnceLock<Arc<HttpSession>>>;
-
 /// A request under way.
 pub(crate) struct Call {
     future: Option<CallFuture>,
     exchange: Arc<Exchange>,
-    belongs: Belongs,
+    /// The one that its headers name.
+    session: Option<Arc<HttpSession>>,
 }
 
 /// What happens first.
@@ -51,8 +49,12 @@ pub(crate) enum First {
 }
 
 impl Call {
-    pub(crate) fn new(future: CallFuture, exchange: Arc<Exchange>, belongs: Belongs) -> Self {
-        Self { future: Some(future), exchange, belongs }
+    pub(crate) fn new(
+        future: CallFuture,
+        exchange: Arc<Exchange>,
+        session: Option<Arc<HttpSession>>,
+    ) -> Self {
+        Self { future: Some(future), exchange, session }
     }
 
     /// Runs until it answers or says something.
@@ -77,8 +79,9 @@ impl Call {
         self.exchange.outbox().try_next()
     }
 
+    /// The session it belongs to; a modern call belongs to none, whatever its headers name.
     pub(crate) fn session(&self) -> Option<&Arc<HttpSession>> {
-        self.belongs.get()
+        self.session.as_ref().filter(|_| self.exchange.survives_disconnect())
     }
 
     /// Goes on as a stream that lives and dies with the connection.

@@ -1,10 +1,10 @@
 //! One MCP endpoint over HTTP: POST, GET and DELETE, every refusal with its status.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::{Method, StatusCode};
-use toolcrib_engine::{Approach, Engine, Exchange, Outbox, Outgoing, Payload, Principal, Selection};
+use toolcrib_engine::{Approach, Engine, Exchange, Outgoing, Payload, Principal, Selection};
 use toolcrib_protocol::{Code, Revision, RpcError, header, write};
 
 use crate::accept::{Accept, EVENT_STREAM, JSON, declares_json};
@@ -12,7 +12,7 @@ use crate::address::{self, BadChoice};
 use crate::auth::{Authenticator, Open};
 use crate::body::ReplyBody;
 use crate::call::{Answered, Call, First};
-use crate::http1::{Head, Response, Service, Unreadable};
+use crate::http1::{Head, Name, Response, Service, Unreadable};
 use crate::ingress::Post;
 use crate::limits::{BODY_BYTES_MAX, BODY_MS_MAX};
 use crate::rebinding::{Expected, Rebinding};
@@ -65,7 +65,7 @@ pub struct Endpoint {
 pub(crate) enum Admitted {
     Post {
         principal: Principal,
-        approach: Arc<Approach>,
+        approach: Option<Arc<Approach>>,
         accept: Accept,
     },
     Get(Principal),
@@ -80,7 +80,7 @@ impl Service for Endpoint {
 
     fn admit(&self, head: &Head) -> Result<Admitted, Response> {
         let is_rest = self.engine.safety().is_some() && head.path().starts_with(rest::PREFIX);
-        let address = address::selection(&self.options.path, head.path(), head.query());
+        let address = address::selection(&self.options.path, head.path_bytes(), head.query());
         let page = match &self.options.side {
             Some(side) if address.is_none() && head.method() == Method::GET => side.page(head.path()),
             _ => None,
@@ -141,11 +141,20 @@ impl Service for Endpoint {
     async fn answer(self: Arc<Self>, head: Head, admitted: Admitted) -> Response {
         match admitted {
             Admitted::Post { principal, approach, accept } => {
-                self.post(head, principal, approach, accept).await
+                let streams = self.streams(accept);
+                let mut call = self.post(head, principal, approach, accept);
+                match call.first().await {
+                    First::Says(first) => stream(call, first, None),
+                    First::Answer(answered) => match call.said() {
+                        Some(first) => stream(call, first, Some(answered)),
+                        None => answer(answered, streams),
+                    },
+                }
             }
             Admitted::Get(principal) => self.get(&head, &principal),
             Admitted::Delete(principal) => self.delete(&head, &principal),
-            Admitted::Rest => rest::answer(&self.engine, &head).await,
+            // Boxed: what is rare must not make every request's state larger.
+            Admitted::Rest => Box::pin(rest::answer(&self.engine, &head)).await,
             Admitted::Page(page) => shown(page),
         }
     }
@@ -176,42 +185,39 @@ impl Endpoint {
         mut selection: Selection,
         head: &Head,
         principal: &Principal,
-    ) -> Result<Arc<Approach>, BadChoice> {
+    ) -> Result<Option<Arc<Approach>>, BadChoice> {
         address::narrow_by_headers(&mut selection, head)?;
         self.engine.check_selection(principal, &selection)?;
-        let user_agent = head.get("user-agent").map(Into::into);
+        let user_agent = head.get(Name::UserAgent).map(Into::into);
         if user_agent.is_none() && selection == Selection::default() {
-            return Ok(Approach::unknown());
+            return Ok(None);
         }
-        Ok(Arc::new(Approach { selection, user_agent }))
+        Ok(Some(Arc::new(Approach { selection, user_agent })))
     }
 
-    async fn post(
+    /// One message is answered as a stream.
+    fn streams(&self, accept: Accept) -> bool {
+        !accept.json || (accept.events_first && self.options.streams_when_listed_first)
+    }
+
+    fn post(
         self: Arc<Self>,
         head: Head,
         principal: Principal,
-        approach: Arc<Approach>,
+        approach: Option<Arc<Approach>>,
         accept: Accept,
-    ) -> Response {
-        let streams = !accept.json || (accept.events_first && self.options.streams_when_listed_first);
-        let exchange = Exchange::new(Arc::new(Outbox::default()), accept.events);
-        let belongs = Arc::new(OnceLock::new());
+    ) -> Call {
+        let exchange = Exchange::alone(accept.events);
+        let session = head.get(Name::McpSessionId).and_then(|id| self.sessions.find(id, &principal));
         let post = Post {
             endpoint: self,
             head,
             principal,
             approach,
             exchange: exchange.clone(),
-            belongs: belongs.clone(),
+            session: session.clone(),
         };
-        let mut call = Call::new(Box::pin(post.answer()), exchange, belongs);
-        match call.first().await {
-            First::Says(first) => stream(call, first, None),
-            First::Answer(answered) => match call.said() {
-                Some(first) => stream(call, first, Some(answered)),
-                None => answer(answered, streams),
-            },
-        }
+        Call::new(Box::pin(post.answer()), exchange, session)
     }
 
     /// A legacy session's stream: unsolicited messages, or the rest of one that was lost.
@@ -244,7 +250,7 @@ impl Endpoint {
             log.prime();
         }
         let (engine, inner) = (self.engine.clone(), session.session.clone());
-        let exchange = Exchange::new(Arc::new(Outbox::default()), true);
+        let exchange = Exchange::alone(true);
         tokio::spawn({
             let exchange = exchange.clone();
             async move {
@@ -280,7 +286,7 @@ impl Endpoint {
         head: &Head,
         principal: &Principal,
     ) -> Result<Option<Arc<HttpSession>>, Box<Response>> {
-        match head.told(header::PROTOCOL_VERSION) {
+        match head.told(Name::McpProtocolVersion) {
             Some(version) if Revision::is_modern_date(version) => return Ok(None),
             Some(version) if Revision::parse(version).is_none() => {
                 return Err(Box::new(refuse(
@@ -290,7 +296,7 @@ impl Endpoint {
             }
             _ => {}
         }
-        let Some(id) = head.told(header::SESSION_ID) else { return Ok(None) };
+        let Some(id) = head.told(Name::McpSessionId) else { return Ok(None) };
         match self.sessions.find(id, principal) {
             Some(session) => Ok(Some(session)),
             None => Err(Box::new(refuse(StatusCode::NOT_FOUND, "session not found"))),

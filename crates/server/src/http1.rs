@@ -9,6 +9,7 @@ mod connection;
 mod date;
 mod framing;
 mod head;
+mod name;
 mod response;
 mod vigil;
 
@@ -16,4 +17,5 @@ pub(crate) use body::Unreadable;
 pub(crate) use connection::{Service, serve};
 pub use head::Head;
 pub(crate) use head::visible;
+pub(crate) use name::Name;
 pub(crate) use response::Response;

@@ -3,18 +3,18 @@
 //! Guarantees: every body gets an answer with the status the specification gives; the message is parsed once and
 //! what is validated and forwarded are slices of it.
 
+use std::future::Future;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use toolcrib_contract::json::{Document, Limits, Node};
 use toolcrib_engine::stage::caller;
 use toolcrib_engine::{Approach, Engine, Exchange, Payload, Principal, Reply, Session, SessionId};
-use toolcrib_protocol::header;
-use toolcrib_protocol::{Branch, Code, Frame, Meta, Request, Revision, RpcError, Signals};
+use toolcrib_protocol::{Branch, Code, Frame, Meta, Request, Revision, RpcError, Told};
 
-use crate::call::{Answered, Belongs};
+use crate::call::Answered;
 use crate::http::Endpoint;
-use crate::http1::Head;
+use crate::http1::{Head, Name};
 use crate::limits::BATCH_MESSAGES_MAX;
 use crate::sessions::HttpSession;
 
@@ -23,9 +23,10 @@ pub(crate) struct Post {
     pub(crate) endpoint: Arc<Endpoint>,
     pub(crate) head: Head,
     pub(crate) principal: Principal,
-    pub(crate) approach: Arc<Approach>,
+    pub(crate) approach: Option<Arc<Approach>>,
     pub(crate) exchange: Arc<Exchange>,
-    pub(crate) belongs: Belongs,
+    /// The session that its headers name.
+    pub(crate) session: Option<Arc<HttpSession>>,
 }
 
 impl Post {
@@ -33,39 +34,47 @@ impl Post {
         self.endpoint.engine()
     }
 
-    pub(crate) async fn answer(self) -> Answered {
-        let limits = Limits::message().with_bytes_max(self.endpoint.options().body_bytes_max);
-        let document = match Document::parse(self.head.body(), &limits) {
-            Ok(document) => document,
-            Err(error) => {
-                let error = RpcError::new(Code::ParseError, format!("Parse error: {error}"));
-                return Reply::error(400, None, &error).into();
+    #[expect(clippy::manual_async_fn, reason = "the future of an `async fn` would hold two of everything")]
+    pub(crate) fn answer(self) -> impl Future<Output = Answered> + Send {
+        async move {
+            let document = match self.parse() {
+                Ok(document) => document,
+                Err(reply) => return reply.into(),
+            };
+            let root = document.root();
+            if root.is_array() {
+                // Boxed, like all that is rare: it must not make every request's state larger.
+                return Box::pin(self.answer_batch(root)).await.into();
             }
-        };
-        let root = document.root();
-        if root.is_array() {
-            return self.answer_batch(root).await.into();
-        }
-        match Frame::read(root) {
-            Ok(frame) => self.answer_frame(frame).await,
-            Err(malformed) => Reply::error(400, malformed.id.as_deref(), &malformed.error).into(),
+            match Frame::read(root) {
+                Ok(frame) => self.answer_frame(&frame).await,
+                Err(malformed) => Reply::error(400, malformed.id.as_deref(), &malformed.error).into(),
+            }
         }
     }
 
-    async fn answer_frame(&self, frame: Frame<'_>) -> Answered {
-        let params = match &frame {
-            Frame::Request(request) => Some(request.params),
-            Frame::Notification(notification) => Some(notification.params),
+    fn parse(&self) -> Result<Document<'_>, Reply> {
+        let limits = Limits::message().with_bytes_max(self.endpoint.options().body_bytes_max);
+        Document::parse(self.head.body(), &limits).map_err(|error| {
+            let error = RpcError::new(Code::ParseError, format!("Parse error: {error}"));
+            Reply::error(400, None, &error)
+        })
+    }
+
+    async fn answer_frame(&self, frame: &Frame<'_>) -> Answered {
+        let params = match frame {
+            Frame::Request(request) => Some(&request.params),
+            Frame::Notification(notification) => Some(&notification.params),
             Frame::Response(_) => None,
         };
-        let is_initialize = matches!(&frame, Frame::Request(request) if request.method == "initialize");
+        let is_initialize = matches!(frame, Frame::Request(request) if request.method == "initialize");
         let branch = self.branch(params.is_some_and(Meta::names_version), is_initialize);
         match (branch, frame) {
             (Branch::Modern, frame) => self.answer_modern(frame).await.into(),
-            (Branch::Initialize, Frame::Request(request)) => self.initialize(&request),
+            (Branch::Initialize, Frame::Request(request)) => self.initialize(request),
             (Branch::Session, frame) => match self.session() {
                 Some(session) => self.answer_in(&session.session, frame, &self.exchange).await.into(),
-                None => unknown_session(id_of(&frame)).into(),
+                None => unknown_session(id_of(frame)).into(),
             },
             (Branch::Sessionless(_), Frame::Response(_)) => {
                 bad(None, "a response needs the Mcp-Session-Id of the session it answers in").into()
@@ -74,52 +83,54 @@ impl Post {
                 let session = self.ephemeral(revision);
                 self.answer_in(&session, frame, &self.exchange).await.into()
             }
-            (Branch::UnknownVersion | Branch::Initialize, frame) => unknown_version(id_of(&frame)).into(),
+            (Branch::UnknownVersion | Branch::Initialize, frame) => unknown_version(id_of(frame)).into(),
         }
     }
 
     fn branch(&self, names_version_in_meta: bool, is_initialize: bool) -> Branch {
-        Branch::decide(Signals {
-            names_version_in_meta,
-            is_initialize,
-            header_version: self.head.told(header::PROTOCOL_VERSION),
-            has_session: self.head.has(header::SESSION_ID),
+        Branch::decide(names_version_in_meta, is_initialize, || Told {
+            version: self.head.told(Name::McpProtocolVersion),
+            has_session: self.head.has(Name::McpSessionId),
         })
     }
 
-    async fn answer_modern(&self, frame: Frame<'_>) -> Reply {
+    async fn answer_modern(&self, frame: &Frame<'_>) -> Reply {
         let request = match frame {
             Frame::Request(request) => request,
             Frame::Notification(notification) => {
-                self.engine().notification(None, &notification);
+                self.engine().notification(None, notification);
                 return Reply::accepted();
             }
             Frame::Response(response) => {
                 return bad(response.id, "a client sends no responses in this protocol version");
             }
         };
-        match caller::modern(self.principal.clone(), Some(&self.head), &request, self.exchange.clone()) {
-            Ok(caller) => self.engine().request(&caller.by(self.approach.clone()), &request).await,
-            Err(refusal) => self.engine().rescue(Revision::FIRST_MODERN, &request, refusal),
-        }
+        let exchange = self.exchange.clone();
+        let caller = caller::modern(self.principal.clone(), Some(&self.head), request, exchange);
+        let caller = match caller {
+            Ok(caller) => caller.by(self.approach.clone()),
+            Err(refusal) => return self.engine().rescue(Revision::FIRST_MODERN, request, refusal),
+        };
+        self.engine().request(&caller, request).await
     }
 
     /// Any message of a legacy session, or of a legacy client without one.
-    async fn answer_in(&self, session: &Arc<Session>, frame: Frame<'_>, exchange: &Arc<Exchange>) -> Reply {
+    async fn answer_in(&self, session: &Arc<Session>, frame: &Frame<'_>, exchange: &Arc<Exchange>) -> Reply {
         match frame {
             Frame::Request(request) => {
                 // What a later request chooses narrows its session's choice, for that request.
-                let approach = session.approach().narrowed(&self.approach.selection);
+                let approach =
+                    session.approach().narrowed(&Approach::known(self.approach.as_ref()).selection);
                 let caller = caller::legacy(session, exchange.clone()).by(approach);
-                self.engine().request(&caller, &request).await
+                self.engine().request(&caller, request).await
             }
             Frame::Notification(notification) => {
-                self.engine().notification(Some(session), &notification);
+                self.engine().notification(Some(session), notification);
                 Reply::accepted()
             }
             Frame::Response(response) => {
                 // An answer that came too late is no mistake of the client's.
-                self.engine().response(session, &response);
+                self.engine().response(session, response);
                 Reply::accepted()
             }
         }
@@ -138,7 +149,8 @@ impl Post {
         } else {
             None
         };
-        match self.engine().initialize(self.principal.clone(), id.clone(), self.approach.clone(), request) {
+        let approach = self.approach.clone().unwrap_or_default();
+        match self.engine().initialize(self.principal.clone(), id.clone(), approach, request) {
             Err(reply) => reply.into(),
             Ok((_, reply)) if id.is_none() => reply.into(),
             Ok((session, reply)) => match self.endpoint.sessions().open(session) {
@@ -152,18 +164,16 @@ impl Post {
     }
 
     /// The session the headers name.
-    fn session(&self) -> Option<Arc<HttpSession>> {
-        let id = self.head.get(header::SESSION_ID).unwrap_or_default();
-        let found = self.endpoint.sessions().find(id, &self.principal)?;
+    fn session(&self) -> Option<&HttpSession> {
+        let found = self.session.as_deref()?;
         self.exchange.survive_disconnect();
-        let _ = self.belongs.set(found.clone());
         Some(found)
     }
 
     /// What stands for a session where there is none.
     fn ephemeral(&self, revision: Revision) -> Arc<Session> {
         let session = Session::ephemeral(self.principal.clone(), revision);
-        session.come_by(self.approach.clone());
+        session.come_by(self.approach.clone().unwrap_or_default());
         session
     }
 
@@ -194,7 +204,7 @@ impl Post {
                 }
                 Ok(frame) => {
                     let exchange = self.exchange.sibling();
-                    self.answer_in(&session, frame, &exchange).await
+                    self.answer_in(&session, &frame, &exchange).await
                 }
                 Err(malformed) => Reply::error(400, malformed.id.as_deref(), &malformed.error),
             };

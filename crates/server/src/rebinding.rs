@@ -3,9 +3,9 @@
 //! Guarantees: a request whose `Host` is not expected, or that has an `Origin` that is not expected, never reaches
 //! the engine. Ports are not compared unless an expectation names one.
 
-use toolcrib_protocol::header::{Field, Headers};
+use toolcrib_protocol::header::{Field, is_visible};
 
-use crate::http1::{Head, visible};
+use crate::http1::{Head, Name};
 
 /// Which names and origins a server answers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,46 +50,49 @@ impl Expected {
     /// Exactly these and nothing else.
     #[must_use]
     pub fn only(hosts: &[&str], origins: &[&str]) -> Self {
-        let lower = |list: &[&str]| list.iter().map(|item| item.to_ascii_lowercase()).collect();
-        Self { hosts: lower(hosts), origins: lower(origins) }
+        let none = Self { hosts: Vec::new(), origins: Vec::new() };
+        let with = hosts.iter().fold(none, |so_far, host| so_far.and_host(host));
+        origins.iter().fold(with, |so_far, origin| so_far.and_origin(origin))
     }
 
     #[must_use]
     pub fn and_host(mut self, host: &str) -> Self {
-        self.hosts.push(host.to_ascii_lowercase());
+        push(&mut self.hosts, host);
         self
     }
 
     #[must_use]
     pub fn and_origin(mut self, origin: &str) -> Self {
-        self.origins.push(origin.to_ascii_lowercase());
+        push(&mut self.origins, origin);
         self
     }
 
     pub fn check(&self, head: &Head) -> Result<(), Rebinding> {
-        let Field::One(host) = head.field("host") else { return Err(Rebinding::NoHost) };
-        let host = visible(host).ok_or(Rebinding::NoHost)?;
-        if !self.hosts.iter().any(|expected| same(expected, host)) {
-            return Err(Rebinding::WrongHost);
+        let Field::One(host) = head.one(Name::Host) else { return Err(Rebinding::NoHost) };
+        let is_among = |list: &[String], given| list.iter().any(|expected| same(expected.as_bytes(), given));
+        if !is_among(&self.hosts, host) {
+            return Err(if is_visible(host) { Rebinding::WrongHost } else { Rebinding::NoHost });
         }
-        for origin in head.values("origin") {
-            let origin = visible(origin).ok_or(Rebinding::WrongOrigin)?;
-            if !self.origins.iter().any(|expected| same(expected, origin)) {
-                return Err(Rebinding::WrongOrigin);
-            }
+        if head.values(Name::Origin).all(|origin| is_among(&self.origins, origin)) {
+            Ok(())
+        } else {
+            Err(Rebinding::WrongOrigin)
         }
-        Ok(())
+    }
+}
+
+/// Adds what a header can say; nothing else is ever met.
+fn push(list: &mut Vec<String>, expected: &str) {
+    if is_visible(expected.as_bytes()) {
+        list.push(expected.to_ascii_lowercase());
     }
 }
 
 /// Equal, or equal but for a port that the expectation does not name.
-fn same(expected: &str, given: &str) -> bool {
-    if given.len() < expected.len() || !given.is_char_boundary(expected.len()) {
-        return false;
-    }
-    let (name, rest) = given.split_at(expected.len());
-    let is_port = |rest: &str| matches!(rest.as_bytes(), [b':', port @ ..] if !port.is_empty() && port.iter().all(u8::is_ascii_digit));
-    name.eq_ignore_ascii_case(expected) && (rest.is_empty() || is_port(rest))
+fn same(expected: &[u8], given: &[u8]) -> bool {
+    let Some((name, rest)) = given.split_at_checked(expected.len()) else { return false };
+    let is_port = |rest: &[u8]| matches!(rest, [b':', port @ ..] if !port.is_empty() && port.iter().all(u8::is_ascii_digit));
+    (name == expected || name.eq_ignore_ascii_case(expected)) && (rest.is_empty() || is_port(rest))
 }
 
 #[cfg(test)]

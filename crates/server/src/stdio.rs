@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 use toolcrib_contract::json::{Document, Limits, OwnedDocument, ReadError};
 use toolcrib_engine::stage::caller;
 use toolcrib_engine::{Engine, Exchange, Outbox, Outgoing, Payload, Principal, Reply, Session};
-use toolcrib_protocol::{Branch, Code, Frame, Meta, Request, Revision, RpcError, Signals, write};
+use toolcrib_protocol::{Branch, Code, Frame, Meta, Request, Revision, RpcError, Told, write};
 
 use crate::limits::{LINE_BYTES_MAX, SHUTDOWN_MS_MAX, STDIO_IN_FLIGHT_MAX};
 
@@ -221,12 +221,9 @@ impl Connection {
             }
             Frame::Request(request) => {
                 let is_initialize = request.method == "initialize";
-                let branch = Branch::decide(Signals {
-                    names_version_in_meta: Meta::names_version(request.params),
-                    is_initialize,
-                    header_version: None,
-                    has_session: true,
-                });
+                let names_version = Meta::names_version(&request.params);
+                let told = || Told { version: None, has_session: true };
+                let branch = Branch::decide(names_version, is_initialize, told);
                 if branch == Branch::Initialize {
                     self.initialize(&request);
                     return None;

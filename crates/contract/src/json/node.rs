@@ -55,7 +55,27 @@ pub struct Node<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spot(usize);
 
+/// Keys of members that are picked together; made ready when the program is compiled.
+#[derive(Debug)]
+pub struct Keys<const N: usize>([Sought<'static>; N]);
+
+impl<const N: usize> Keys<N> {
+    /// Of members with these names.
+    #[expect(clippy::indexing_slicing, reason = "within its length, and before the program runs")]
+    #[must_use]
+    pub const fn new(names: [&'static str; N]) -> Self {
+        let mut keys = [Sought::new(""); N];
+        let mut at = 0;
+        while at < N {
+            keys[at] = Sought::new(names[at]);
+            at += 1;
+        }
+        Self(keys)
+    }
+}
+
 /// A key to be found among those without an escape: most others differ in their shape or head.
+#[derive(Debug, Clone, Copy)]
 struct Sought<'k> {
     shape: u64,
     head: u64,
@@ -64,7 +84,7 @@ struct Sought<'k> {
 
 impl<'k> Sought<'k> {
     #[inline(always)]
-    fn new(text: &'k str) -> Self {
+    const fn new(text: &'k str) -> Self {
         Self { shape: Slot::text_shape(text.len()), head: head(text), text }
     }
 
@@ -296,20 +316,47 @@ impl<'a> Node<'a> {
     }
 
     /// The values of these members, found in one walk.
-    #[inline(always)]
+    #[inline]
+    #[must_use]
+    pub fn pick_known<const N: usize>(self, keys: &Keys<N>) -> [Option<Self>; N] {
+        let mut picked = [None; N];
+        self.pick_into(&keys.0, &mut picked);
+        picked
+    }
+
+    /// The same for keys that are not ready.
+    #[inline]
     #[must_use]
     pub fn pick<const N: usize>(self, keys: [&str; N]) -> [Option<Self>; N] {
-        if !self.text.keys.is_empty() {
-            return keys.map(|key| self.find_escaped(key));
+        let mut sought = [Sought::new(""); N];
+        for (place, key) in sought.iter_mut().zip(&keys) {
+            *place = Sought::new(key);
         }
-        let keys = keys.map(Sought::new);
         let mut picked = [None; N];
+        self.pick_into(&sought, &mut picked);
+        picked
+    }
+
+    /// One loop for all who pick: it is run several times with every message.
+    #[inline(never)]
+    fn pick_into(self, keys: &[Sought<'_>], picked: &mut [Option<Self>]) {
+        if !self.text.keys.is_empty() {
+            return self.pick_escaped(keys, picked);
+        }
         for (name, value) in self.members() {
-            if let Some((_, place)) = keys.iter().zip(&mut picked).find(|(key, _)| key.is(name)) {
+            if let Some((_, place)) = keys.iter().zip(&mut *picked).find(|(key, _)| key.is(name)) {
                 *place = Some(value);
             }
         }
-        picked
+    }
+
+    /// The same where keys have escapes.
+    #[cold]
+    #[inline(never)]
+    fn pick_escaped(self, keys: &[Sought<'_>], picked: &mut [Option<Self>]) {
+        for (key, place) in keys.iter().zip(picked) {
+            *place = self.find_escaped(key.text);
+        }
     }
 
     /// The element at `index`; `None` for anything but an array.
@@ -572,9 +619,11 @@ mod tests {
         {
             let document = Document::parse(text.as_bytes(), &Limits::message()).unwrap();
             let root = document.root();
+            static READY: super::Keys<5> = super::Keys::new(["b", "ab", "absent", "", "long enough b"]);
             let keys = ["b", "ab", "absent", "", "long enough b"];
             let raw = |node: Option<super::Node<'_>>| node.map(|node| node.raw().to_owned());
             assert_eq!(root.pick(keys).map(raw), keys.map(|key| raw(root.get(key))));
+            assert_eq!(root.pick_known(&READY).map(raw), keys.map(|key| raw(root.get(key))));
             assert_eq!(raw(root.get("ab")).as_deref(), Some("3"));
             assert!(root.get("absent").is_none());
         }

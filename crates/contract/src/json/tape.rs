@@ -172,10 +172,15 @@ pub(super) const HEADS: [u64; 8] =
 /// The first eight bytes of a text, the first one lowest, zeros after its end. No text without an escape has a zero
 /// byte, so up to seven bytes two texts are equal if their heads are.
 #[inline]
-pub(crate) fn head(text: &str) -> u64 {
-    let bytes = text.as_bytes();
-    match bytes.first_chunk() {
-        Some(word) => u64::from_le_bytes(*word),
-        None => bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+pub(crate) const fn head(text: &str) -> u64 {
+    let mut left = text.as_bytes();
+    if let Some(word) = left.first_chunk() {
+        return u64::from_le_bytes(*word);
     }
+    let mut word = 0;
+    while let [before @ .., last] = left {
+        word = word << 8 | *last as u64;
+        left = before;
+    }
+    word
 }

@@ -93,7 +93,7 @@ pub(crate) fn obstacle(engine: &Engine, caller: &Caller<'_>, name: &str) -> Opti
         Peer::Legacy(session) if !session.is_lasting() => {
             "This request stands alone: without a session nothing can be loaded for it.".to_owned()
         }
-        Peer::Modern(_) if caller.approach.selection.toolsets.is_some() => format!(
+        Peer::Modern(_) if caller.approach().selection.toolsets.is_some() => format!(
             "In this protocol version the address and headers of a request choose its toolsets, and these chose \
              already. {address}"
         ),

@@ -61,7 +61,7 @@ impl Engine {
 
     /// A caller that sees everything hears of every change, also of one that leaves its list as it was.
     fn is_plain_for(&self, caller: &Caller<'_>) -> bool {
-        self.registry().load().catalogue.options().is_plain_for(&caller.approach.selection)
+        self.registry().load().catalogue.options().is_plain_for(&caller.approach().selection)
     }
 
     /// What was asked for and can be delivered.

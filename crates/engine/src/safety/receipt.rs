@@ -15,7 +15,8 @@ use crate::entry::Entry;
 
 #[derive(Debug)]
 pub(crate) struct Receipt<'a> {
-    owed: Option<Owed<'a>>,
+    /// Boxed: a call that owes nothing is no larger for it.
+    owed: Option<Box<Owed<'a>>>,
     outcome: Outcome,
 }
 
@@ -50,7 +51,7 @@ impl<'a> Receipt<'a> {
             started: Instant::now(),
             intent: None,
         };
-        Self { owed: Some(owed), outcome: Outcome::Unknown }
+        Self { owed: Some(Box::new(owed)), outcome: Outcome::Unknown }
     }
 
     /// A call whose intent is durable.
@@ -69,7 +70,7 @@ impl<'a> Receipt<'a> {
             started: Instant::now(),
             intent: Some((id, Box::new(event))),
         };
-        Self { owed: Some(owed), outcome: Outcome::Unknown }
+        Self { owed: Some(Box::new(owed)), outcome: Outcome::Unknown }
     }
 
     /// How it ended; written when the receipt is gone.
@@ -88,6 +89,7 @@ impl<'a> Receipt<'a> {
 impl Drop for Receipt<'_> {
     fn drop(&mut self) {
         let Some(owed) = self.owed.take() else { return };
+        let owed = *owed;
         let latency_us = u64::try_from(owed.started.elapsed().as_micros()).unwrap_or(u64::MAX);
         let outcome = self.outcome.name();
         match owed.intent {

@@ -24,17 +24,18 @@ pub fn modern<'a>(
     request: &Request<'_>,
     exchange: Arc<Exchange>,
 ) -> Result<Caller<'a>, Refusal> {
-    let meta = Meta::read(request.params).map_err(Refusal::BadMeta)?;
-    if let Some(headers) = headers {
-        header::require(headers, header::PROTOCOL_VERSION.into(), &meta.protocol_version)?;
+    let meta = Meta::read(&request.params).map_err(Refusal::BadMeta)?;
+    let mirrors = headers.map(Headers::mirrors);
+    if let Some(mirrors) = &mirrors {
+        mirrors.version.require(header::PROTOCOL_VERSION, &meta.protocol_version)?;
     }
     let revision = Revision::parse(&meta.protocol_version)
         .filter(|revision| revision.era() == Era::Modern)
         .ok_or_else(|| Refusal::UnsupportedVersion(meta.protocol_version.as_ref().into()))?;
-    if let Some(headers) = headers {
-        header::require(headers, header::METHOD.into(), &request.method)?;
+    if let Some(mirrors) = &mirrors {
+        mirrors.method.require(header::METHOD, &request.method)?;
         if let Some(name) = mirrored_name(request) {
-            header::require(headers, header::NAME.into(), &name)?;
+            mirrors.name.require(header::NAME, &name)?;
         }
     }
     let peer = ModernPeer {
@@ -44,7 +45,7 @@ pub fn modern<'a>(
         log_level: meta.log_level,
     };
     let peer = Peer::Modern(Arc::new(peer));
-    Ok(Caller { principal, peer, headers, exchange, approach: Approach::unknown() })
+    Ok(Caller { principal, peer, headers, exchange, approach: None })
 }
 
 /// The caller of a legacy request.
@@ -56,7 +57,7 @@ pub fn legacy<'a>(session: &Arc<Session>, exchange: Arc<Exchange>) -> Caller<'a>
         peer: Peer::Legacy(session.clone()),
         headers: None,
         exchange,
-        approach: session.approach(),
+        approach: Some(session.approach()),
     }
 }
 
@@ -85,15 +86,15 @@ pub fn supposed<'a>(
             client_info,
         )),
     };
-    Caller { principal, peer, headers: None, exchange: Exchange::silent(), approach }
+    Caller { principal, peer, headers: None, exchange: Exchange::silent(), approach: Some(approach) }
 }
 
 /// What `Mcp-Name` must repeat. A missing or wrongly typed member is refused later, as the parameter it is.
 fn mirrored_name<'a>(request: &Request<'a>) -> Option<std::borrow::Cow<'a, str>> {
     let member = match &*request.method {
-        "tools/call" | "prompts/get" => "name",
-        "resources/read" => "uri",
-        _ => return None,
+        "tools/call" | "prompts/get" => request.params.name,
+        "resources/read" => request.params.get("uri"),
+        _ => None,
     };
-    request.params.get(member)?.as_str()
+    member?.as_str()
 }

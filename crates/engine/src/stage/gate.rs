@@ -9,19 +9,25 @@ mod guard;
 
 use toolcrib_contract::json::Node;
 
-use super::{Call, Checked, Cleared, Pass};
+use super::{Call, Checked, Cleared, Pass, Recorded};
 use crate::answer::ToolResult;
 use crate::refusal::Refusal;
 use crate::safety::audit::{Event, Kind};
 use crate::safety::policy::Demand;
+use crate::safety::receipt::Receipt;
 use crate::safety::ticket::Clearance;
 use crate::safety::{Safety, Who};
 
 impl<'a> Call<'a, Checked<'a>> {
-    pub(super) async fn clear(self) -> Result<Call<'a, Cleared<'a>>, Refusal> {
-        let Some(safety) = self.engine.safety() else {
-            return Ok(self.at(|Checked(resolved)| Cleared { resolved, pass: None }));
-        };
+    /// Where safety is not switched on there is nothing to pass and nothing to write; else who has to be passed.
+    pub(super) fn unwatched(self) -> Result<Call<'a, Recorded<'a>>, (Self, &'a Safety)> {
+        match self.engine.safety() {
+            None => Ok(self.at(|Checked(resolved)| Recorded { resolved, receipt: Receipt::none() })),
+            Some(safety) => Err((self, safety)),
+        }
+    }
+
+    pub(super) async fn clear(self, safety: &'a Safety) -> Result<Call<'a, Cleared<'a>>, Refusal> {
         guard::pass(&self, safety).await?;
         let clearance = match self.stage.0.entry.judged().demand {
             Demand::Never => Clearance::Free,
@@ -29,7 +35,7 @@ impl<'a> Call<'a, Checked<'a>> {
             // Boxed: what is rare must not make every call's state larger.
             _ => Box::pin(ask::confirmed(&self, safety)).await?,
         };
-        Ok(self.at(|Checked(resolved)| Cleared { resolved, pass: Some(Pass { safety, clearance }) }))
+        Ok(self.at(|Checked(resolved)| Cleared { resolved, pass: Pass { safety, clearance } }))
     }
 
     fn arguments(&self) -> Node<'_> {

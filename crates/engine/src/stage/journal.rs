@@ -19,14 +19,11 @@ impl<'a> Call<'a, Cleared<'a>> {
     pub(super) async fn record(self) -> Result<Call<'a, Recorded<'a>>, Refusal> {
         let Call { engine, caller, request, stage: Cleared { resolved, pass } } = self;
         let receipt = match pass {
-            None => Receipt::none(),
-            Some(Pass { safety, clearance: Clearance::Free })
-                if !resolved.entry.judged().effect.destructive =>
-            {
+            Pass { safety, clearance: Clearance::Free } if !resolved.entry.judged().effect.destructive => {
                 safety.trail().room().await;
                 Receipt::call(safety, caller, &resolved.entry, resolved.arguments.node().raw())
             }
-            Some(pass) => {
+            pass => {
                 let who = Who::of(caller);
                 let (id, event) = Box::pin(admit(&pass, &who, &resolved)).await?;
                 Receipt::intent(pass.safety, caller, &resolved.entry, id, event)

@@ -19,16 +19,16 @@ use crate::tool::Arguments;
 
 impl<'a> Call<'a, Known> {
     pub(super) fn resolve(self) -> Result<Call<'a, Resolved<'a>>, Refusal> {
-        let [name, arguments] = self.request.params.pick(["name", "arguments"]);
-        let name = text_of("name", name)?;
-        let arguments = match arguments {
+        let params = &self.request.params;
+        let name = text_of("name", params.name)?;
+        let arguments = match params.arguments {
             None => self.engine.no_arguments(),
             Some(node) if node.is_object() => node,
             Some(_) => {
                 return Err(RpcError::new(Code::InvalidParams, "params.arguments must be an object").into());
             }
         };
-        let entry = self.engine.view_of(self.caller).get(&name).cloned().ok_or_else(|| unknown(&name))?;
+        let entry = self.engine.seen(self.caller, &name).ok_or_else(|| unknown(&name))?;
         let resolved = if entry.meta() == Some(Meta::Call) {
             entry.contract().check_input(arguments).map_err(Refusal::BadArguments)?;
             self.resolve_inner(arguments)?

@@ -1,7 +1,7 @@
 //! What an operator or a request names: `all`, or some toolsets.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer};
 
@@ -92,14 +92,15 @@ pub struct Approach {
     pub user_agent: Option<Box<str>>,
 }
 
-/// That of callers of whom nothing is known yet.
-static UNKNOWN: LazyLock<Arc<Approach>> = LazyLock::new(Arc::default);
+/// Nothing chosen, nothing said.
+static UNKNOWN: Approach =
+    Approach { selection: Selection { toolsets: None, read_only: false }, user_agent: None };
 
 impl Approach {
-    /// Nothing chosen, nothing said.
+    /// What is known of one; most requests say nothing, and share nothing then.
     #[must_use]
-    pub fn unknown() -> Arc<Self> {
-        UNKNOWN.clone()
+    pub fn known(approach: Option<&Arc<Self>>) -> &Self {
+        approach.map_or(&UNKNOWN, |approach| approach)
     }
 
     /// The same approach, narrowed by what one request chooses; it cannot widen what a session was opened with.

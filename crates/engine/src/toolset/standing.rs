@@ -50,7 +50,7 @@ impl Engine {
     #[must_use]
     pub fn standing(&self, caller: &Caller<'_>, catalogue: &Catalogue) -> Standing {
         let options = catalogue.options();
-        let selection = &caller.approach.selection;
+        let selection = &caller.approach().selection;
         let always = catalogue.always();
         let limits =
             [options.allowed.as_ref(), options.limit_of(&caller.principal), selection.toolsets.as_ref()];
@@ -79,10 +79,21 @@ impl Engine {
     pub fn view_of(&self, caller: &Caller<'_>) -> Arc<View> {
         let snapshot = self.registry().load();
         let catalogue = &snapshot.catalogue;
-        if catalogue.options().is_plain_for(&caller.approach.selection) {
+        if catalogue.options().is_plain_for(&caller.approach().selection) {
             return snapshot.tools.clone();
         }
         catalogue.view(&self.standing(caller, catalogue))
+    }
+
+    /// The tool of this name among those that the caller sees.
+    #[must_use]
+    pub fn seen(&self, caller: &Caller<'_>, name: &str) -> Option<Arc<Entry>> {
+        let snapshot = self.registry().load();
+        let catalogue = &snapshot.catalogue;
+        if catalogue.options().is_plain_for(&caller.approach().selection) {
+            return snapshot.tools.get(name).cloned();
+        }
+        catalogue.view(&self.standing(caller, catalogue)).get(name).cloned()
     }
 
     /// The tools this caller sees, in the form they are listed in.
@@ -152,7 +163,7 @@ pub(super) enum Choice<'a> {
 
 /// A legacy client enables on top of the address it came by; for a modern one the address says it all.
 pub(super) fn choice<'a>(options: &'a ToolsetOptions, caller: &Caller<'_>) -> Choice<'a> {
-    let by_request = caller.approach.selection.toolsets.is_some();
+    let by_request = caller.approach().selection.toolsets.is_some();
     let enabled = match &caller.peer {
         Peer::Legacy(session) => session.enabled(),
         Peer::Modern(_) if by_request || caller.principal == Principal::Anonymous => None,

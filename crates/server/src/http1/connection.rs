@@ -17,6 +17,7 @@ use toolcrib_engine::reply::SPLICE_TAIL;
 use super::body::{Incoming, Unreadable};
 use super::framing::Framing;
 use super::head::Head;
+use super::name::Name;
 use super::response::{After, Response};
 use super::vigil::{Over, Vigil};
 use crate::body::{Events, ReplyBody};
@@ -273,7 +274,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         if self.body_here(incoming, head, bytes_max)? {
             return Ok(());
         }
-        if let Some(expected) = head.get("expect") {
+        if let Some(expected) = head.get(Name::Expect) {
             if !expected.eq_ignore_ascii_case("100-continue") {
                 return Err(Unread::Ended(Ended::Refused(StatusCode::EXPECTATION_FAILED)));
             }

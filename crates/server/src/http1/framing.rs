@@ -1,8 +1,10 @@
 //! How the end of a request's body is told.
 
 use http::StatusCode;
+use toolcrib_protocol::header::Field;
 
-use super::head::{Head, visible};
+use super::head::Head;
+use super::name::Name;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Framing {
@@ -13,9 +15,12 @@ pub(super) enum Framing {
 impl Framing {
     /// Refuses a body that two readers could end at different places.
     pub(super) fn of(head: &Head) -> Result<Self, StatusCode> {
-        let mut codings = head.values("transfer-encoding");
-        let Some(coding) = codings.next() else { return length(head) };
-        if codings.next().is_some() || head.has("content-length") || head.is_http_1_0() {
+        let coding = match head.one(Name::TransferEncoding) {
+            Field::Absent => return length(head),
+            Field::One(coding) => coding,
+            Field::Repeated => return Err(StatusCode::BAD_REQUEST),
+        };
+        if head.has(Name::ContentLength) || head.is_http_1_0() {
             return Err(StatusCode::BAD_REQUEST);
         }
         if coding.eq_ignore_ascii_case(b"chunked") {
@@ -27,14 +32,15 @@ impl Framing {
 }
 
 fn length(head: &Head) -> Result<Framing, StatusCode> {
-    let mut lengths = head.values("content-length");
+    let mut lengths = head.values(Name::ContentLength);
     let Some(first) = lengths.next() else { return Ok(Framing::Length(0)) };
-    // A sign or a blank is no digit, though `parse` would take the sign.
     let is_number = !first.is_empty() && first.iter().all(u8::is_ascii_digit);
     if !is_number || lengths.any(|other| other != first) {
         return Err(StatusCode::BAD_REQUEST);
     }
-    let number = visible(first).and_then(|text| text.parse().ok());
+    let and_digit =
+        |number: usize, digit: &u8| number.checked_mul(10)?.checked_add(usize::from(digit - b'0'));
+    let number = first.iter().try_fold(0, and_digit);
     number.map(Framing::Length).ok_or(StatusCode::PAYLOAD_TOO_LARGE)
 }
 

@@ -2,8 +2,9 @@
 
 use http::{Method, StatusCode};
 use httparse::Status;
-use toolcrib_protocol::header::{Field, Headers};
+use toolcrib_protocol::header::{Field, Headers, Mirrors, is_visible};
 
+use super::name::{NAMES, Name, Sought};
 use crate::limits::{HEAD_BYTES_MAX, HEADERS_MAX};
 
 /// Method, target and headers of a request.
@@ -18,6 +19,38 @@ pub struct Head {
     /// HTTP/1.0 or HTTP/1.1.
     minor_version: u8,
     lines: Vec<Line>,
+    known: Index,
+}
+
+/// Where known headers stand.
+#[derive(Debug, Clone, Copy, Default)]
+struct Index {
+    /// Of each one, how many lines there are up to its first; none where it is absent.
+    first: [u8; NAMES],
+    /// Those with more than one line, by their bits.
+    repeated: u32,
+}
+
+const _: () = assert!(HEADERS_MAX <= u8::MAX as usize, "an index is a byte");
+
+impl Index {
+    fn add(&mut self, name: Name, line: usize) {
+        match self.first.get_mut(name as usize) {
+            Some(first) if *first == 0 => *first = line as u8 + 1,
+            _ => self.repeated |= name.bit(),
+        }
+    }
+
+    fn has(self, name: Name) -> bool {
+        self.first.get(name as usize).is_some_and(|first| *first > 0)
+    }
+
+    /// The lines among which those of a header are.
+    fn among(self, lines: &[Line], name: Name) -> &[Line] {
+        let first = self.first.get(name as usize).map_or(0, |first| usize::from(*first));
+        let end = if self.repeated & name.bit() == 0 { first } else { lines.len() };
+        lines.get(first.wrapping_sub(1)..end).unwrap_or_default()
+    }
 }
 
 /// Part of the text.
@@ -29,7 +62,7 @@ struct Span {
 
 #[derive(Debug, Clone, Copy)]
 struct Line {
-    tag: u32,
+    known: Option<Name>,
     name: Span,
     value: Span,
 }
@@ -52,15 +85,19 @@ impl Head {
             .map_err(|_| StatusCode::BAD_REQUEST)?;
         let (path, query) = address(request.path.unwrap_or_default());
         let (path, query) = (span(input, path.as_bytes()), query.map(|query| span(input, query.as_bytes())));
-        let line = |line: &httparse::Header<'_>| Line {
-            tag: tag(line.name.as_bytes()),
-            name: span(input, line.name.as_bytes()),
-            value: span(input, line.value),
-        };
-        let lines = request.headers.iter().map(line).collect();
+        let mut known = Index::default();
+        let mut lines = Vec::with_capacity(request.headers.len());
+        for (at, line) in request.headers.iter().enumerate() {
+            let name = Name::of(line.name.as_bytes());
+            if let Some(name) = name {
+                known.add(name, at);
+            }
+            let (text, value) = (span(input, line.name.as_bytes()), span(input, line.value));
+            lines.push(Line { known: name, name: text, value });
+        }
         let minor_version = request.version.unwrap_or_default();
         let text = std::mem::take(input);
-        Ok(Some(Self { text, length, method, path, query, minor_version, lines }))
+        Ok(Some(Self { text, length, method, path, query, minor_version, lines, known }))
     }
 
     /// Keeps a body of this length and gives back what was read behind it; `None` if it is not all here.
@@ -102,38 +139,70 @@ impl Head {
         self.query.map(|query| self.text_at(query))
     }
 
-    /// The values of a header, as they came; its name in lower case.
-    pub fn values<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a [u8]> {
-        let sought = tag(name.as_bytes());
-        let is_named = move |line: &&Line| {
-            line.tag == sought && self.at(line.name).eq_ignore_ascii_case(name.as_bytes())
+    /// The path before it is known to be text.
+    pub(crate) fn path_bytes(&self) -> &[u8] {
+        self.at(self.path)
+    }
+
+    /// The values of a header, as they came.
+    pub fn values<'n>(&self, name: impl Into<Sought<'n>>) -> impl Iterator<Item = &[u8]> {
+        let name = name.into();
+        let lines = match name {
+            Sought::Known(name) => self.known.among(&self.lines, name),
+            Sought::Other(_) => &self.lines,
         };
-        self.lines.iter().filter(is_named).map(|line| self.at(line.value))
+        let is_named = move |line: &&Line| match (name, line.known) {
+            (Sought::Known(name), known) => known == Some(name),
+            (Sought::Other(name), None) => self.at(line.name).eq_ignore_ascii_case(name.as_bytes()),
+            (Sought::Other(_), Some(_)) => false,
+        };
+        lines.iter().filter(is_named).map(|line| self.at(line.value))
     }
 
     /// A header's first value; `None` as well if it is no visible text.
     #[must_use]
-    pub fn get(&self, name: &str) -> Option<&str> {
+    pub fn get<'n>(&self, name: impl Into<Sought<'n>>) -> Option<&str> {
         self.values(name).next().and_then(visible)
     }
 
     /// A header's first value; what cannot be read is there, but is nothing that anybody expects.
-    pub(crate) fn told(&self, name: &str) -> Option<&str> {
+    pub(crate) fn told(&self, name: Name) -> Option<&str> {
         self.values(name).next().map(|value| visible(value).unwrap_or("unreadable"))
     }
 
     /// A header's value if it stands there exactly once.
     #[must_use]
-    pub fn only(&self, name: &str) -> Option<&str> {
-        match self.field(name) {
+    pub fn only<'n>(&self, name: impl Into<Sought<'n>>) -> Option<&str> {
+        match self.one(name) {
             Field::One(value) => visible(value),
             Field::Absent | Field::Repeated => None,
         }
     }
 
+    /// A header that must not be repeated.
+    pub(crate) fn one<'n>(&self, name: impl Into<Sought<'n>>) -> Field<'_> {
+        let name = name.into();
+        if let Sought::Known(name) = name {
+            return match self.known.among(&self.lines, name) {
+                [] => Field::Absent,
+                [line] => Field::One(self.at(line.value)),
+                _ => Field::Repeated,
+            };
+        }
+        let mut values = self.values(name);
+        match (values.next(), values.next()) {
+            (None, _) => Field::Absent,
+            (Some(value), None) => Field::One(value),
+            (Some(_), Some(_)) => Field::Repeated,
+        }
+    }
+
     #[must_use]
-    pub fn has(&self, name: &str) -> bool {
-        self.values(name).next().is_some()
+    pub fn has<'n>(&self, name: impl Into<Sought<'n>>) -> bool {
+        match name.into() {
+            Sought::Known(name) => self.known.has(name),
+            other => self.values(other).next().is_some(),
+        }
     }
 
     pub(crate) fn is_http_1_0(&self) -> bool {
@@ -143,11 +212,13 @@ impl Head {
     /// The client wants to send more on this connection.
     pub(crate) fn keeps_alive(&self) -> bool {
         let mut keeps = !self.is_http_1_0();
-        for token in self.values("connection").filter_map(visible).flat_map(|value| value.split(',')) {
-            match token.trim() {
-                token if token.eq_ignore_ascii_case("close") => return false,
-                token if token.eq_ignore_ascii_case("keep-alive") => keeps = true,
-                _ => {}
+        for value in self.values(Name::Connection) {
+            for token in visible(value).unwrap_or_default().split(',') {
+                match token.trim() {
+                    token if token.eq_ignore_ascii_case("close") => return false,
+                    token if token.eq_ignore_ascii_case("keep-alive") => keeps = true,
+                    _ => {}
+                }
             }
         }
         keeps
@@ -164,20 +235,21 @@ impl Head {
 
 impl Headers for Head {
     fn field(&self, name: &str) -> Field<'_> {
-        let mut values = self.values(name);
-        match (values.next(), values.next()) {
-            (None, _) => Field::Absent,
-            (Some(value), None) => Field::One(value),
-            (Some(_), Some(_)) => Field::Repeated,
+        self.one(name)
+    }
+
+    fn mirrors(&self) -> Mirrors<'_> {
+        Mirrors {
+            version: self.one(Name::McpProtocolVersion),
+            method: self.one(Name::McpMethod),
+            name: self.one(Name::McpName),
         }
     }
 }
 
-/// Visible ASCII, blanks and tabs: what every reader of a header reads alike.
+/// The text of a value that every reader of a header reads alike.
 pub(crate) fn visible(value: &[u8]) -> Option<&str> {
-    // Without a way out in the middle it is done many bytes at a time.
-    let is_visible = value.iter().fold(true, |so_far, byte| so_far & matches!(byte, b'\t' | 0x20..0x7f));
-    if is_visible { std::str::from_utf8(value).ok() } else { None }
+    if is_visible(value) { std::str::from_utf8(value).ok() } else { None }
 }
 
 /// Path and query of a target, which a proxy may send with scheme and host before it.
@@ -189,24 +261,17 @@ fn address(target: &str) -> (&str, Option<&str>) {
             None => target,
         },
     };
-    match local.split_once('?') {
+    let mark = local.bytes().position(|byte| byte == b'?');
+    match mark.and_then(|at| Some((local.get(..at)?, local.get(at + 1..)?))) {
         Some((path, query)) => (path, Some(query)),
         None => (local, None),
     }
 }
 
-/// Its length and three of its letters: names that differ in none of them are compared.
-fn tag(name: &[u8]) -> u32 {
-    let letter = |at: usize| name.get(at).map_or(0, |letter| letter | 0x20);
-    let length = u8::try_from(name.len()).unwrap_or(u8::MAX);
-    u32::from_le_bytes([length, letter(0), letter(name.len() / 2), letter(name.len().wrapping_sub(1))])
-}
-
 /// Where `part`, which was cut out of `whole`, stands in it.
 fn span(whole: &[u8], part: &[u8]) -> Span {
-    let start = part.as_ptr().addr().saturating_sub(whole.as_ptr().addr());
-    let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-    Span { start: place(start), end: place(start + part.len()) }
+    let start = part.as_ptr().addr().wrapping_sub(whole.as_ptr().addr());
+    Span { start: start as u32, end: (start + part.len()) as u32 }
 }
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ fn as_caller(principal: Principal) -> Caller<'static> {
         peer: Peer::Modern(Arc::new(peer)),
         headers: None,
         exchange: Exchange::silent(),
-        approach: Arc::default(),
+        approach: None,
     }
 }
 
