@@ -63,7 +63,7 @@ pub struct Params<'a> {
 
 impl<'a> Params<'a> {
     fn new(node: Node<'a>) -> Self {
-        let [name, arguments, request_state, input_responses, meta] = node.pick_known(&PARAMS);
+        let [name, arguments, request_state, input_responses, meta] = node.pick(&PARAMS);
         let known_meta = meta.map(KnownMeta::pick).unwrap_or_default();
         Self { node: Some(node), name, arguments, request_state, input_responses, meta, known_meta }
     }
@@ -116,7 +116,7 @@ impl<'a> Frame<'a> {
         if !node.is_object() {
             return Err(invalid(None, "a message must be a JSON object"));
         }
-        let [version, id_node, method, params, result, error] = node.pick_known(&ENVELOPE);
+        let [version, id_node, method, params, result, error] = node.pick(&ENVELOPE);
         let id = id_node.and_then(id_text);
         if !version.is_some_and(|version| version.is_text("2.0")) {
             return Err(invalid(id, "jsonrpc must be \"2.0\""));

@@ -34,7 +34,7 @@ impl ClientInfo {
     /// Reads `{name, version}`; anything else is as good as nothing.
     #[must_use]
     pub fn read(node: Node<'_>) -> Option<Self> {
-        let [name, version] = node.pick_known(&IMPLEMENTATION);
+        let [name, version] = node.pick(&IMPLEMENTATION);
         let version = version.and_then(Node::as_str).unwrap_or_default();
         Some(Self { name: name?.as_str()?.into(), version: version.into() })
     }
@@ -52,8 +52,7 @@ pub(crate) struct KnownMeta<'a> {
 
 impl<'a> KnownMeta<'a> {
     pub(crate) fn pick(meta: Node<'a>) -> Self {
-        let [protocol_version, capabilities, client_info, log_level, progress_token] =
-            meta.pick_known(&KNOWN);
+        let [protocol_version, capabilities, client_info, log_level, progress_token] = meta.pick(&KNOWN);
         Self { protocol_version, capabilities, client_info, log_level, progress_token }
     }
 }

@@ -318,22 +318,9 @@ impl<'a> Node<'a> {
     /// The values of these members, found in one walk.
     #[inline]
     #[must_use]
-    pub fn pick_known<const N: usize>(self, keys: &Keys<N>) -> [Option<Self>; N] {
+    pub fn pick<const N: usize>(self, keys: &Keys<N>) -> [Option<Self>; N] {
         let mut picked = [None; N];
         self.pick_into(&keys.0, &mut picked);
-        picked
-    }
-
-    /// The same for keys that are not ready.
-    #[inline]
-    #[must_use]
-    pub fn pick<const N: usize>(self, keys: [&str; N]) -> [Option<Self>; N] {
-        let mut sought = [Sought::new(""); N];
-        for (place, key) in sought.iter_mut().zip(&keys) {
-            *place = Sought::new(key);
-        }
-        let mut picked = [None; N];
-        self.pick_into(&sought, &mut picked);
         picked
     }
 
@@ -622,8 +609,7 @@ mod tests {
             static READY: super::Keys<5> = super::Keys::new(["b", "ab", "absent", "", "long enough b"]);
             let keys = ["b", "ab", "absent", "", "long enough b"];
             let raw = |node: Option<super::Node<'_>>| node.map(|node| node.raw().to_owned());
-            assert_eq!(root.pick(keys).map(raw), keys.map(|key| raw(root.get(key))));
-            assert_eq!(root.pick_known(&READY).map(raw), keys.map(|key| raw(root.get(key))));
+            assert_eq!(root.pick(&READY).map(raw), keys.map(|key| raw(root.get(key))));
             assert_eq!(raw(root.get("ab")).as_deref(), Some("3"));
             assert!(root.get("absent").is_none());
         }

@@ -36,7 +36,7 @@ impl<'a> Call<'a, Recorded<'a>> {
                 return Ok(self.at(|recorded| recorded.executed(outcome)));
             }
         };
-        let params = self.request.params;
+        let params = &self.request.params;
         let mut round = self.engine.round(self.caller, self.request)?;
         for _ in 0..ROUNDS_MAX {
             let context = context(&self, params, round);
@@ -116,7 +116,7 @@ async fn own(
     }
 }
 
-fn context(call: &Call<'_, Recorded<'_>>, params: Params<'_>, round: Round) -> Context {
+fn context(call: &Call<'_, Recorded<'_>>, params: &Params<'_>, round: Round) -> Context {
     let token = params.progress_token();
     let caller = call.caller;
     Context::new(caller.principal.clone(), caller.peer.clone(), caller.exchange.clone(), token, round)

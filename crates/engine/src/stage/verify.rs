@@ -4,7 +4,7 @@
 //! result that is an error already goes on unchecked, without structured content.
 
 use toolcrib_contract::Violations;
-use toolcrib_contract::json::{Document, Limits, Node, ObjectWriter};
+use toolcrib_contract::json::{Document, Keys, Limits, Node, ObjectWriter};
 
 use super::{Call, Executed, Outcome, Verified};
 use crate::answer::{Answer, ToolResult};
@@ -14,6 +14,9 @@ use crate::limits::ANSWER_BYTES_MAX;
 use crate::refusal::Refusal;
 use crate::safety::keep::Outcome as Ended;
 use crate::validation::Strictness;
+
+/// What a result is judged by.
+static JUDGED: Keys<3> = Keys::new(["structuredContent", "isError", "resultType"]);
 
 impl<'a> Call<'a, Executed<'a>> {
     pub(super) fn verify(self) -> Result<Call<'a, Verified>, Refusal> {
@@ -79,7 +82,7 @@ fn verify_result(engine: &Engine, entry: &Entry, result: Node<'_>) -> Result<Opt
     if !result.is_object() {
         return Err(Refusal::AnswerMalformed);
     }
-    let [structured, is_error, kind] = result.pick(["structuredContent", "isError", "resultType"]);
+    let [structured, is_error, kind] = result.pick(&JUDGED);
     if is_error.and_then(Node::as_bool) == Some(true) {
         if structured.is_none() {
             return Ok(None);
