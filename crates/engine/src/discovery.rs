@@ -15,7 +15,7 @@ use crate::answer::{Answer, ToolResult};
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::limits::SEARCH_RESULTS_MAX;
-use crate::tool::{BoxFuture, ToolError};
+use crate::tool::ToolError;
 
 /// The hints of `call_tool` where it reaches readers alone.
 pub(crate) const CALL_READERS: &str =
@@ -142,16 +142,7 @@ impl Meta {
 }
 
 /// What a discovery tool answers. `call_tool` never comes here.
-pub(crate) fn answer<'a>(
-    engine: &'a Engine,
-    caller: &'a Caller<'a>,
-    meta: Meta,
-    arguments: Node<'a>,
-) -> BoxFuture<'a, Result<Answer, ToolError>> {
-    Box::pin(answered(engine, caller, meta, arguments))
-}
-
-async fn answered(
+pub(crate) async fn answer(
     engine: &Engine,
     caller: &Caller<'_>,
     meta: Meta,

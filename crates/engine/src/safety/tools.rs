@@ -13,7 +13,7 @@ use crate::answer::{Answer, ToolResult};
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::limits::SUMMARY_CHARS_MAX;
-use crate::tool::{BoxFuture, ToolError};
+use crate::tool::ToolError;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SafetyTool {
@@ -133,16 +133,7 @@ impl SafetyTool {
 }
 
 /// What a safety tool answers.
-pub(crate) fn answer<'a>(
-    engine: &'a Engine,
-    caller: &'a Caller<'a>,
-    tool: SafetyTool,
-    arguments: Node<'a>,
-) -> BoxFuture<'a, Result<Answer, ToolError>> {
-    Box::pin(answered(engine, caller, tool, arguments))
-}
-
-async fn answered(
+pub(crate) async fn answer(
     engine: &Engine,
     caller: &Caller<'_>,
     tool: SafetyTool,

@@ -25,7 +25,8 @@ impl<'a> Call<'a, Recorded<'a>> {
         let tool = match entry.behind() {
             Behind::Tool(tool) => tool,
             Behind::Discovery(_) | Behind::Safety(_) => {
-                let answer = own(&self, entry, arguments.node()).await;
+                // Boxed: what is rarer than a tool must not make every call's state larger.
+                let answer = Box::pin(own(&self, entry, arguments.node())).await;
                 let outcome = match answer {
                     Ok(answer) => Outcome::Answer(answer),
                     Err(error) => {
