@@ -13,6 +13,7 @@
 //! check   → Call<Verified>   the answer keeps the contract             stage/verify.rs
 //! reply   → bytes                                                      stage/reply.rs
 //! ```
+//! Where safety is not switched on, there is nothing to pass and nothing to write: `gate.rs` says so, once for both.
 //! Whatever refuses ends in [`crate::refusal::Refusal::rescue`].
 
 pub mod caller;
