@@ -100,10 +100,14 @@ struct Sight<'a> {
 impl Sight<'_> {
     #[inline(always)]
     fn value(&mut self, bytes: &[u8], schema: &Shortcut, at: usize) -> Option<usize> {
-        if byte(bytes, at) == b'"' { self.text(bytes, schema, at) } else { self.other(bytes, schema, at) }
+        match byte(bytes, at) {
+            b'"' => self.text(bytes, schema, at),
+            b'0'..=b'9' => self.number(bytes, schema, at),
+            _ => self.other(bytes, schema, at),
+        }
     }
 
-    /// A value that is no text, or stands after white space.
+    /// A value that is neither, or stands after white space.
     #[inline(never)]
     fn other(&mut self, bytes: &[u8], schema: &Shortcut, at: usize) -> Option<usize> {
         let word = |word: &str, tag: u8| {
@@ -111,7 +115,7 @@ impl Sight<'_> {
             (schema.is_free(tag) && bytes.get(at..end)? == word.as_bytes()).then_some(end)
         };
         match byte(bytes, at) {
-            b'0'..=b'9' | b'-' => self.number(bytes, schema, at),
+            b'-' => self.number(bytes, schema, at),
             b'{' if schema.takes(tag::OBJECT) => self.object(bytes, schema.object.as_ref()?, at),
             b'[' if schema.takes(tag::ARRAY) => self.array(bytes, schema, at),
             b't' => word("true", tag::TRUE),
@@ -119,11 +123,7 @@ impl Sight<'_> {
             b'n' => word("null", tag::NULL),
             b' ' | b'\n' | b'\r' | b'\t' => {
                 let at = self.space(bytes, at);
-                if byte(bytes, at) == b'"' {
-                    self.text_with_care(bytes, schema, at)
-                } else {
-                    self.other(bytes, schema, at)
-                }
+                self.value(bytes, schema, at)
             }
             _ => None,
         }
@@ -225,8 +225,15 @@ impl Sight<'_> {
         let mut count = 0;
         let (first, mut at) = self.next(bytes, at + 1);
         if first != b']' {
+            // Of any text nothing is looked at but where it ends.
+            let any_text = items.texts.is_none() && items.is_free(tag::TEXT);
             loop {
-                at = self.value(bytes, items, at)?;
+                let is_text = any_text && byte(bytes, at) == b'"';
+                let end = if is_text { plain_end(bytes, at + 1) } else { None };
+                at = match end {
+                    Some(end) => end,
+                    None => self.value(bytes, items, at)?,
+                };
                 count += 1;
                 let (byte, here) = self.next(bytes, at);
                 at = here;
