@@ -28,6 +28,7 @@ pub(crate) struct Body {
 struct Turn {
     total: usize,
     since_pause: usize,
+    since_rest: usize,
     /// Held while much of it is kept in memory.
     permit: Option<OwnedSemaphorePermit>,
 }
@@ -45,6 +46,9 @@ enum State {
 }
 
 const CHUNK_LINE_BYTES_MAX: usize = 8 * 1024;
+
+/// Bytes of a body of many that are read before others have a turn.
+const REST_BYTES: usize = 32 * 1024;
 
 impl Body {
     pub(crate) fn new(conn: Box<Conn>, pool: Arc<Pool>, framing: Framing, keeps_alive: bool) -> Self {
@@ -187,13 +191,14 @@ impl Body {
         }
     }
 
-    /// Lets everybody else have a turn.
+    /// Lets everybody else have a turn: often where there is much to read, and with a pause where it is large.
     async fn rest(&mut self) {
-        if self.turn.since_pause <= UPSTREAM_TURN_BYTES_MAX {
+        if self.turn.total <= UPSTREAM_TURN_BYTES_MAX || self.turn.since_rest <= REST_BYTES {
             return;
         }
-        self.turn.since_pause = 0;
-        if self.turn.total > UPSTREAM_LARGE_BYTES {
+        self.turn.since_rest = 0;
+        if self.turn.total > UPSTREAM_LARGE_BYTES && self.turn.since_pause > UPSTREAM_TURN_BYTES_MAX {
+            self.turn.since_pause = 0;
             // All that one server sends at once together is read no faster than one large answer.
             let _turn = self.pool.turn.acquire().await;
             tokio::time::sleep(Duration::from_millis(UPSTREAM_TURN_PAUSE_MS)).await;
@@ -254,6 +259,7 @@ impl Turn {
     fn count(&mut self, bytes: usize) {
         self.total += bytes;
         self.since_pause += bytes;
+        self.since_rest += bytes;
     }
 }
 
