@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use crate::http::Endpoint;
 use crate::http1;
 use crate::limits::{ACCEPT_PAUSE_MS, CONNECTIONS_MAX, HEAD_MS_MAX, SESSION_SWEEP_MS, SHUTDOWN_MS_MAX};
-use crate::workers::Workers;
+use crate::workers::{Stay, Workers};
 
 /// A bound endpoint, ready to serve.
 #[derive(Debug)]
@@ -52,7 +52,10 @@ impl Listener {
     pub async fn serve(self, stop: impl Future<Output = ()>) -> io::Result<()> {
         let (stopping, stopped) = watch::channel(false);
         let connections = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-        let workers = (self.workers > 0).then(|| Workers::start(self.workers)).transpose()?;
+        let (endpoint, head_ms_max) = (self.endpoint.clone(), self.head_ms_max);
+        let serve =
+            move |stream, stay| connection(stream, endpoint.clone(), stopped.clone(), head_ms_max, stay);
+        let workers = (self.workers > 0).then(|| Workers::start(self.workers, serve.clone())).transpose()?;
         let mut sweep = tokio::time::interval(Duration::from_millis(SESSION_SWEEP_MS));
         tokio::pin!(stop);
         loop {
@@ -60,20 +63,20 @@ impl Listener {
                 () = &mut stop => break,
                 _ = sweep.tick() => self.endpoint.sessions().sweep(),
                 accepted = accept(&self.tcp, &connections) => match accepted {
-                    Ok((stream, permit)) => {
-                        let (endpoint, stopped, head_ms_max) =
-                            (self.endpoint.clone(), stopped.clone(), self.head_ms_max);
-                        let serve =
-                            move |stream| connection(stream, endpoint, stopped, permit, head_ms_max);
-                        match &workers {
-                            None => drop(tokio::spawn(serve(stream))),
-                            Some(workers) => {
-                                if let Err(error) = workers.serve(stream, serve) {
-                                    tracing::warn!(target: "toolcrib", "a connection was lost: {error}");
-                                }
+                    Ok((stream, permit)) => match &workers {
+                        None => {
+                            let served = serve(stream, Stay::for_good());
+                            tokio::spawn(async move {
+                                served.await;
+                                drop(permit);
+                            });
+                        }
+                        Some(workers) => {
+                            if let Err(error) = workers.take(stream, permit) {
+                                tracing::warn!(target: "toolcrib", "a connection was lost: {error}");
                             }
                         }
-                    }
+                    },
                     // Out of descriptors, or a client that left before it was accepted: neither ends the server.
                     Err(error) => {
                         tracing::warn!(target: "toolcrib", "accepting a connection failed: {error}");
@@ -113,11 +116,10 @@ async fn connection(
     stream: TcpStream,
     endpoint: Arc<Endpoint>,
     stopped: watch::Receiver<bool>,
-    permit: OwnedSemaphorePermit,
     head_ms_max: u64,
-) {
-    serve_connection(stream, endpoint, stopped, head_ms_max).await;
-    drop(permit);
+    mut stay: Stay,
+) -> Option<TcpStream> {
+    http1::serve(stream, endpoint, stopped, Duration::from_millis(head_ms_max), || stay.is_over()).await
 }
 
 /// Serves one connection of whatever kind until it ends, or gracefully until `stopped` says so.
@@ -129,5 +131,5 @@ pub async fn serve_connection<S>(
 ) where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    http1::serve(stream, endpoint, stopped, Duration::from_millis(head_ms_max)).await;
+    http1::serve(stream, endpoint, stopped, Duration::from_millis(head_ms_max), || false).await;
 }

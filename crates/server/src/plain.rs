@@ -76,7 +76,7 @@ impl PlainListener {
                         let (plain, stopped) = (self.plain.clone(), stopped.clone());
                         let _ = stream.set_nodelay(true);
                         tokio::spawn(async move {
-                            http1::serve(stream, plain, stopped, Duration::from_millis(HEAD_MS_MAX)).await;
+                            http1::serve(stream, plain, stopped, Duration::from_millis(HEAD_MS_MAX), || false).await;
                             drop(permit);
                         });
                     }

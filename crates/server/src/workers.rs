@@ -1,77 +1,182 @@
 //! Threads that each serve their own connections.
 //!
 //! A connection stays on one thread with everything its requests do, so that no thread wakes another for it: on a busy
-//! proxy those wake-ups cost as much as the checks. Connections are dealt out in turn.
+//! proxy those wake-ups cost as much as the checks. A few connections share a thread, because what they run is warm
+//! there. When a thread is full while cores stand idle, half of its busy connections leave it between two requests.
+
+mod room;
 
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use tokio::net::TcpStream;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use toolcrib_engine::by_thread::Apart;
 
-type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
+use room::{Load, ROOM_USED_MAX};
 
-/// Makes what serves a connection, on the thread that serves it.
-type Job = Box<dyn FnOnce() -> Task + Send>;
+/// So many connections a thread has before the next thread is used: with fewer, it would often be woken for one alone.
+const SHARED: usize = 16;
+
+/// Serves a connection until it ends, or gives it back when it no longer stays.
+type Serve = dyn Fn(TcpStream, Stay) -> Pin<Box<dyn Future<Output = Option<TcpStream>> + Send>> + Send + Sync;
+
+/// A connection on its way to a thread, and its place among all connections.
+type Arrival = (std::net::TcpStream, OwnedSemaphorePermit);
 
 #[derive(Debug)]
 pub(crate) struct Workers {
-    senders: Vec<mpsc::UnboundedSender<Job>>,
+    crew: Arc<Crew>,
     threads: Vec<JoinHandle<()>>,
+}
+
+/// What every thread knows of the others.
+#[derive(Debug)]
+struct Crew {
+    workers: Vec<Worker>,
+    /// Whether threads can tell how much room they have; if not, connections are dealt out in turn and stay.
+    is_measured: bool,
     next: AtomicUsize,
 }
 
+#[derive(Debug)]
+struct Worker {
+    arrivals: mpsc::UnboundedSender<Arrival>,
+    load: Apart<Load>,
+    connections: AtomicUsize,
+}
+
 impl Workers {
-    pub(crate) fn start(count: usize) -> io::Result<Self> {
-        let mut workers = Self { senders: Vec::new(), threads: Vec::new(), next: AtomicUsize::new(0) };
-        for number in 0..count {
+    pub(crate) fn start<F>(
+        count: usize,
+        serve: impl Fn(TcpStream, Stay) -> F + Send + Sync + 'static,
+    ) -> io::Result<Self>
+    where
+        F: Future<Output = Option<TcpStream>> + Send + 'static,
+    {
+        let serve: Arc<Serve> = Arc::new(move |stream, stay| Box::pin(serve(stream, stay)));
+        let epoch = Instant::now();
+        let (workers, inboxes): (Vec<Worker>, Vec<_>) = (0..count.max(1))
+            .map(|_| {
+                let (arrivals, inbox) = mpsc::unbounded_channel();
+                let load = Apart(Load::new(epoch));
+                (Worker { arrivals, load, connections: AtomicUsize::new(0) }, inbox)
+            })
+            .unzip();
+        let crew = Arc::new(Crew { workers, is_measured: room::is_known(), next: AtomicUsize::new(0) });
+        let mut threads = Vec::new();
+        for (number, mut inbox) in inboxes.into_iter().enumerate() {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-            let (sender, mut jobs) = mpsc::unbounded_channel::<Job>();
+            let (crew, serve) = (Arc::downgrade(&crew), serve.clone());
             let thread = std::thread::Builder::new().name(format!("toolcrib-{number}")).spawn(move || {
                 runtime.block_on(async {
-                    while let Some(job) = jobs.recv().await {
-                        tokio::spawn(job());
+                    while let Some(arrival) = inbox.recv().await {
+                        tokio::spawn(visit(arrival, crew.clone(), number, serve.clone()));
                     }
                 });
             })?;
-            workers.senders.push(sender);
-            workers.threads.push(thread);
+            threads.push(thread);
         }
-        Ok(workers)
+        Ok(Self { crew, threads })
     }
 
-    /// Serves a connection on the thread whose turn it is.
-    pub(crate) fn serve<F>(
-        &self,
-        stream: TcpStream,
-        serve: impl FnOnce(TcpStream) -> F + Send + 'static,
-    ) -> io::Result<()>
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
-        // Out of this thread's poll; the other one registers it with its own.
-        let stream = stream.into_std()?;
-        let turn = self.next.fetch_add(1, Ordering::Relaxed) % self.senders.len().max(1);
-        let Some(sender) = self.senders.get(turn) else { return Ok(()) };
-        let job: Job = Box::new(move || {
-            Box::pin(async move {
-                match TcpStream::from_std(stream) {
-                    Ok(stream) => serve(stream).await,
-                    Err(error) => tracing::warn!(target: "toolcrib", "a connection was lost: {error}"),
-                }
-            })
-        });
-        sender.send(job).map_err(|_| io::Error::other("the thread has ended"))
+    /// Serves a connection on the first thread that has room.
+    pub(crate) fn take(&self, stream: TcpStream, permit: OwnedSemaphorePermit) -> io::Result<()> {
+        self.crew.take(stream, permit)
     }
 
     /// Ends the threads; what they still do is dropped.
     pub(crate) fn stop(self) {
-        drop(self.senders);
+        drop(self.crew);
         for thread in self.threads {
             let _ = thread.join();
         }
     }
 }
+
+impl Crew {
+    fn take(&self, stream: TcpStream, permit: OwnedSemaphorePermit) -> io::Result<()> {
+        // Out of this thread's poll; the other one registers it with its own.
+        let stream = stream.into_std()?;
+        let gone = || io::Error::other("the thread has ended");
+        let worker = self.workers.get(self.turn()).ok_or_else(gone)?;
+        worker.connections.fetch_add(1, Ordering::Relaxed);
+        worker.arrivals.send((stream, permit)).map_err(|_| gone())
+    }
+
+    /// Whose turn it is: the first that has room, else the one that has most.
+    fn turn(&self) -> usize {
+        if !self.is_measured {
+            return self.next.fetch_add(1, Ordering::Relaxed) % self.workers.len().max(1);
+        }
+        let each = || {
+            let loads = self.workers.iter().map(|worker| worker.load.0.now());
+            let connections = self.workers.iter().map(|worker| worker.connections.load(Ordering::Relaxed));
+            loads.zip(connections).enumerate()
+        };
+        let first = each().find(|(_, (used, connections))| *used < ROOM_USED_MAX && *connections < SHARED);
+        first.or_else(|| each().min_by_key(|(_, room)| *room)).map_or(0, |(number, _)| number)
+    }
+
+    /// A thread says what it uses of a core, and learns the least that another does.
+    fn told(&self, number: usize, used: u64) -> Option<u64> {
+        self.workers.get(number)?.load.0.say(used);
+        let others = self.workers.iter().enumerate().filter(|(other, _)| *other != number);
+        others.map(|(_, other)| other.load.0.now()).min()
+    }
+}
+
+/// Serves a connection for as long as it stays on this thread.
+async fn visit((stream, permit): Arrival, crew: Weak<Crew>, number: usize, serve: Arc<Serve>) {
+    let stay = Stay { on: Some((crew.clone(), number)), last: 0 };
+    let left = match TcpStream::from_std(stream) {
+        Ok(stream) => Ok(serve(stream, stay).await),
+        Err(error) => Err(error),
+    };
+    let moved = left.and_then(|left| match (left, crew.upgrade()) {
+        (Some(stream), Some(crew)) => crew.take(stream, permit),
+        _ => Ok(()),
+    });
+    if let Err(error) = moved {
+        tracing::warn!(target: "toolcrib", "a connection was lost: {error}");
+    }
+}
+
+/// A connection's time on one thread.
+#[derive(Debug)]
+pub(crate) struct Stay {
+    /// The threads, and the number of this one.
+    on: Option<(Weak<Crew>, usize)>,
+    /// The period of the thread's in which it was asked last.
+    last: u64,
+}
+
+impl Stay {
+    /// Where there are no threads to choose from.
+    pub(crate) fn for_good() -> Self {
+        Self { on: None, last: 0 }
+    }
+
+    /// Whether the connection should go on elsewhere. Asked after each request.
+    pub(crate) fn is_over(&mut self) -> bool {
+        let Some((crew, number)) = &self.on else { return false };
+        room::should_leave(&mut self.last, |used| crew.upgrade()?.told(*number, used))
+    }
+}
+
+impl Drop for Stay {
+    fn drop(&mut self) {
+        let Some((crew, number)) = &self.on else { return };
+        if let Some(worker) = crew.upgrade().as_ref().and_then(|crew| crew.workers.get(*number)) {
+            worker.connections.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

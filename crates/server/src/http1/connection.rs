@@ -51,13 +51,16 @@ pub(crate) trait Service: Send + Sync + 'static {
     -> impl Future<Output = Response> + Send;
 }
 
-/// Serves a connection until it ends, or gracefully until `stopped` says so.
+/// Serves a connection until it ends, or gracefully until `stopped` says so. After each request `leaves` is asked: a
+/// connection that is to leave, and of which nothing is under way, is given back.
 pub(crate) async fn serve<S, V>(
     stream: S,
     service: Arc<V>,
     stopped: watch::Receiver<bool>,
     head_within: Duration,
-) where
+    mut leaves: impl FnMut() -> bool,
+) -> Option<S>
+where
     S: AsyncRead + AsyncWrite + Unpin,
     V: Service,
 {
@@ -69,18 +72,12 @@ pub(crate) async fn serve<S, V>(
             Err(ended) => Err(ended),
         };
         match ended {
+            Ok(()) if connection.input.is_empty() && leaves() => return Some(connection.stream),
             Ok(()) => {}
-            Err(Ended::Gone) => return,
-            Err(Ended::Refused(status)) => {
-                let refused = Reply { is_head: false, is_http_1_0: false, after: After::Closed };
-                let _ = connection.write(Response::empty(status), refused).await;
-                return connection.linger().await;
+            Err(ended) => {
+                connection.end(ended).await;
+                return None;
             }
-            Err(Ended::Closed { all_read: true }) => {
-                let _ = connection.stream.shutdown().await;
-                return;
-            }
-            Err(Ended::Closed { all_read: false }) => return connection.linger().await,
         }
     }
 }
@@ -386,6 +383,21 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             IoSlice::advance_slices(&mut left, sent);
         }
         self.stream.flush().await.map_err(Ended::from)
+    }
+
+    async fn end(mut self, ended: Ended) {
+        match ended {
+            Ended::Gone => {}
+            Ended::Refused(status) => {
+                let refused = Reply { is_head: false, is_http_1_0: false, after: After::Closed };
+                let _ = self.write(Response::empty(status), refused).await;
+                self.linger().await;
+            }
+            Ended::Closed { all_read: true } => {
+                let _ = self.stream.shutdown().await;
+            }
+            Ended::Closed { all_read: false } => self.linger().await,
+        }
     }
 
     /// Lets a client that is still sending read the last response: a connection closed on unread bytes is reset.
