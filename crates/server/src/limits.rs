@@ -12,6 +12,9 @@ pub const HEAD_MS_MAX: u64 = 30_000;
 /// Bytes of a request's head.
 pub const HEAD_BYTES_MAX: usize = 64 * 1024;
 
+/// Bytes of a head that a connection keeps in mind, to know it when it comes again.
+pub const HEAD_KEPT_BYTES_MAX: usize = 2 * 1024;
+
 /// Headers of one request.
 pub const HEADERS_MAX: usize = 100;
 

@@ -21,6 +21,9 @@ pub const UPSTREAM_MESSAGE_NODES_MAX: usize = 1024 * 1024;
 /// Bytes of the head of an HTTP answer.
 pub const UPSTREAM_HEAD_BYTES_MAX: usize = 64 * 1024;
 
+/// Bytes of the head of an answer that a connection keeps in mind, to know it when it comes again.
+pub const UPSTREAM_HEAD_KEPT_BYTES_MAX: usize = 2 * 1024;
+
 /// Headers of an HTTP answer.
 pub const UPSTREAM_HEADERS_MAX: usize = 100;
 

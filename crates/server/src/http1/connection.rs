@@ -16,7 +16,7 @@ use toolcrib_engine::reply::SPLICE_TAIL;
 
 use super::body::{Incoming, Unreadable};
 use super::framing::Framing;
-use super::head::Head;
+use super::head::{Head, Shape};
 use super::name::Name;
 use super::response::{After, Response};
 use super::vigil::{Over, Vigil};
@@ -65,7 +65,7 @@ where
     V: Service,
 {
     let vigil = Vigil::new(stopped, head_within);
-    let mut connection = Connection { stream, input: Vec::new(), out: Vec::new(), vigil };
+    let mut connection = Connection { stream, input: Vec::new(), before: None, out: Vec::new(), vigil };
     loop {
         let ended = match connection.head(head_within).await {
             Ok(head) => connection.answer(&service, head).await,
@@ -111,6 +111,8 @@ struct Connection<S> {
     stream: S,
     /// Read and not taken yet.
     input: Vec<u8>,
+    /// The head of the request before.
+    before: Option<Arc<Shape>>,
     /// A response on its way out; kept for the next one.
     out: Vec<u8>,
     vigil: Vigil,
@@ -126,7 +128,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             let news = self.input.get(looked_at..).unwrap_or_default();
             let may_be_whole = if looked_at == 0 { !news.is_empty() } else { news.contains(&b'\n') };
             if (may_be_whole || self.input.len() > HEAD_BYTES_MAX)
-                && let Some(head) = Head::take(&mut self.input).map_err(Ended::Refused)?
+                && let Some(head) = Head::take(&mut self.input, &mut self.before).map_err(Ended::Refused)?
             {
                 return Ok(head);
             }

@@ -1,18 +1,30 @@
 //! The head of a request, in the bytes it came in.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use http::{Method, StatusCode};
 use httparse::Status;
+use toolcrib_protocol::again::Again;
 use toolcrib_protocol::header::{Field, Headers, Mirrors, is_visible};
 
 use super::name::{NAMES, Name, Sought};
-use crate::limits::{HEAD_BYTES_MAX, HEADERS_MAX};
+use crate::limits::{HEAD_BYTES_MAX, HEAD_KEPT_BYTES_MAX, HEADERS_MAX};
 
 /// Method, target and headers of a request.
 #[derive(Debug, Clone)]
 pub struct Head {
     /// The head, and behind it the body once it was read.
     text: Vec<u8>,
+    shape: Arc<Shape>,
+}
+
+/// What is where in a head.
+#[derive(Debug)]
+pub(super) struct Shape {
     length: usize,
+    /// Where it is short enough to be kept in mind.
+    again: Option<Again>,
     method: Method,
     path: Span,
     query: Option<Span>,
@@ -60,6 +72,12 @@ struct Span {
     end: u32,
 }
 
+impl Span {
+    fn range(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Line {
     known: Option<Name>,
@@ -69,87 +87,72 @@ struct Line {
 
 impl Head {
     /// Takes what was read if it begins with a whole head; `None` while it does not, a status where it is refused.
-    pub(super) fn take(input: &mut Vec<u8>) -> Result<Option<Self>, StatusCode> {
-        let mut lines = [const { std::mem::MaybeUninit::uninit() }; HEADERS_MAX];
-        let mut request = httparse::Request::new(&mut []);
-        let length = match request.parse_with_uninit_headers(input, &mut lines) {
-            Ok(Status::Complete(length)) if length <= HEAD_BYTES_MAX => length,
-            Ok(Status::Partial) if input.len() <= HEAD_BYTES_MAX => return Ok(None),
-            Ok(_) | Err(httparse::Error::TooManyHeaders) => {
-                return Err(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE);
+    /// `before` is the shape of the head that came before it.
+    pub(super) fn take(
+        input: &mut Vec<u8>,
+        before: &mut Option<Arc<Shape>>,
+    ) -> Result<Option<Self>, StatusCode> {
+        let shape = match before {
+            Some(shape) if shape.again.as_ref().is_some_and(|again| again.begins(input)) => shape.clone(),
+            _ => {
+                let Some(shape) = Shape::read(input)?.map(Arc::new) else { return Ok(None) };
+                *before = shape.again.is_some().then(|| shape.clone());
+                shape
             }
-            Err(httparse::Error::Version) => return Err(StatusCode::HTTP_VERSION_NOT_SUPPORTED),
-            Err(_) => return Err(StatusCode::BAD_REQUEST),
         };
-        let method = Method::from_bytes(request.method.unwrap_or_default().as_bytes())
-            .map_err(|_| StatusCode::BAD_REQUEST)?;
-        let (path, query) = address(request.path.unwrap_or_default());
-        let (path, query) = (span(input, path.as_bytes()), query.map(|query| span(input, query.as_bytes())));
-        let mut known = Index::default();
-        let mut lines = Vec::with_capacity(request.headers.len());
-        for (at, line) in request.headers.iter().enumerate() {
-            let name = Name::of(line.name.as_bytes());
-            if let Some(name) = name {
-                known.add(name, at);
-            }
-            let (text, value) = (span(input, line.name.as_bytes()), span(input, line.value));
-            lines.push(Line { known: name, name: text, value });
-        }
-        let minor_version = request.version.unwrap_or_default();
-        let text = std::mem::take(input);
-        Ok(Some(Self { text, length, method, path, query, minor_version, lines, known }))
+        Ok(Some(Self { text: std::mem::take(input), shape }))
     }
 
     /// Keeps a body of this length and gives back what was read behind it; `None` if it is not all here.
     pub(super) fn keep(&mut self, body: usize) -> Option<Vec<u8>> {
-        let end = self.length.checked_add(body).filter(|end| *end <= self.text.len())?;
+        let end = self.length().checked_add(body).filter(|end| *end <= self.text.len())?;
         Some(self.text.split_off(end))
     }
 
     /// Gives back everything that was read behind the head.
     pub(super) fn cut(&mut self) -> Vec<u8> {
-        self.text.split_off(self.length)
+        self.text.split_off(self.length())
     }
 
     /// Adds a body that was read by itself.
     pub(super) fn add(&mut self, body: &[u8]) {
-        self.text.truncate(self.length);
+        self.text.truncate(self.length());
         self.text.extend_from_slice(body);
     }
 
     /// The body, once it was read.
     #[must_use]
     pub fn body(&self) -> &[u8] {
-        self.text.get(self.length..).unwrap_or_default()
+        self.text.get(self.length()..).unwrap_or_default()
     }
 
     #[must_use]
     pub fn method(&self) -> &Method {
-        &self.method
+        &self.shape.method
     }
 
     #[must_use]
     pub fn path(&self) -> &str {
-        self.text_at(self.path)
+        self.text_at(self.shape.path)
     }
 
     /// What stands behind the question mark.
     #[must_use]
     pub fn query(&self) -> Option<&str> {
-        self.query.map(|query| self.text_at(query))
+        self.shape.query.map(|query| self.text_at(query))
     }
 
     /// The path before it is known to be text.
     pub(crate) fn path_bytes(&self) -> &[u8] {
-        self.at(self.path)
+        self.at(self.shape.path)
     }
 
     /// The values of a header, as they came.
     pub fn values<'n>(&self, name: impl Into<Sought<'n>>) -> impl Iterator<Item = &[u8]> {
         let name = name.into();
         let lines = match name {
-            Sought::Known(name) => self.known.among(&self.lines, name),
-            Sought::Other(_) => &self.lines,
+            Sought::Known(name) => self.shape.known.among(&self.shape.lines, name),
+            Sought::Other(_) => &self.shape.lines,
         };
         let is_named = move |line: &&Line| match (name, line.known) {
             (Sought::Known(name), known) => known == Some(name),
@@ -183,7 +186,7 @@ impl Head {
     pub(crate) fn one<'n>(&self, name: impl Into<Sought<'n>>) -> Field<'_> {
         let name = name.into();
         if let Sought::Known(name) = name {
-            return match self.known.among(&self.lines, name) {
+            return match self.shape.known.among(&self.shape.lines, name) {
                 [] => Field::Absent,
                 [line] => Field::One(self.at(line.value)),
                 _ => Field::Repeated,
@@ -200,13 +203,13 @@ impl Head {
     #[must_use]
     pub fn has<'n>(&self, name: impl Into<Sought<'n>>) -> bool {
         match name.into() {
-            Sought::Known(name) => self.known.has(name),
+            Sought::Known(name) => self.shape.known.has(name),
             other => self.values(other).next().is_some(),
         }
     }
 
     pub(crate) fn is_http_1_0(&self) -> bool {
-        self.minor_version == 0
+        self.shape.minor_version == 0
     }
 
     /// The client wants to send more on this connection.
@@ -224,12 +227,56 @@ impl Head {
         keeps
     }
 
+    fn length(&self) -> usize {
+        self.shape.length
+    }
+
     fn at(&self, span: Span) -> &[u8] {
-        self.text.get(span.start as usize..span.end as usize).unwrap_or_default()
+        self.text.get(span.range()).unwrap_or_default()
     }
 
     fn text_at(&self, span: Span) -> &str {
         std::str::from_utf8(self.at(span)).unwrap_or_default()
+    }
+}
+
+impl Shape {
+    /// The shape of the head that `input` begins with.
+    fn read(input: &[u8]) -> Result<Option<Self>, StatusCode> {
+        let mut lines = [const { std::mem::MaybeUninit::uninit() }; HEADERS_MAX];
+        let mut request = httparse::Request::new(&mut []);
+        let length = match request.parse_with_uninit_headers(input, &mut lines) {
+            Ok(Status::Complete(length)) if length <= HEAD_BYTES_MAX => length,
+            Ok(Status::Partial) if input.len() <= HEAD_BYTES_MAX => return Ok(None),
+            Ok(_) | Err(httparse::Error::TooManyHeaders) => {
+                return Err(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE);
+            }
+            Err(httparse::Error::Version) => return Err(StatusCode::HTTP_VERSION_NOT_SUPPORTED),
+            Err(_) => return Err(StatusCode::BAD_REQUEST),
+        };
+        let method = Method::from_bytes(request.method.unwrap_or_default().as_bytes())
+            .map_err(|_| StatusCode::BAD_REQUEST)?;
+        let (path, query) = address(request.path.unwrap_or_default());
+        let (path, query) = (span(input, path.as_bytes()), query.map(|query| span(input, query.as_bytes())));
+        let mut known = Index::default();
+        let mut lines = Vec::with_capacity(request.headers.len());
+        for (at, line) in request.headers.iter().enumerate() {
+            let name = Name::of(line.name.as_bytes());
+            if let Some(name) = name {
+                known.add(name, at);
+            }
+            let (text, value) = (span(input, line.name.as_bytes()), span(input, line.value));
+            lines.push(Line { known: name, name: text, value });
+        }
+        let minor_version = request.version.unwrap_or_default();
+        let again = (length <= HEAD_KEPT_BYTES_MAX).then(|| {
+            let announced = match known.among(&lines, Name::ContentLength) {
+                [line] => line.value.range(),
+                _ => 0..0,
+            };
+            Again::new(input.get(..length).unwrap_or_default(), announced)
+        });
+        Ok(Some(Self { length, again, method, path, query, minor_version, lines, known }))
     }
 }
 
@@ -283,7 +330,7 @@ impl Head {
             text.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
         }
         text.extend_from_slice(b"\r\n");
-        Self::take(&mut text).unwrap().unwrap()
+        Self::take(&mut text, &mut None).unwrap().unwrap()
     }
 }
 
@@ -292,7 +339,7 @@ mod tests {
     use super::*;
 
     fn take(text: &str) -> Result<Option<Head>, StatusCode> {
-        Head::take(&mut text.as_bytes().to_vec())
+        Head::take(&mut text.as_bytes().to_vec(), &mut None)
     }
 
     #[test]
@@ -313,6 +360,40 @@ mod tests {
             (head.field("host"), head.field("x-a"), head.field("x-b")),
             (Field::One(b"me"), Field::Repeated, Field::Absent)
         );
+    }
+
+    /// `HEAD_KEPT_BYTES_MAX`
+    #[test]
+    fn a_head_that_comes_again_is_read_as_it_was_and_one_that_does_not_by_itself() {
+        let texts = [
+            "POST /a?b HTTP/1.1\r\nHost: x\r\nContent-Length: 12\r\nX-A: 1\r\n\r\nbody",
+            "POST /a?b HTTP/1.1\r\nHost: x\r\nContent-Length: 34\r\nX-A: 1\r\n\r\nbod",
+            "POST /a?b HTTP/1.1\r\nHost: x\r\nContent-Length: 3x\r\nX-A: 1\r\n\r\nbod",
+            "POST /a?b HTTP/1.1\r\nHost: x\r\nContent-Length: 340\r\nX-A: 1\r\n\r\nb",
+            "POST /a?b HTTP/1.1\r\nHost: x\r\nContent-Length: 340\r\nX-A: 2\r\n\r\n",
+            "POST /a?b HTTP/1.0\r\nHost: x\r\nContent-Length: 340\r\nX-A: 2\r\n\r\n",
+            "POST /a HTTP/1.0\r\nContent-Length: 34\r\nContent-Length: 34\r\n\r\n",
+            "POST /a HTTP/1.0\r\nContent-Length: 34\r\nContent-Length: 34\r\n\r\n",
+            "POST /a HTTP/1.0\r\nContent-Length: 34\r\nContent-Length: 35\r\n\r\n",
+            "POST /a HTTP/1.0\r\n\r\n",
+        ];
+        let mut before = None;
+        for first in texts {
+            for second in texts {
+                let told = |text: &str, before: &mut Option<Arc<Shape>>| {
+                    let head = Head::take(&mut text.as_bytes().to_vec(), before).unwrap().unwrap();
+                    let values = ["host", "content-length", "x-a", "x-b"]
+                        .map(|name| head.values(name).map(<[u8]>::to_vec).collect::<Vec<_>>());
+                    let target = format!("{} {} {:?}", head.method(), head.path(), head.query());
+                    (target, head.is_http_1_0(), values, head.body().to_vec())
+                };
+                assert_eq!(told(first, &mut before), told(first, &mut None));
+                assert_eq!(told(second, &mut before), told(second, &mut None), "{first:?} and {second:?}");
+            }
+        }
+        let long = format!("GET / HTTP/1.1\r\na: {}\r\n\r\n", "b".repeat(HEAD_KEPT_BYTES_MAX));
+        assert!(Head::take(&mut long.into_bytes(), &mut before).unwrap().is_some());
+        assert!(before.is_none(), "it is not kept in mind");
     }
 
     #[test]

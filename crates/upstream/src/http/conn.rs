@@ -10,6 +10,9 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
+use super::head::{Head, Heads};
+use crate::error::Cause;
+
 /// What is asked of the socket at once, where nothing says how much there is.
 const READ_BYTES: usize = 16 * 1024;
 
@@ -26,6 +29,7 @@ pub(crate) struct Conn {
     /// Read; what is before `taken` was used.
     buffer: Vec<u8>,
     taken: usize,
+    heads: Heads,
     /// Where requests are put together; kept for the next one.
     outgoing: Vec<u8>,
     /// Last put aside.
@@ -35,7 +39,7 @@ pub(crate) struct Conn {
 impl Conn {
     pub(crate) fn new(stream: Stream) -> Self {
         let (buffer, outgoing) = (Vec::new(), Vec::new());
-        Self { stream, buffer, taken: 0, outgoing, idle_since: Instant::now() }
+        Self { stream, buffer, taken: 0, heads: Heads::default(), outgoing, idle_since: Instant::now() }
     }
 
     /// Sends what `write` puts into an empty buffer.
@@ -55,6 +59,11 @@ impl Conn {
     /// Read ahead and not taken yet.
     pub(crate) fn ahead(&self) -> &[u8] {
         self.buffer.get(self.taken..).unwrap_or_default()
+    }
+
+    /// The head that was read ahead and its length, if it is complete.
+    pub(crate) fn head(&mut self) -> Result<Option<(Head, usize)>, Cause> {
+        self.heads.read(self.buffer.get(self.taken..).unwrap_or_default())
     }
 
     pub(crate) fn take(&mut self, bytes: usize) {

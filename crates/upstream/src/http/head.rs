@@ -3,11 +3,13 @@
 //! Refuses: a head over its limits, a length that is no number, two lengths that differ.
 
 use std::mem::MaybeUninit;
+use std::ops::Range;
 
 use httparse::{ParserConfig, Response, Status};
+use toolcrib_protocol::again::Again;
 
 use crate::error::Cause;
-use crate::limits::{UPSTREAM_HEAD_BYTES_MAX, UPSTREAM_HEADERS_MAX};
+use crate::limits::{UPSTREAM_HEAD_BYTES_MAX, UPSTREAM_HEAD_KEPT_BYTES_MAX, UPSTREAM_HEADERS_MAX};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Media {
@@ -35,9 +37,45 @@ pub(crate) struct Head {
     pub(crate) challenge: Option<Box<str>>,
 }
 
-impl Head {
+/// The heads of a connection's answers, one after the other.
+#[derive(Debug, Default)]
+pub(crate) struct Heads {
+    last: Option<Last>,
+}
+
+/// The head of the answer before, if it may come again.
+#[derive(Debug)]
+struct Last {
+    again: Again,
+    head: Head,
+    bytes: usize,
+    /// Where the length of the body stands.
+    length: Range<usize>,
+}
+
+impl Heads {
     /// The head at the start of `bytes` and its length; `None` if it is not complete yet.
-    pub(crate) fn read(bytes: &[u8]) -> Result<Option<(Self, usize)>, Cause> {
+    pub(crate) fn read(&mut self, bytes: &[u8]) -> Result<Option<(Head, usize)>, Cause> {
+        if let Some(Last { again, head, bytes: taken, length }) = &self.last
+            && again.begins(bytes)
+            && let Some(length) = bytes.get(length.clone()).and_then(decimal)
+        {
+            return Ok(Some((Head { framing: Framing::Length(length), ..head.clone() }, *taken)));
+        }
+        let Some((head, taken, length)) = Head::read(bytes)? else { return Ok(None) };
+        let may_return = head.is_success() && head.session.is_none() && head.keeps_alive;
+        self.last = (may_return && !length.is_empty() && taken <= UPSTREAM_HEAD_KEPT_BYTES_MAX).then(|| {
+            let again = Again::new(bytes.get(..taken).unwrap_or_default(), length.clone());
+            Last { again, head: head.clone(), bytes: taken, length }
+        });
+        Ok(Some((head, taken)))
+    }
+}
+
+impl Head {
+    /// The head at the start of `bytes`, its length, and where the length of its body stands if that is how the body
+    /// ends; `None` if it is not complete yet.
+    fn read(bytes: &[u8]) -> Result<Option<(Self, usize, Range<usize>)>, Cause> {
         if bytes.is_empty() {
             return Ok(None);
         }
@@ -66,7 +104,7 @@ impl Head {
             challenge: None,
         };
         let mut chunked = false;
-        let mut announced = None;
+        let (mut announced, mut stands) = (None, 0..0);
         for field in response.headers.iter() {
             let is = |name: &str| field.name.eq_ignore_ascii_case(name);
             let value = field.value.trim_ascii();
@@ -77,11 +115,12 @@ impl Head {
                 }
                 12 if is("content-type") => head.media = media(value),
                 14 if is("content-length") => {
-                    let bytes = decimal(value).ok_or(Cause::Garbage("its length is no number"))?;
-                    if announced.is_some_and(|other| other != bytes) {
+                    let length = decimal(value).ok_or(Cause::Garbage("its length is no number"))?;
+                    if announced.is_some_and(|other| other != length) {
                         return Err(Cause::Garbage("it has two lengths"));
                     }
-                    announced = Some(bytes);
+                    stands = if announced.is_none() { place(bytes, value) } else { 0..0 };
+                    announced = Some(length);
                 }
                 14 if is("mcp-session-id") => {
                     let id = text(value)
@@ -113,7 +152,10 @@ impl Head {
             head.framing = Framing::Length(0);
         }
         head.keeps_alive &= head.framing != Framing::UntilClose;
-        Ok(Some((head, length)))
+        if head.framing != announced.map_or(Framing::UntilClose, Framing::Length) {
+            stands = 0..0;
+        }
+        Ok(Some((head, length, stands)))
     }
 
     pub(crate) fn is_interim(&self) -> bool {
@@ -127,6 +169,12 @@ impl Head {
 
 fn text(value: &[u8]) -> Option<&str> {
     std::str::from_utf8(value).ok()
+}
+
+/// Where `part`, which was cut out of `whole`, stands in it.
+fn place(whole: &[u8], part: &[u8]) -> Range<usize> {
+    let start = part.as_ptr().addr().wrapping_sub(whole.as_ptr().addr());
+    start..start + part.len()
 }
 
 /// Digits and nothing else.
@@ -152,7 +200,47 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Option<(Head, usize)>, Cause> {
-        Head::read(text.as_bytes())
+        Heads::default().read(text.as_bytes())
+    }
+
+    #[test]
+    fn a_head_that_comes_again_is_read_as_it_was_and_one_that_does_not_by_itself() {
+        let texts = [
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n{}",
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 34\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 3x\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 345\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Type: application/jsom\r\nContent-Length: 345\r\n\r\n",
+            "HTTP/1.1 202 OK\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\n",
+            "HTTP/1.1 202 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n",
+            "HTTP/1.1 204 OK\r\nContent-Length: 4\r\n\r\n",
+            "HTTP/1.1 204 OK\r\nContent-Length: 5\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551615\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551616\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nMcp-Session-Id: a\r\nContent-Length: 4\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r",
+        ];
+        let mut heads = Heads::default();
+        for first in texts {
+            for second in texts {
+                assert_eq!(heads.read(first.as_bytes()), read(first));
+                assert_eq!(heads.read(second.as_bytes()), read(second), "{first:?} and {second:?}");
+            }
+        }
+    }
+
+    /// `UPSTREAM_HEAD_KEPT_BYTES_MAX`
+    #[test]
+    fn long_heads_are_not_kept_in_mind() {
+        let head =
+            |more: usize| format!("HTTP/1.1 200 OK\r\nContent-Length: 4\r\nX: {}\r\n\r\n", "x".repeat(more));
+        let mut heads = Heads::default();
+        heads.read(head(10).as_bytes()).unwrap();
+        assert!(heads.last.is_some());
+        heads.read(head(UPSTREAM_HEAD_KEPT_BYTES_MAX).as_bytes()).unwrap();
+        assert!(heads.last.is_none());
     }
 
     #[test]

@@ -314,7 +314,7 @@ impl HttpLink {
 
 async fn read_head(conn: &mut Conn) -> Result<Head, Cause> {
     loop {
-        if let Some((head, length)) = Head::read(conn.ahead())? {
+        if let Some((head, length)) = conn.head()? {
             conn.take(length);
             if head.is_interim() {
                 continue;

@@ -1,0 +1,65 @@
+//! Heads that come again: who sends one message after the other over a connection mostly sends the same head, with
+//! another length in it.
+
+use std::ops::Range;
+
+/// A head that was read once.
+#[derive(Debug, Clone)]
+pub struct Again {
+    text: Box<[u8]>,
+    /// Where the length of what follows stands in it.
+    length: Range<usize>,
+}
+
+impl Again {
+    /// `length` is where digits and nothing else stand, or empty.
+    #[must_use]
+    pub fn new(head: &[u8], length: Range<usize>) -> Self {
+        let is_number = head.get(length.clone()).is_some_and(|digits| digits.iter().all(u8::is_ascii_digit));
+        Self { text: head.into(), length: if is_number { length } else { 0..0 } }
+    }
+
+    /// Whether `bytes` begin with the same head, apart from the digits of a length that has as many of them. Whatever
+    /// the first one was read as, all such heads are, with its parts at the same places.
+    #[must_use]
+    pub fn begins(&self, bytes: &[u8]) -> bool {
+        let Range { start, end } = self.length;
+        let same = |range: Range<usize>| bytes.get(range.clone()) == self.text.get(range);
+        bytes.len() >= self.text.len()
+            && same(end..self.text.len())
+            && same(0..start)
+            && bytes.get(start..end).is_some_and(|digits| digits.iter().all(u8::is_ascii_digit))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_comes_again_with_any_length_of_as_many_digits() {
+        let again = Again::new(b"A: b\r\nContent-Length: 120\r\nC: d\r\n\r\n", 22..25);
+        assert!(again.begins(b"A: b\r\nContent-Length: 120\r\nC: d\r\n\r\n"));
+        assert!(again.begins(b"A: b\r\nContent-Length: 999\r\nC: d\r\n\r\nbody"));
+        for other in [
+            "",
+            "A: b\r\nContent-Length: 120\r\nC: d\r\n\r",
+            "A: b\r\nContent-Length: 12\r\nC: d\r\n\r\n",
+            "A: b\r\nContent-Length: 1200\r\nC: d\r\n\r\n",
+            "A: b\r\nContent-Length: 12x\r\nC: d\r\n\r\n",
+            "A: b\r\nContent-Length: 12 \r\nC: d\r\n\r\n",
+            "A: c\r\nContent-Length: 120\r\nC: d\r\n\r\n",
+            "A: b\r\nContent-Length: 120\r\nC: e\r\n\r\n",
+        ] {
+            assert!(!again.begins(other.as_bytes()), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_has_to_be_the_same() {
+        let again = Again::new(b"Content-Length: +1\r\n\r\n", 16..18);
+        assert!(again.begins(b"Content-Length: +1\r\n\r\n"));
+        assert!(!again.begins(b"Content-Length: 12\r\n\r\n"));
+        assert!(Again::new(b"A: b\r\n\r\n", 0..0).begins(b"A: b\r\n\r\n"));
+    }
+}
