@@ -22,7 +22,7 @@ pub(super) const ROOM_USED_MAX: u64 = 500;
 const WAITED_MAX: u64 = 10;
 
 /// So much of a core has to be idle for another thread to use it.
-const IDLE_MIN: u64 = 500;
+const IDLE_MIN: u64 = 250;
 
 /// Where the kernel counts for the thread that reads it: nanoseconds it ran, nanoseconds it waited for a core.
 const OF_THREAD: &str = "/proc/thread-self/schedstat";
@@ -217,10 +217,10 @@ mod tests {
             };
             after.since(before, Duration::from_millis(1_000)).is_full()
         };
-        assert!(is_full(1_000, 0, 3_000) && is_full(500, 9, 500));
+        assert!(is_full(1_000, 0, 3_000) && is_full(500, 9, 250));
         assert!(!is_full(499, 0, 3_000), "it has room");
         assert!(!is_full(900, 10, 3_000), "it does not get what it could use");
-        assert!(!is_full(1_000, 0, 499), "there is no core left for another thread");
+        assert!(!is_full(1_000, 0, 249), "there is no core left for another thread");
     }
 
     #[test]
