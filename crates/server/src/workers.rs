@@ -109,18 +109,18 @@ impl Crew {
         worker.arrivals.send((stream, permit)).map_err(|_| gone())
     }
 
-    /// Whose turn it is: the first that has room, else the one that has most.
+    /// Whose turn it is: the first that has room, else the one with fewest connections.
     fn turn(&self) -> usize {
         if !self.is_measured {
             return self.next.fetch_add(1, Ordering::Relaxed) % self.workers.len().max(1);
         }
-        let each = || {
-            let loads = self.workers.iter().map(|worker| worker.load.0.now());
-            let connections = self.workers.iter().map(|worker| worker.connections.load(Ordering::Relaxed));
-            loads.zip(connections).enumerate()
-        };
-        let first = each().find(|(_, (used, connections))| *used < ROOM_USED_MAX && *connections < SHARED);
-        first.or_else(|| each().min_by_key(|(_, room)| *room)).map_or(0, |(number, _)| number)
+        let connections = |worker: &Worker| worker.connections.load(Ordering::Relaxed);
+        let has_room = |worker: &Worker| connections(worker) < SHARED && worker.load.0.now() < ROOM_USED_MAX;
+        self.workers.iter().position(has_room).unwrap_or_else(|| {
+            // What comes at once is not busy yet: only how many there are tells them apart.
+            let fewest = self.workers.iter().enumerate().min_by_key(|(_, worker)| connections(worker));
+            fewest.map_or(0, |(number, _)| number)
+        })
     }
 
     /// A thread says what it uses of a core, and learns the least that another does.
