@@ -11,6 +11,7 @@ mod build;
 mod document;
 mod error;
 mod expected;
+mod familiar;
 mod instance;
 mod limits;
 mod literal;

@@ -6,6 +6,7 @@ use std::mem;
 use super::document::Text;
 use super::error::{ReadError, ReadErrorKind};
 use super::expected::Expected;
+use super::familiar;
 use super::limits::Limits;
 use super::literal;
 use super::pointer::Pointer;
@@ -20,8 +21,8 @@ const BYTES_PER_SLOT: usize = 8;
 /// Bytes of text around a value that is expected, for which slots are set aside.
 const BYTES_AROUND: usize = 2048;
 
-/// Containers around a value that is expected.
-const EXPECTED_DEPTH: usize = 2;
+/// Containers around an object that may be known before it is read: the message and its params or result.
+const KNOWN_DEPTH: usize = 2;
 
 /// Reads `bytes` as one JSON value.
 pub(super) fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Text<'a>, ReadError> {
@@ -50,8 +51,7 @@ pub(super) fn parse_text<'a>(
         text: Text::new(Cow::Borrowed(source), slots),
         source,
         expected,
-        // None is so deep.
-        expected_depth: if expected.is_some() { EXPECTED_DEPTH } else { usize::MAX },
+        unknown: None,
         quotes: Quotes::new(source.as_bytes()),
         top: Open::NONE,
         around: Vec::with_capacity(8),
@@ -60,7 +60,12 @@ pub(super) fn parse_text<'a>(
         fault: None,
     };
     match reader.text() {
-        Ok(()) => Ok(reader.text),
+        Ok(()) => {
+            if let Some(slot) = reader.unknown {
+                familiar::keep(&reader.text, slot);
+            }
+            Ok(reader.text)
+        }
         Err(Failed) => Err(reader.error()),
     }
 }
@@ -93,8 +98,8 @@ impl Open {
 struct Reader<'a, 'e> {
     source: &'a str,
     expected: Option<Expected<'e>>,
-    /// Where it may start: so many containers are around it.
-    expected_depth: usize,
+    /// The slot of an object that may come again and was not known.
+    unknown: Option<usize>,
     bytes: &'a [u8],
     text: Text<'a>,
     quotes: Quotes<'a>,
@@ -135,9 +140,9 @@ impl Reader<'_, '_> {
             at = match first {
                 b'"' => self.string(bytes, at)?,
                 b'{' => {
-                    let may_fold = self.around.len() == self.expected_depth;
-                    let folded = if may_fold { self.fold(at)? } else { None };
-                    if let Some(end) = folded {
+                    let may_be_known = self.around.len() == KNOWN_DEPTH;
+                    let known = if may_be_known { self.known(at)? } else { None };
+                    if let Some(end) = known {
                         end
                     } else {
                         self.open(at, tag::OBJECT)?;
@@ -236,8 +241,28 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// Passes over the object that starts at `at`, if it is what is expected here; gives its end.
+    /// Passes over the object that starts at `at`, if it was read before or is what is expected here; gives its end.
     #[inline(never)]
+    fn known(&mut self, at: usize) -> Step<Option<usize>> {
+        if self.top.tag != tag::OBJECT {
+            return Ok(None);
+        }
+        let slots = &mut self.text.slots;
+        if !slots.last().is_some_and(|key| familiar::is_key(*key)) {
+            return self.fold(at);
+        }
+        let room = self.nodes_max.saturating_sub(slots.len());
+        let depth = self.depth_max.saturating_sub(self.around.len());
+        let slot = slots.len();
+        let end = familiar::recall(self.source, at, slots, room, depth);
+        match end {
+            Some(end) => self.quotes.restart(end),
+            None => self.unknown = Some(slot),
+        }
+        Ok(end)
+    }
+
+    /// Passes over the object that starts at `at`, if it is what is expected here; gives its end.
     fn fold(&mut self, at: usize) -> Step<Option<usize>> {
         let Some(Expected { path: [outer, inner], by }) = self.expected else { return Ok(None) };
         let slots = &self.text.slots;
@@ -245,11 +270,11 @@ impl Reader<'_, '_> {
             key.is_some_and(|key| key.tag() == tag::TEXT && self.text.plain(*key) == name)
         };
         let around = (self.top.slot as usize).checked_sub(1).and_then(|at| slots.get(at));
-        if self.top.tag != tag::OBJECT || !is(slots.last(), inner) || !is(around, outer) {
+        if !is(slots.last(), inner) || !is(around, outer) {
             return Ok(None);
         }
         // One try: what is not recognised is read like anything else.
-        self.expected_depth = usize::MAX;
+        self.expected = None;
         let room = self.nodes_max.saturating_sub(slots.len());
         let found = by.recognise(self.source, at).filter(|found| {
             // A value and what separates it from the next take two bytes at least.

@@ -80,6 +80,18 @@ impl Slot {
         Self::new(self.tag(), self.start(), end, (count as u64) << 32 | slots as u64)
     }
 
+    /// The same value so many bytes further on in another text.
+    #[inline]
+    pub(super) const fn later(self, bytes: usize) -> Self {
+        Self { place: self.place.wrapping_add((bytes as u64) << TAG_BITS), word: self.word }
+    }
+
+    /// The same value so many bytes before, of which there are as many.
+    #[inline]
+    pub(super) const fn earlier(self, bytes: usize) -> Self {
+        Self { place: self.place.wrapping_sub((bytes as u64) << TAG_BITS), word: self.word }
+    }
+
     #[inline]
     pub(crate) const fn tag(self) -> u8 {
         (self.place & ((1 << TAG_BITS) - 1)) as u8

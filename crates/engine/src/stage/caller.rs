@@ -4,8 +4,10 @@
 //! version we do not speak (-32022), `Mcp-Method` or `Mcp-Name` that differ (-32020). Legacy callers come from their
 //! session.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
+use toolcrib_contract::json::Node;
 use toolcrib_protocol::header::{self, Headers};
 use toolcrib_protocol::{ClientCapabilities, ClientInfo, Era, Meta, Request, Revision};
 
@@ -17,6 +19,25 @@ use crate::refusal::Refusal;
 use crate::session::Session;
 use crate::toolset::selection::Approach;
 
+/// Bytes of a `_meta` that is kept in mind.
+const META_BYTES_MAX: usize = 1024;
+
+thread_local! {
+    /// The `_meta` that this thread read last, and what it says: one client's requests all say the same.
+    static LAST: RefCell<Option<(Box<str>, Arc<ModernPeer>)>> = const { RefCell::new(None) };
+}
+
+/// What this text of a `_meta` says, if it was the last one that was read.
+fn known(meta: &str) -> Option<Arc<ModernPeer>> {
+    LAST.with_borrow(|last| last.as_ref().filter(|(text, _)| **text == *meta).map(|(_, peer)| peer.clone()))
+}
+
+fn keep(meta: &str, peer: &Arc<ModernPeer>) {
+    if meta.len() <= META_BYTES_MAX {
+        LAST.set(Some((meta.into(), peer.clone())));
+    }
+}
+
 /// The caller of a modern request.
 pub fn modern<'a>(
     principal: Principal,
@@ -24,27 +45,36 @@ pub fn modern<'a>(
     request: &Request<'_>,
     exchange: Arc<Exchange>,
 ) -> Result<Caller<'a>, Refusal> {
-    let meta = Meta::read(&request.params).map_err(Refusal::BadMeta)?;
     let mirrors = headers.map(Headers::mirrors);
-    if let Some(mirrors) = &mirrors {
-        mirrors.version.require(header::PROTOCOL_VERSION, &meta.protocol_version)?;
-    }
-    let revision = Revision::parse(&meta.protocol_version)
-        .filter(|revision| revision.era() == Era::Modern)
-        .ok_or_else(|| Refusal::UnsupportedVersion(meta.protocol_version.as_ref().into()))?;
+    let is_mirrored = |version: &str| {
+        let mirrors = mirrors.as_ref();
+        mirrors.map_or(Ok(()), |mirrors| mirrors.version.require(header::PROTOCOL_VERSION, version))
+    };
+    let meta = request.params.meta.map(Node::raw).unwrap_or_default();
+    let peer = match known(meta) {
+        Some(peer) => {
+            is_mirrored(peer.revision.as_str())?;
+            peer
+        }
+        None => {
+            let read = Meta::read(&request.params).map_err(Refusal::BadMeta)?;
+            is_mirrored(&read.protocol_version)?;
+            let revision = Revision::parse(&read.protocol_version)
+                .filter(|revision| revision.era() == Era::Modern)
+                .ok_or_else(|| Refusal::UnsupportedVersion(read.protocol_version.as_ref().into()))?;
+            let Meta { capabilities, client_info, log_level, .. } = read;
+            let peer = Arc::new(ModernPeer { revision, capabilities, client_info, log_level });
+            keep(meta, &peer);
+            peer
+        }
+    };
     if let Some(mirrors) = &mirrors {
         mirrors.method.require(header::METHOD, &request.method)?;
         if let Some(name) = mirrored_name(request) {
             mirrors.name.require(header::NAME, &name)?;
         }
     }
-    let peer = ModernPeer {
-        revision,
-        capabilities: meta.capabilities,
-        client_info: meta.client_info,
-        log_level: meta.log_level,
-    };
-    let peer = Peer::Modern(Arc::new(peer));
+    let peer = Peer::Modern(peer);
     Ok(Caller { principal, peer, headers, exchange, approach: None })
 }
 
