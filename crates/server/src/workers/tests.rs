@@ -70,7 +70,7 @@ async fn connections_share_a_thread_while_it_has_room() {
     for number in 0..3 * SHARED {
         let mut client = room.connect().await;
         let fewest = if number < SHARED { 2 } else { (number - SHARED) % 3 };
-        assert_eq!(ask(&mut client, b'a').await, format!("toolcrib-{}", fewest), "connection {number}");
+        assert_eq!(ask(&mut client, b'a').await, format!("toolcrib-{fewest}"), "connection {number}");
         clients.push(client);
     }
     tokio::task::spawn_blocking(move || room.workers.stop()).await.unwrap();
