@@ -2,7 +2,8 @@
 //!
 //! A connection stays on one thread with everything its requests do, so that no thread wakes another for it: on a busy
 //! proxy those wake-ups cost as much as the checks. A few connections share a thread, because what they run is warm
-//! there. When a thread is full while cores stand idle, half of its busy connections leave it between two requests.
+//! there. Half of the busy ones leave a thread that is full, between two requests, if they would be answered sooner on
+//! another: while cores stand idle, or where requests take so long that warmth is nothing to them.
 
 mod room;
 

@@ -17,6 +17,9 @@ const FULL_PERIODS: u32 = 3;
 /// A thread that uses less than this has room, in parts in a thousand of a core.
 pub(super) const ROOM_USED_MAX: u64 = 500;
 
+/// A request that takes longer gains nothing from a thread that is warm, in nanoseconds.
+const LONG_NS: u64 = 50_000;
+
 /// One that waits longer does not get a core when it wants one, in parts in a thousand of the time: more threads
 /// would wait the more.
 const WAITED_MAX: u64 = 50;
@@ -98,9 +101,9 @@ impl Counted {
         }
     }
 
-    /// Whether, by these parts, another thread would answer sooner.
-    fn is_full(self) -> bool {
-        self.ran >= ROOM_USED_MAX && self.waited < WAITED_MAX && self.idle >= IDLE_MIN
+    /// Whether, by these parts, another thread would answer sooner: requests are long, or cores stand idle.
+    fn is_full(self, are_long: bool) -> bool {
+        self.ran >= ROOM_USED_MAX && (are_long || (self.waited < WAITED_MAX && self.idle >= IDLE_MIN))
     }
 }
 
@@ -110,8 +113,9 @@ struct Meter {
     counts: Option<(File, File)>,
     since: Instant,
     before: Counted,
-    /// Which period this is, and how many connections had an answer in it.
+    /// Which period this is, how many requests were answered in it, and on how many connections.
     period: u64,
+    answered: u64,
     active: usize,
     /// For how many periods there was no room.
     full: u32,
@@ -136,6 +140,7 @@ pub(super) fn should_leave(last: &mut u64, say: impl FnOnce(u64) -> Option<u64>)
             *last = meter.period;
             meter.active += 1;
         }
+        meter.answered += 1;
         let elapsed = meter.since.elapsed();
         if elapsed >= PERIOD {
             let counted = meter.counted();
@@ -150,7 +155,7 @@ pub(super) fn should_leave(last: &mut u64, say: impl FnOnce(u64) -> Option<u64>)
 impl Meter {
     fn new(counts: Option<(File, File)>) -> Self {
         let (since, before) = (Instant::now(), Counted::default());
-        Self { counts, since, before, period: 1, active: 0, full: 0, leaving: 0 }
+        Self { counts, since, before, period: 1, answered: 0, active: 0, full: 0, leaving: 0 }
     }
 
     /// The next period: if this thread is full and another has room, half of what was active is to go there.
@@ -161,14 +166,16 @@ impl Meter {
             if elapsed < 2 * PERIOD {
                 let parts = counted.since(self.before, elapsed);
                 let elsewhere = say(parts.ran);
-                self.full = if parts.is_full() { self.full + 1 } else { 0 };
+                let ns = counted.ran.saturating_sub(self.before.ran);
+                let is_full = parts.is_full(ns >= self.answered.saturating_mul(LONG_NS));
+                self.full = if is_full { self.full + 1 } else { 0 };
                 if self.full >= FULL_PERIODS && elsewhere.is_some_and(|least| least <= parts.ran / 2) {
                     (self.leaving, self.full) = (self.active / 2, 0);
                 }
             }
             self.before = counted;
         }
-        (self.since, self.active) = (Instant::now(), 0);
+        (self.since, self.answered, self.active) = (Instant::now(), 0, 0);
         self.period += 1;
     }
 
@@ -207,7 +214,7 @@ mod tests {
 
     #[test]
     fn a_thread_is_full_that_uses_half_a_core_while_it_hardly_waits_and_another_is_idle() {
-        let is_full = |ran: u64, waited: u64, idle: u64| {
+        let parts = |ran: u64, waited: u64, idle: u64| {
             let before = Counted { ran: 5_000, waited: 7_000, idle: 9_000 };
             let ms = |before: u64, more: u64| before + more * 1_000_000;
             let after = Counted {
@@ -215,34 +222,44 @@ mod tests {
                 waited: ms(before.waited, waited),
                 idle: ms(before.idle, idle),
             };
-            after.since(before, Duration::from_millis(1_000)).is_full()
+            after.since(before, Duration::from_millis(1_000))
         };
+        let is_full = |ran, waited, idle| parts(ran, waited, idle).is_full(false);
         assert!(is_full(1_000, 0, 3_000) && is_full(500, 49, 300));
         assert!(!is_full(499, 0, 3_000), "it has room");
         assert!(!is_full(900, 50, 3_000), "it does not get what it could use");
         assert!(!is_full(1_000, 0, 299), "there is no core left for another thread");
+        assert!(parts(500, 500, 0).is_full(true), "long requests have nothing to lose");
+        assert!(!parts(499, 0, 3_000).is_full(true));
     }
 
     #[test]
     fn half_of_the_busy_connections_leave_a_full_thread_if_another_has_room() {
-        let leaving = |ran_ms: u64, elapsed: Duration, elsewhere: Option<u64>| {
+        let leaving_of = |answered: u64,
+                          idle_ms: u64,
+                          ran_ms: u64,
+                          elapsed: Duration,
+                          elsewhere: Option<u64>| {
             let (mut meter, mut counted) = (Meter::new(None), Counted::default());
             for period in 1..=FULL_PERIODS {
                 assert_eq!(meter.leaving, 0, "in period {period}");
-                meter.active = 9;
+                (meter.active, meter.answered) = (9, answered);
                 counted.ran += ran_ms * 1_000_000;
-                counted.idle += 100_000_000;
+                counted.idle += idle_ms * 1_000_000;
                 meter.turn(Some(counted), elapsed, |_| elsewhere);
                 assert_eq!((meter.before, meter.active, meter.period), (counted, 0, u64::from(period) + 1));
             }
             meter.leaving
         };
+        let leaving = |ran_ms, elapsed, elsewhere| leaving_of(1_000_000, 100, ran_ms, elapsed, elsewhere);
         assert_eq!(leaving(100, PERIOD, Some(0)), 4);
         assert_eq!(leaving(100, PERIOD, Some(500)), 4);
         assert_eq!(leaving(100, PERIOD, Some(501)), 0, "it would soon be full there");
         assert_eq!(leaving(100, PERIOD, None), 0, "there is no other thread");
         assert_eq!(leaving(10, PERIOD, Some(0)), 0);
         assert_eq!(leaving(200, 2 * PERIOD, Some(0)), 0, "a rest was in between");
+        assert_eq!(leaving_of(2_001, 0, 100, PERIOD, Some(0)), 0, "they are short, and no core is idle");
+        assert_eq!(leaving_of(2_000, 0, 100, PERIOD, Some(0)), 4);
     }
 
     #[test]
