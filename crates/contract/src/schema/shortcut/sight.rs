@@ -103,11 +103,13 @@ impl Sight<'_> {
         match byte(bytes, at) {
             b'"' => self.text(bytes, schema, at),
             b'0'..=b'9' => self.number(bytes, schema, at),
+            b'{' if schema.takes(tag::OBJECT) => self.object(bytes, schema.object.as_ref()?, at),
+            b'[' if schema.takes(tag::ARRAY) => self.array(bytes, schema, at),
             _ => self.other(bytes, schema, at),
         }
     }
 
-    /// A value that is neither, or stands after white space.
+    /// A value that is none of these, or stands after white space.
     #[inline(never)]
     fn other(&mut self, bytes: &[u8], schema: &Shortcut, at: usize) -> Option<usize> {
         let word = |word: &str, tag: u8| {
@@ -116,8 +118,6 @@ impl Sight<'_> {
         };
         match byte(bytes, at) {
             b'-' => self.number(bytes, schema, at),
-            b'{' if schema.takes(tag::OBJECT) => self.object(bytes, schema.object.as_ref()?, at),
-            b'[' if schema.takes(tag::ARRAY) => self.array(bytes, schema, at),
             b't' => word("true", tag::TRUE),
             b'f' => word("false", tag::FALSE),
             b'n' => word("null", tag::NULL),
@@ -153,7 +153,7 @@ impl Sight<'_> {
     #[inline(always)]
     fn text(&self, bytes: &[u8], schema: &Shortcut, at: usize) -> Option<usize> {
         let quick = if let Some(texts) = &schema.texts {
-            texts.iter().find_map(|text| text.token.end(bytes, at).filter(|_| text.token.is_plain))
+            one_of(texts, bytes, at)
         } else {
             plain_end(bytes, at + 1)
                 .filter(|end| ((end - at) as u64).wrapping_sub(schema.sizes.0) <= schema.sizes.1)
@@ -178,32 +178,28 @@ impl Sight<'_> {
     #[inline(always)]
     fn number(&self, bytes: &[u8], schema: &Shortcut, at: usize) -> Option<usize> {
         let from = at + usize::from(byte(bytes, at) == b'-');
-        let mut end = from;
-        let mut whole = 0u64;
-        while let digit @ 0..=9 = byte(bytes, end).wrapping_sub(b'0') {
-            whole = whole.wrapping_mul(10).wrapping_add(u64::from(digit));
-            end += 1;
-        }
+        let end = digits_end(bytes, from);
         // Up to so many digits fit 64 bits, whatever they are; a zero before others is not allowed.
-        let is_simple = (1..=18).contains(&(end - from)) && (end == from + 1 || byte(bytes, from) != b'0');
+        let is_simple =
+            (1..=DIGITS_MAX).contains(&(end - from)) && (end == from + 1 || byte(bytes, from) != b'0');
         match byte(bytes, end) {
             b'.' if is_simple && schema.is_free(tag::DOUBLE) => {
                 let point = end;
-                end += 1;
-                while byte(bytes, end).is_ascii_digit() {
-                    end += 1;
-                }
+                let end = digits_end(bytes, end + 1);
                 let is_simple = end > point + 1 && byte(bytes, end) | 0x20 != b'e';
                 if is_simple { Some(end) } else { self.number_with_care(schema, at) }
             }
             b'.' | b'e' | b'E' => self.number_with_care(schema, at),
             _ => {
-                let value = whole.cast_signed();
-                // A negative zero is no integer.
-                let is_simple = is_simple && (from == at || value != 0);
-                let value = if from == at { value } else { value.wrapping_neg() };
-                let keeps = schema.is_free(tag::INTEGER) || schema.integers.has(value);
-                if is_simple && keeps { Some(end) } else { self.number_with_care(schema, at) }
+                // Most schemas take every natural number: which one it is does not matter then.
+                let takes_all = schema.is_free(tag::INTEGER)
+                    || (schema.integers.has(0) && schema.integers.has(NATURAL_MAX));
+                let keeps = if from == at && takes_all {
+                    is_simple
+                } else {
+                    is_simple && keeps(schema, bytes.get(from..end)?, from > at)
+                };
+                if keeps { Some(end) } else { self.number_with_care(schema, at) }
             }
         }
     }
@@ -235,9 +231,13 @@ impl Sight<'_> {
                     None => self.value(bytes, items, at)?,
                 };
                 count += 1;
-                let (byte, here) = self.next(bytes, at);
+                if byte(bytes, at) == b',' {
+                    at += 1;
+                    continue;
+                }
+                let (next, here) = self.next(bytes, at);
                 at = here;
-                match byte {
+                match next {
                     b',' => at += 1,
                     b']' => break,
                     _ => return None,
@@ -271,9 +271,13 @@ impl Sight<'_> {
                 }
                 seen |= property.bit;
                 at = self.value(bytes, &property.schema, value)?;
-                let (byte, here) = self.next(bytes, at);
+                if byte(bytes, at) == b',' {
+                    at += 1;
+                    continue;
+                }
+                let (next, here) = self.next(bytes, at);
                 at = here;
-                match byte {
+                match next {
                     b',' => at += 1,
                     b'}' => break,
                     _ => return None,
@@ -282,6 +286,48 @@ impl Sight<'_> {
         }
         (seen & needed == needed).then_some(at + 1)
     }
+}
+
+/// One past the end of the first of these texts that stands at `at`.
+#[inline(always)]
+fn one_of(texts: &[super::Allowed], bytes: &[u8], at: usize) -> Option<usize> {
+    for text in texts {
+        if let Some(end) = text.token.end(bytes, at).filter(|_| text.token.is_plain) {
+            return Some(end);
+        }
+    }
+    None
+}
+
+/// So many digits are a number that fits 64 bits, whatever they are.
+const DIGITS_MAX: usize = 18;
+
+/// The largest number of as many digits.
+const NATURAL_MAX: i64 = 999_999_999_999_999_999;
+
+/// One past the last of the digits that stand at `at`, looked for eight at a time.
+#[inline(always)]
+fn digits_end(bytes: &[u8], mut at: usize) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    loop {
+        // Digits become what they count, everything else ten or more.
+        let counts = ahead(bytes, at) ^ (ONES * b'0' as u64);
+        let others = (((counts & (ONES * 0x7F)) + ONES * (0x80 - 10)) | counts) & (ONES * 0x80);
+        if others != 0 {
+            return at + others.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+}
+
+/// Whether a schema takes the integer of these digits, which are no more than [`DIGITS_MAX`].
+#[inline(never)]
+fn keeps(schema: &Shortcut, digits: &[u8], is_negative: bool) -> bool {
+    let value = digits.iter().fold(0, |value, digit| value * 10 + i64::from(digit.wrapping_sub(b'0')));
+    // A negative zero is no integer.
+    let is_integer = !is_negative || value != 0;
+    let value = if is_negative { -value } else { value };
+    is_integer && (schema.is_free(tag::INTEGER) || schema.integers.has(value))
 }
 
 /// The byte at `at`; 0 at the end of the text.
