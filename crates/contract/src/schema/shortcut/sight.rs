@@ -307,17 +307,29 @@ const NATURAL_MAX: i64 = 999_999_999_999_999_999;
 
 /// One past the last of the digits that stand at `at`, looked for eight at a time.
 #[inline(always)]
-fn digits_end(bytes: &[u8], mut at: usize) -> usize {
-    const ONES: u64 = 0x0101_0101_0101_0101;
+fn digits_end(bytes: &[u8], at: usize) -> usize {
+    let digits = digits_of(ahead(bytes, at));
+    if digits < 8 { at + digits } else { many_digits_end(bytes, at + 8) }
+}
+
+#[inline(never)]
+fn many_digits_end(bytes: &[u8], mut at: usize) -> usize {
     loop {
-        // Digits become what they count, everything else ten or more.
-        let counts = ahead(bytes, at) ^ (ONES * b'0' as u64);
-        let others = (((counts & (ONES * 0x7F)) + ONES * (0x80 - 10)) | counts) & (ONES * 0x80);
-        if others != 0 {
-            return at + others.trailing_zeros() as usize / 8;
+        match digits_of(ahead(bytes, at)) {
+            8 => at += 8,
+            digits => return at + digits,
         }
-        at += 8;
     }
+}
+
+/// How many bytes of a word, from the lowest on, are digits.
+#[inline(always)]
+const fn digits_of(word: u64) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    // Digits become what they count, everything else ten or more.
+    let counts = word ^ (ONES * b'0' as u64);
+    let others = (((counts & (ONES * 0x7F)) + ONES * (0x80 - 10)) | counts) & (ONES * 0x80);
+    others.trailing_zeros() as usize / 8
 }
 
 /// Whether a schema takes the integer of these digits, which are no more than [`DIGITS_MAX`].

@@ -206,3 +206,37 @@ fn what_one_schema_recognised_is_checked_by_another() {
         assert_eq!(violations.is_some_and(|it| it.contains("/n")), !kept);
     }
 }
+
+proptest! {
+    #[test]
+    fn digits_end_where_a_look_at_every_byte_says(text in "[0-9]{0,40}([^0-9].{0,12})?", from in 0usize..12) {
+        let bytes = text.as_bytes();
+        let from = from.min(bytes.len());
+        let digits = bytes[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        prop_assert_eq!(digits_end(bytes, from), from + digits);
+    }
+}
+
+#[test]
+fn integers_are_recognised_by_their_bounds_however_many_digits_they_have() {
+    let natural = json!({"type": "object", "properties": {"n": {"type": "integer", "minimum": 0}}});
+    let small =
+        json!({"type": "object", "properties": {"n": {"type": "integer", "minimum": -5, "maximum": 5}}});
+    let any = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
+    let is = |schema: &Value, number: &str| recognises(schema, &format!("{{\"n\":{number}}}"));
+    for number in ["0", "7", "12345678", "123456789", "999999999999999999", "9223372036854775807"] {
+        assert!(is(&natural, number) && is(&any, number), "{number}");
+    }
+    for number in ["-1", "-12345678", "-999999999999999999"] {
+        assert!(!is(&natural, number) && is(&any, number), "{number}");
+    }
+    for number in ["-5", "0", "5"] {
+        assert!(is(&small, number), "{number}");
+    }
+    for number in ["-6", "6", "12345678", "999999999999999999"] {
+        assert!(!is(&small, number), "{number}");
+    }
+    for number in ["00", "01", "-", "-01", "1x", "+1", "1.", ".5", "1e", "0123456789"] {
+        assert!(!is(&any, number), "{number}");
+    }
+}
