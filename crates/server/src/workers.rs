@@ -72,7 +72,10 @@ impl Workers {
         let crew = Arc::new(Crew { workers, is_measured: room::is_known(), next: AtomicUsize::new(0) });
         let mut threads = Vec::new();
         for (number, mut inbox) in inboxes.into_iter().enumerate() {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .on_thread_park(room::give_way)
+                .build()?;
             let (crew, serve) = (Arc::downgrade(&crew), serve.clone());
             let thread = std::thread::Builder::new().name(format!("toolcrib-{number}")).spawn(move || {
                 runtime.block_on(async {
