@@ -5,8 +5,11 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::os::fd::OwnedFd;
 
 use anyhow::{Context as _, Result, bail, ensure};
+use rustix::buffer::spare_capacity;
+use rustix::event::epoll;
 use rustix::net::{RecvFlags, recv};
 use serde_json::{Value, json};
 
@@ -37,6 +40,8 @@ impl Speaks {
 /// One kind of request over and over, on several connections to one server.
 pub(crate) struct Load {
     connections: Vec<Connection>,
+    /// Says which of them have an answer.
+    answered: OwnedFd,
     head: String,
     body: (String, String),
     last_id: u64,
@@ -50,12 +55,17 @@ impl Load {
         method: &str,
         params: &Value,
     ) -> Result<Self> {
-        let connections = (0..count).map(|_| Connection::open(to)).collect::<Result<_>>()?;
+        let connections = (0..count).map(|_| Connection::open(to)).collect::<Result<Vec<_>>>()?;
+        let answered = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        for (connection, number) in connections.iter().zip(0..) {
+            let number = epoll::EventData::new_u64(number);
+            epoll::add(&answered, &connection.tcp, number, epoll::EventFlags::IN)?;
+        }
         let (params, headers) = dress(speaks, method, params);
         let head = format!("{}{headers}", post(to));
         let rest = format!(",\"method\":\"{method}\",\"params\":{params}}}");
         let body = ("{\"jsonrpc\":\"2.0\",\"id\":".to_owned(), rest);
-        Ok(Self { connections, head, body, last_id: 0 })
+        Ok(Self { connections, answered, head, body, last_id: 0 })
     }
 
     /// Calls in one turn.
@@ -76,24 +86,42 @@ impl Load {
     }
 
     fn try_turn(&mut self, calls_each: usize, keep: bool) -> Result<()> {
-        for call in 0..=calls_each {
-            for connection in &mut self.connections {
-                if call > 0 {
-                    connection.take_answer(keep)?;
-                }
-                if call < calls_each {
-                    self.last_id += 1;
-                    let id = self.last_id.to_string();
-                    let length = self.body.0.len() + id.len() + self.body.1.len();
-                    let (open, close) = &self.body;
-                    connection.send(format_args!(
-                        "{}Content-Length: {length}\r\n\r\n{open}{id}{close}",
-                        self.head
-                    ))?;
+        let mut left = vec![calls_each; self.connections.len()];
+        let mut under_way = 0;
+        for number in 0..self.connections.len() {
+            self.send(number)?;
+            under_way += 1;
+        }
+        let mut events = Vec::with_capacity(self.connections.len());
+        while under_way > 0 {
+            epoll::wait(&self.answered, spare_capacity(&mut events), None)?;
+            for event in events.drain(..) {
+                let number = usize::try_from(event.data.u64())?;
+                let (Some(connection), Some(left)) = (self.connections.get_mut(number), left.get_mut(number))
+                else {
+                    bail!("an event of no connection");
+                };
+                ensure!(*left > 0, "an answer to nothing");
+                connection.take_answer(keep)?;
+                *left -= 1;
+                if *left > 0 {
+                    self.send(number)?;
+                } else {
+                    under_way -= 1;
                 }
             }
         }
         Ok(())
+    }
+
+    /// The next request, on a connection.
+    fn send(&mut self, number: usize) -> Result<()> {
+        let Some(connection) = self.connections.get_mut(number) else { return Ok(()) };
+        self.last_id += 1;
+        let id = self.last_id.to_string();
+        let (open, close) = &self.body;
+        let length = open.len() + id.len() + close.len();
+        connection.send(format_args!("{}Content-Length: {length}\r\n\r\n{open}{id}{close}", self.head))
     }
 
     /// One call on every connection.
