@@ -100,25 +100,22 @@ fn race(
     effort: Effort,
 ) -> Result<bool> {
     let mut loads = Vec::new();
-    let mut before = Vec::new();
-    for (name, address, child, _) in proxies {
-        let mut load = Load::new(*address, connections, Speaks::Modern, "tools/call", params)?;
+    for (name, address, _, _) in proxies {
+        let mut load = Load::new(*address, connections, Speaks::Modern, "tools/call", params)?.long();
         load.check(has_structured).with_context(|| format!("{name}: {title}"))?;
-        before.push((cpu_seconds(child)?, load.calls()));
         loads.push(load);
     }
-    let mut bare = Load::new(server, connections, Speaks::Modern, "tools/call", params)?;
+    let mut bare = Load::new(server, connections, Speaks::Modern, "tools/call", params)?.long();
     bare.check(has_structured)?;
     let mut race = Race::new(title).counting(bare.turn_calls());
-    for ((name, _, _, claim), load) in proxies.iter().zip(&mut loads) {
-        race = race.with(name, *claim, || load.turn());
+    for ((name, _, child, claim), load) in proxies.iter().zip(&mut loads) {
+        race = race.with(name, *claim, || load.turn()).costing(|| cpu_seconds(child).unwrap_or(f64::NAN));
     }
-    let mut holds = race.with("the server itself", Claim::None, || bare.turn()).run(effort);
+    let race = race.with("the server itself", Claim::None, || bare.turn());
+    let (mut holds, costs) = race.run_costed(effort);
     let mut first = None;
-    for (number, (((name, _, child, _), load), (seconds, calls))) in
-        proxies.iter().zip(&loads).zip(before).enumerate()
-    {
-        let us = (cpu_seconds(child)? - seconds) * 1e6 / (load.calls() - calls);
+    for (number, ((name, ..), seconds)) in proxies.iter().zip(costs).enumerate() {
+        let us = seconds * 1e6;
         let ratio = us / *first.get_or_insert(us);
         let verdict = match cpu_most.filter(|_| number == 1) {
             None => String::new(),

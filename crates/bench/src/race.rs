@@ -2,6 +2,8 @@
 //!
 //! Each round times every contender once, in an order that rotates, each for as many iterations as fill a sample. A
 //! ratio is the median over the rounds of the two times *of the same round*, so that drift of the machine cancels out.
+//! On a machine that is shared, a sample during which its host gave time to somebody else is taken again, whoever it is
+//! of; how often is said.
 
 use std::time::{Duration, Instant};
 
@@ -33,6 +35,10 @@ struct Contender<'a> {
     name: &'a str,
     claim: Claim,
     body: Box<dyn FnMut() + 'a>,
+    /// Seconds of CPU that it has used so far, where that is counted.
+    cost: Option<Box<dyn Fn() -> f64 + 'a>>,
+    /// Of them in its samples.
+    spent: f64,
     iterations: u32,
     /// Seconds of one iteration, per round.
     times: Vec<f64>,
@@ -81,22 +87,40 @@ impl<'a> Race<'a> {
     /// Adds a contender. `body` is one iteration; its result must go through [`std::hint::black_box`].
     pub(crate) fn with(mut self, name: &'a str, claim: Claim, body: impl FnMut() + 'a) -> Self {
         let body = Box::new(body);
-        self.contenders.push(Contender { name, claim, body, iterations: 1, times: Vec::new() });
+        let (cost, spent, iterations, times) = (None, 0.0, 1, Vec::new());
+        self.contenders.push(Contender { name, claim, body, cost, spent, iterations, times });
+        self
+    }
+
+    /// The last one costs CPU: `cost` says how many seconds so far.
+    pub(crate) fn costing(mut self, cost: impl Fn() -> f64 + 'a) -> Self {
+        if let Some(last) = self.contenders.last_mut() {
+            last.cost = Some(Box::new(cost));
+        }
         self
     }
 
     /// Runs, prints a table, and says whether every claim holds.
-    pub(crate) fn run(mut self, effort: Effort) -> bool {
+    pub(crate) fn run(self, effort: Effort) -> bool {
+        self.run_costed(effort).0
+    }
+
+    /// The same, and what each contender cost for one thing, in seconds of CPU.
+    pub(crate) fn run_costed(mut self, effort: Effort) -> (bool, Vec<f64>) {
         for contender in &mut self.contenders {
             contender.calibrate(effort.sample);
         }
         let count = self.contenders.len().max(1);
+        let mut patience = Patience::new(if effort.judges { RETAKEN_TIMES_MAX } else { 0 });
         for round in 0..effort.rounds {
             self.contenders.rotate_left(round % count);
-            self.contenders.iter_mut().for_each(Contender::sample);
+            self.contenders.iter_mut().for_each(|contender| contender.sample(&mut patience));
             self.contenders.rotate_right(round % count);
         }
-        self.report(effort)
+        let holds = self.report(effort);
+        patience.report();
+        let costs = self.contenders.iter().map(|contender| contender.cost() / self.things as f64).collect();
+        (holds, costs)
     }
 
     fn report(&self, effort: Effort) -> bool {
@@ -142,10 +166,80 @@ impl Contender<'_> {
         begun.elapsed()
     }
 
-    fn sample(&mut self) {
-        let time = self.timed().as_secs_f64() / f64::from(self.iterations);
-        self.times.push(time);
+    fn sample(&mut self, patience: &mut Patience) {
+        let (time, cost) = loop {
+            let (stolen, cost) = (stolen(), self.used());
+            let time = self.timed();
+            let (stolen, cost) = (self::stolen().saturating_sub(stolen), self.used() - cost);
+            if !patience.retakes(stolen, time) {
+                break (time, cost);
+            }
+        };
+        self.spent += cost;
+        self.times.push(time.as_secs_f64() / f64::from(self.iterations));
     }
+
+    fn used(&self) -> f64 {
+        self.cost.as_ref().map_or(0.0, |cost| cost())
+    }
+
+    /// Of one iteration, over its samples.
+    fn cost(&self) -> f64 {
+        self.spent / (f64::from(self.iterations) * self.times.len() as f64)
+    }
+}
+
+/// A sample is disturbed when more than this part of its time was taken from the machine.
+const STOLEN_PART_MAX: f64 = 0.05;
+
+/// How often one sample is taken again: the connections of the others wait meanwhile, and servers hang up on those that
+/// wait for long.
+const RETAKEN_TIMES_MAX: usize = 4;
+
+/// How often samples are taken again.
+struct Patience {
+    times_max: usize,
+    /// The one that is taken now.
+    times: usize,
+    /// All of them.
+    retaken: usize,
+    /// Disturbed, and counted all the same.
+    disturbed: usize,
+}
+
+impl Patience {
+    fn new(times_max: usize) -> Self {
+        Self { times_max, times: 0, retaken: 0, disturbed: 0 }
+    }
+
+    fn retakes(&mut self, stolen: Duration, time: Duration) -> bool {
+        let is_disturbed = stolen.as_secs_f64() > time.as_secs_f64() * STOLEN_PART_MAX;
+        let retakes = is_disturbed && self.times < self.times_max;
+        self.retaken += usize::from(retakes);
+        self.disturbed += usize::from(is_disturbed && !retakes);
+        self.times = if retakes { self.times + 1 } else { 0 };
+        retakes
+    }
+
+    fn report(&self) {
+        if self.retaken + self.disturbed > 0 {
+            println!(
+                "  the host took time for others: {} samples were taken again, {} counted all the same",
+                self.retaken, self.disturbed
+            );
+        }
+    }
+}
+
+/// Time that the machine wanted and did not get so far, of all cores together; none where nobody says so.
+fn stolen() -> Duration {
+    let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+    Duration::from_millis(10 * stolen_ticks(&stat).unwrap_or(0))
+}
+
+/// The eighth number of the first line, in hundredths of a second.
+fn stolen_ticks(stat: &str) -> Option<u64> {
+    stat.strip_prefix("cpu ")?.split_ascii_whitespace().nth(7)?.parse().ok()
 }
 
 impl Claim {
@@ -204,6 +298,29 @@ mod tests {
         // The machine slows down threefold half way; the ratio stays 2.
         let (first, second) = ([1.0, 1.0, 3.0, 3.0, 3.0], [2.0, 2.0, 6.0, 6.0, 6.0]);
         assert!((paired_ratio(&second, &first) - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_disturbed_sample_is_taken_again_while_there_is_patience() {
+        assert_eq!(stolen_ticks("cpu  101 1 51 8000 20 0 7 3 0 0\ncpu0 1 2 3 4 5 6 7 8"), Some(3));
+        assert_eq!(stolen_ticks("cpu0 1 2 3 4 5 6 7 8"), None);
+        let ms = Duration::from_millis;
+        let mut patience = Patience::new(1);
+        assert!(!patience.retakes(ms(10), ms(200)));
+        assert!(patience.retakes(ms(20), ms(200)));
+        assert!(!patience.retakes(ms(20), ms(200)), "there is none left");
+        assert!(patience.retakes(ms(20), ms(200)), "this is the next sample");
+        assert_eq!((patience.retaken, patience.disturbed), (2, 1));
+    }
+
+    #[test]
+    fn what_a_contender_cost_is_that_of_its_samples() {
+        let clock = std::cell::Cell::new(0.0);
+        let effort = Effort { rounds: 3, sample: Duration::from_micros(1), judges: true };
+        let race = Race::new("test").counting(2).with("a", Claim::None, || clock.set(clock.get() + 8.0));
+        let (holds, costs) = race.costing(|| clock.get()).run_costed(effort);
+        assert!(holds);
+        assert_eq!(costs, [4.0]);
     }
 
     #[test]

@@ -108,7 +108,7 @@ impl Schema {
 
     /// A value of this schema that is expected in a text where `path` leads. `None` if reading cannot make use of that.
     #[must_use]
-    pub fn expect<'s>(&'s self, path: [&'s str; 2]) -> Option<Expected<'s>> {
+    pub fn expect<'s>(&'s self, path: &'s [&'s str; 2]) -> Option<Expected<'s>> {
         self.shortcut.is_some().then(|| Expected::new(path, self))
     }
 

@@ -83,7 +83,8 @@ impl ToolResult {
 /// An answer as it leaves the tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    Built(ToolResult),
+    /// Behind a pointer: an answer is handed on often, and most come from somebody else's server.
+    Built(Box<ToolResult>),
     /// A whole `tools/call` result as JSON, of whatever era, from somebody else's server. Forwarded as it is but for
     /// what the caller's era forbids.
     Raw(Box<str>),
@@ -110,6 +111,6 @@ impl Answer {
 
 impl From<ToolResult> for Answer {
     fn from(result: ToolResult) -> Self {
-        Self::Built(result)
+        Self::Built(Box::new(result))
     }
 }

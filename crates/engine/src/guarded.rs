@@ -2,7 +2,7 @@
 //! drops it.
 
 use std::any::Any;
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Poll;
 use std::time::Duration;
@@ -25,12 +25,12 @@ pub(crate) enum Stopped {
 
 impl Engine {
     /// Runs what `start` makes until it answers, panics, is cancelled or takes longer than a call may.
-    pub(crate) async fn guarded<'a, T>(
+    pub(crate) fn guarded<'a, T>(
         &self,
         start: impl FnOnce() -> BoxFuture<'a, T> + Send,
         exchange: &Exchange,
-    ) -> Result<T, Stopped> {
-        guarded(start, exchange, self.alarms(), self.options().call_ms_max).await
+    ) -> impl Future<Output = Result<T, Stopped>> {
+        guarded(start, exchange, self.alarms(), self.options().call_ms_max)
     }
 }
 

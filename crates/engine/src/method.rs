@@ -102,10 +102,10 @@ impl Engine {
             ("resources/subscribe" | "resources/unsubscribe", Era::Legacy) if self.offers_resources() => {
                 self.follow_resource(caller, request)
             }
-            ("initialize", Era::Legacy) => Err(Refusal::Protocol(RpcError::new(
-                Code::InvalidRequest,
-                "this session is initialized already",
-            ))),
+            ("initialize", Era::Legacy) => {
+                let error = RpcError::new(Code::InvalidRequest, "this session is initialized already");
+                Err(Refusal::Protocol(Box::new(error)))
+            }
             _ => Err(Refusal::MethodNotFound(request.method.as_ref().into())),
         }
     }

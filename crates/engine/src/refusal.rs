@@ -20,10 +20,10 @@ use crate::session::TooManyInFlight;
 pub enum Refusal {
     MethodNotFound(Box<str>),
     /// Modern: `_meta` lacks what it must hold.
-    BadMeta(RpcError),
+    BadMeta(Box<RpcError>),
     Header(Mismatch),
     UnsupportedVersion(Box<str>),
-    InvalidParams(RpcError),
+    InvalidParams(Box<RpcError>),
     UnknownTool(Box<str>),
     UnknownPrompt(Box<str>),
     ResourceNotFound(Box<str>),
@@ -34,7 +34,7 @@ pub enum Refusal {
     /// What the handler said went wrong.
     Failed(Cow<'static, str>),
     /// An error the tool wants the protocol to carry.
-    Protocol(RpcError),
+    Protocol(Box<RpcError>),
     Panicked,
     TooSlow {
         ms_max: u64,
@@ -94,12 +94,12 @@ impl Refusal {
         let era = revision.era();
         match self {
             Self::MethodNotFound(method) => error(404, era, RpcError::method_not_found(&method)),
-            Self::BadMeta(cause) => error(400, era, cause),
+            Self::BadMeta(cause) => error(400, era, *cause),
             Self::Header(mismatch) => {
                 error(400, era, RpcError::new(Code::HeaderMismatch.for_era(era), mismatch.to_string()))
             }
             Self::UnsupportedVersion(version) => error(400, era, RpcError::unsupported_version(&version)),
-            Self::InvalidParams(cause) | Self::Protocol(cause) => error(200, era, cause),
+            Self::InvalidParams(cause) | Self::Protocol(cause) => error(200, era, *cause),
             Self::UnknownTool(name) => error(200, era, unknown("tool", &name)),
             Self::UnknownPrompt(name) => error(200, era, unknown("prompt", &name)),
             Self::ResourceNotFound(uri) => error(200, era, RpcError::resource_not_found(&uri, era)),
@@ -224,6 +224,6 @@ impl From<TooManySubscriptions> for Refusal {
 /// A plain `RpcError` from reading parameters.
 impl From<RpcError> for Refusal {
     fn from(cause: RpcError) -> Self {
-        Self::InvalidParams(cause)
+        Self::InvalidParams(Box::new(cause))
     }
 }

@@ -22,11 +22,15 @@ pub enum Payload {
     /// Nothing is said: a notification, or a cancelled request.
     Nothing,
     Whole(Bytes),
-    /// `head`, then bytes prepared earlier, then the closing brace.
-    Spliced {
-        head: Bytes,
-        prepared: Bytes,
-    },
+    /// Behind a pointer: a reply is handed on often, and most are whole.
+    Spliced(Box<Spliced>),
+}
+
+/// `head`, then bytes prepared earlier, then the closing brace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spliced {
+    pub head: Bytes,
+    pub prepared: Bytes,
 }
 
 /// What closes a spliced payload.
@@ -38,7 +42,7 @@ impl Payload {
         match self {
             Self::Nothing => 0,
             Self::Whole(bytes) => bytes.len(),
-            Self::Spliced { head, prepared } => head.len() + prepared.len() + SPLICE_TAIL.len(),
+            Self::Spliced(spliced) => spliced.head.len() + spliced.prepared.len() + SPLICE_TAIL.len(),
         }
     }
 
@@ -53,7 +57,8 @@ impl Payload {
         match self {
             Self::Nothing => Bytes::new(),
             Self::Whole(bytes) => bytes,
-            Self::Spliced { head, prepared } => {
+            Self::Spliced(spliced) => {
+                let Spliced { head, prepared } = *spliced;
                 let mut out = Vec::with_capacity(head.len() + prepared.len() + SPLICE_TAIL.len());
                 out.extend_from_slice(&head);
                 out.extend_from_slice(&prepared);
@@ -103,7 +108,8 @@ impl Reply {
     pub fn prepared(id_raw: &str, prepared: Bytes) -> Self {
         let mut head = Vec::with_capacity(write::opened_len(id_raw));
         write::open_result(&mut head, id_raw);
-        Self { status: 200, payload: Payload::Spliced { head: head.into(), prepared } }
+        let spliced = Box::new(Spliced { head: head.into(), prepared });
+        Self { status: 200, payload: Payload::Spliced(spliced) }
     }
 
     #[must_use]
@@ -127,8 +133,8 @@ mod tests {
             let at = message.root().get("result").unwrap().raw().as_ptr();
             let forwarded = Forwarded::new(message).unwrap();
             let reply = Reply::forwarded("1", forwarded, Revision::FIRST_MODERN, None);
-            if let Payload::Spliced { prepared, .. } = &reply.payload {
-                assert_eq!(prepared.as_ptr(), at, "it was copied");
+            if let Payload::Spliced(spliced) = &reply.payload {
+                assert_eq!(spliced.prepared.as_ptr(), at, "it was copied");
             } else {
                 assert_eq!(len, 10);
             }

@@ -98,6 +98,10 @@ pub struct Executed<'a> {
     receipt: Receipt<'a>,
 }
 
+/// What executing came to; nothing else makes one.
+#[derive(Debug)]
+struct Ran(Outcome);
+
 #[derive(Debug)]
 enum Outcome {
     Answer(Answer),
@@ -111,6 +115,7 @@ pub struct Verified(Outcome);
 
 impl<'a, S> Call<'a, S> {
     /// The same call one stage on.
+    #[inline(always)]
     fn at<T>(self, stage: impl FnOnce(S) -> T) -> Call<'a, T> {
         Call { engine: self.engine, caller: self.caller, request: self.request, stage: stage(self.stage) }
     }
@@ -124,15 +129,21 @@ pub(crate) async fn live<'a>(
 ) -> Result<Reply, Refusal> {
     // One statement for each stage that waits: what is done with is not kept while the next one runs.
     let checked = Call { engine, caller, request, stage: Known }.resolve()?.check()?;
-    let recorded = match checked.unwatched() {
+    let mut recorded = match checked.unwatched() {
         Ok(recorded) => recorded,
-        Err((checked, safety)) => {
-            let cleared = checked.clear(safety).await?;
-            cleared.record().await?
-        }
+        // Boxed: a call that nobody watches is no larger for it.
+        Err((checked, safety)) => Box::pin(watched(checked, safety)).await?,
     };
-    let executed = recorded.execute().await?;
-    Ok(executed.verify()?.reply())
+    let ran = recorded.execute().await?;
+    Ok(recorded.executed(ran).verify()?.reply())
+}
+
+/// Gate and journal, where safety is switched on.
+async fn watched<'a>(
+    checked: Call<'a, Checked<'a>>,
+    safety: &'a Safety,
+) -> Result<Call<'a, Recorded<'a>>, Refusal> {
+    checked.clear(safety).await?.record().await
 }
 
 /// An `input_required` result as it leaves.

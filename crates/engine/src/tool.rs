@@ -63,7 +63,7 @@ pub enum ToolError {
     /// An `isError` result with this text.
     Failed(Cow<'static, str>),
     /// A JSON-RPC error, for what is not the tool's failure.
-    Protocol(RpcError),
+    Protocol(Box<RpcError>),
     /// The tool needs answers first.
     InputRequired(Box<InputRequired>),
     /// The client cannot be asked what the tool needs to ask.

@@ -138,7 +138,7 @@ impl Budgeted {
             let raw = serde_json::value::RawValue::from_string(short).ok()?;
             answer = answer.with_structured(&raw).ok()?;
         }
-        Some(Answer::Built(if is_error { answer.failed() } else { answer }))
+        Some(if is_error { answer.failed() } else { answer }.into())
     }
 }
 

@@ -138,7 +138,7 @@ impl Tool for AdoptedTool {
             };
             match self.connection.request("tools/call", params, Some(invocation.context)).await {
                 Ok(result) => Ok(Answer::Raw(result)),
-                Err(AdoptError::Refused(error)) => Err(ToolError::Protocol(error)),
+                Err(AdoptError::Refused(error)) => Err(ToolError::Protocol(Box::new(error))),
                 Err(error) => Err(error.into()),
             }
         })

@@ -1,5 +1,9 @@
 //! What kinds of answer a client takes.
 
+use std::sync::Arc;
+
+use toolcrib_engine::Approach;
+
 use crate::http1::{Head, Name};
 
 pub(crate) const JSON: &str = "application/json";
@@ -15,6 +19,14 @@ pub(crate) struct Accept {
     pub(crate) events: bool,
     /// Events are listed before JSON.
     pub(crate) events_first: bool,
+}
+
+/// What a POST asks for by its head alone: it came to an address that there is, from where requests may come, and says
+/// that it is JSON.
+#[derive(Debug, Clone)]
+pub(crate) struct Asks {
+    pub(crate) accept: Accept,
+    pub(crate) approach: Option<Arc<Approach>>,
 }
 
 impl Accept {

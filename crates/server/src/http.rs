@@ -7,7 +7,7 @@ use http::{Method, StatusCode};
 use toolcrib_engine::{Approach, Engine, Exchange, Outgoing, Payload, Principal, Selection};
 use toolcrib_protocol::{Code, Revision, RpcError, header, write};
 
-use crate::accept::{Accept, EVENT_STREAM, JSON, declares_json};
+use crate::accept::{Accept, Asks, EVENT_STREAM, JSON, declares_json};
 use crate::address::{self, BadChoice};
 use crate::auth::{Authenticator, Open};
 use crate::body::ReplyBody;
@@ -65,8 +65,7 @@ pub struct Endpoint {
 pub(crate) enum Admitted {
     Post {
         principal: Principal,
-        approach: Option<Arc<Approach>>,
-        accept: Accept,
+        asks: Asks,
     },
     Get(Principal),
     Delete(Principal),
@@ -79,6 +78,11 @@ impl Service for Endpoint {
     type Admitted = Admitted;
 
     fn admit(&self, head: &Head) -> Result<Admitted, Response> {
+        if let Some(asks) = head.asks() {
+            let principal = self.principal(head)?;
+            self.check_choice(&principal, asks.approach.as_deref())?;
+            return Ok(Admitted::Post { principal, asks: asks.clone() });
+        }
         let is_rest = self.engine.safety().is_some() && head.path().starts_with(rest::PREFIX);
         let address = address::selection(&self.options.path, head.path_bytes(), head.query());
         let page = match &self.options.side {
@@ -101,18 +105,14 @@ impl Service for Endpoint {
         let Some(address) = address else {
             return page.map(Admitted::Page).ok_or_else(|| Response::empty(StatusCode::NOT_FOUND));
         };
-        let principal = self.options.authenticator.principal(head).map_err(|challenge| {
-            // RFC 6750: who is known and may not is forbidden, not unknown.
-            let lacks_scope = challenge.www_authenticate.contains("error=\"insufficient_scope\"");
-            let status = if lacks_scope { StatusCode::FORBIDDEN } else { StatusCode::UNAUTHORIZED };
-            refuse(status, "authentication is required").with("www-authenticate", &challenge.www_authenticate)
-        })?;
+        let principal = self.principal(head)?;
         match *head.method() {
             Method::POST => {
-                let approach = self
-                    .approach(address, head, &principal)
-                    .map_err(|bad| refuse(StatusCode::BAD_REQUEST, &bad.to_string()))?;
-                Ok(Admitted::Post { principal, approach, accept: postable(head)? })
+                let approach = approach(address, head).map_err(|bad| unfollowed(&bad))?;
+                self.check_choice(&principal, approach.as_deref())?;
+                let asks = Asks { accept: postable(head)?, approach };
+                head.note(&asks);
+                Ok(Admitted::Post { principal, asks })
             }
             Method::GET => Ok(Admitted::Get(principal)),
             Method::DELETE => Ok(Admitted::Delete(principal)),
@@ -140,9 +140,9 @@ impl Service for Endpoint {
 
     async fn answer(self: Arc<Self>, head: Head, admitted: Admitted) -> Response {
         match admitted {
-            Admitted::Post { principal, approach, accept } => {
-                let streams = self.streams(accept);
-                let mut call = self.post(head, principal, approach, accept);
+            Admitted::Post { principal, asks } => {
+                let streams = self.streams(asks.accept);
+                let mut call = self.post(head, principal, asks);
                 match call.first().await {
                     First::Says(first) => stream(call, first, None),
                     First::Answer(answered) => match call.said() {
@@ -179,20 +179,20 @@ impl Endpoint {
         &self.options
     }
 
-    /// The address's choice narrowed by the headers'.
-    fn approach(
-        &self,
-        mut selection: Selection,
-        head: &Head,
-        principal: &Principal,
-    ) -> Result<Option<Arc<Approach>>, BadChoice> {
-        address::narrow_by_headers(&mut selection, head)?;
-        self.engine.check_selection(principal, &selection)?;
-        let user_agent = head.get(Name::UserAgent).map(Into::into);
-        if user_agent.is_none() && selection == Selection::default() {
-            return Ok(None);
-        }
-        Ok(Some(Arc::new(Approach { selection, user_agent })))
+    /// Who sends this, asked for every request anew.
+    fn principal(&self, head: &Head) -> Result<Principal, Response> {
+        self.options.authenticator.principal(head).map_err(|challenge| {
+            // RFC 6750: who is known and may not is forbidden, not unknown.
+            let lacks_scope = challenge.www_authenticate.contains("error=\"insufficient_scope\"");
+            let status = if lacks_scope { StatusCode::FORBIDDEN } else { StatusCode::UNAUTHORIZED };
+            refuse(status, "authentication is required").with("www-authenticate", &challenge.www_authenticate)
+        })
+    }
+
+    /// What is chosen must be there, and this caller's to choose.
+    fn check_choice(&self, principal: &Principal, approach: Option<&Approach>) -> Result<(), Response> {
+        let Some(Approach { selection, .. }) = approach else { return Ok(()) };
+        self.engine.check_selection(principal, selection).map_err(|unknown| unfollowed(&unknown.into()))
     }
 
     /// One message is answered as a stream.
@@ -200,13 +200,7 @@ impl Endpoint {
         !accept.json || (accept.events_first && self.options.streams_when_listed_first)
     }
 
-    fn post(
-        self: Arc<Self>,
-        head: Head,
-        principal: Principal,
-        approach: Option<Arc<Approach>>,
-        accept: Accept,
-    ) -> Call {
+    fn post(self: Arc<Self>, head: Head, principal: Principal, Asks { accept, approach }: Asks) -> Call {
         let exchange = Exchange::alone(accept.events);
         let session = head.get(Name::McpSessionId).and_then(|id| self.sessions.find(id, &principal));
         let post = Post {
@@ -217,7 +211,7 @@ impl Endpoint {
             exchange: exchange.clone(),
             session: session.clone(),
         };
-        Call::new(Box::pin(post.answer()), exchange, session)
+        Call::new(post.answer(), exchange, session)
     }
 
     /// A legacy session's stream: unsolicited messages, or the rest of one that was lost.
@@ -302,6 +296,18 @@ impl Endpoint {
             None => Err(Box::new(refuse(StatusCode::NOT_FOUND, "session not found"))),
         }
     }
+}
+
+/// The address's choice narrowed by the headers', and what the client calls itself; `None` where neither says anything.
+fn approach(mut selection: Selection, head: &Head) -> Result<Option<Arc<Approach>>, BadChoice> {
+    address::narrow_by_headers(&mut selection, head)?;
+    let user_agent = head.get(Name::UserAgent).map(Into::into);
+    let says_nothing = user_agent.is_none() && selection == Selection::default();
+    Ok((!says_nothing).then(|| Arc::new(Approach { selection, user_agent })))
+}
+
+fn unfollowed(bad: &BadChoice) -> Response {
+    refuse(StatusCode::BAD_REQUEST, &bad.to_string())
 }
 
 /// What a POST says about itself before its body is read.

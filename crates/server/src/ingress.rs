@@ -3,7 +3,6 @@
 //! Guarantees: every body gets an answer with the status the specification gives; the message is parsed once and
 //! what is validated and forwarded are slices of it.
 
-use std::future::Future;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -12,7 +11,7 @@ use toolcrib_engine::stage::caller;
 use toolcrib_engine::{Approach, Engine, Exchange, Payload, Principal, Reply, Session, SessionId};
 use toolcrib_protocol::{Branch, Code, Frame, Meta, Request, Revision, RpcError, Told};
 
-use crate::call::Answered;
+use crate::call::{Answered, CallFuture};
 use crate::http::Endpoint;
 use crate::http1::{Head, Name};
 use crate::limits::BATCH_MESSAGES_MAX;
@@ -34,9 +33,9 @@ impl Post {
         self.endpoint.engine()
     }
 
-    #[expect(clippy::manual_async_fn, reason = "the future of an `async fn` would hold two of everything")]
-    pub(crate) fn answer(self) -> impl Future<Output = Answered> + Send {
-        async move {
+    /// Boxed here, where it is made: it is large, and elsewhere it would be moved there first.
+    pub(crate) fn answer(self) -> CallFuture {
+        Box::pin(async move {
             let document = match self.parse() {
                 Ok(document) => document,
                 Err(reply) => return reply.into(),
@@ -46,11 +45,14 @@ impl Post {
                 // Boxed, like all that is rare: it must not make every request's state larger.
                 return Box::pin(self.answer_batch(root)).await.into();
             }
-            match Frame::read(root) {
-                Ok(frame) => self.answer_frame(&frame).await,
-                Err(malformed) => Reply::error(400, malformed.id.as_deref(), &malformed.error).into(),
-            }
-        }
+            let frame = match Frame::read(root) {
+                Ok(frame) => frame,
+                Err(malformed) => {
+                    return Reply::error(400, malformed.id.as_deref(), &malformed.error).into();
+                }
+            };
+            self.answer_frame(&frame).await
+        })
     }
 
     fn parse(&self) -> Result<Document<'_>, Reply> {
@@ -105,9 +107,8 @@ impl Post {
                 return bad(response.id, "a client sends no responses in this protocol version");
             }
         };
-        let exchange = self.exchange.clone();
-        let caller = caller::modern(self.principal.clone(), Some(&self.head), request, exchange);
-        let caller = match caller {
+        let (principal, exchange) = (self.principal.clone(), self.exchange.clone());
+        let caller = match caller::modern(principal, Some(&self.head), request, exchange) {
             Ok(caller) => caller.by(self.approach.clone()),
             Err(refusal) => return self.engine().rescue(Revision::FIRST_MODERN, request, refusal),
         };

@@ -208,6 +208,43 @@ impl Authenticator for ByHeader {
     }
 }
 
+/// Numbers whoever asks, and knows nobody after the second.
+#[derive(Debug, Default)]
+struct Twice(AtomicU64);
+
+impl Authenticator for Twice {
+    fn principal(&self, _: &toolcrib::Head) -> Result<Principal, Challenge> {
+        match self.0.fetch_add(1, Ordering::SeqCst) {
+            number @ 0..2 => Ok(Principal::subject(&format!("caller-{number}"))),
+            _ => Err(Challenge::bearer()),
+        }
+    }
+}
+
+/// R5.9: what follows from a head is kept in mind for the next one; who sends it is asked each time.
+#[tokio::test]
+async fn the_sender_of_a_head_that_comes_again_is_asked_for_again() {
+    let server = Server::new("s", "1").unwrap();
+    server
+        .register("who", "x", object(), |_, context: Context| async move {
+            Ok::<_, ToolError>(context.principal().to_string())
+        })
+        .unwrap();
+    let options = HttpOptions { authenticator: Arc::new(Twice::default()), ..HttpOptions::default() };
+    let running = serve_with(&server, options).await;
+    let mut headers = modern_headers("tools/call", Some("who"));
+    headers.push(("Connection", "-"));
+    let body = modern_body(1, "tools/call", json!({"name": "who"}));
+    let mut connection = open(running.address, "POST", &headers, &body).await;
+    connection.until("caller-0").await;
+    let again = request_text(running.address, "POST", &headers, &body);
+    connection.more(&again).await;
+    connection.until("caller-1").await;
+    connection.more(&again).await;
+    let all = connection.until("authentication is required").await;
+    assert_eq!((all.matches("HTTP/1.1 200").count(), all.matches("HTTP/1.1 401").count()), (2, 1), "{all}");
+}
+
 fn asking(clock: Arc<Hands>) -> Server {
     let server = Server::builder("s", "1").options(|options| options.clock = clock).build().unwrap();
     for name in ["ask", "ask_too"] {

@@ -73,7 +73,7 @@ mod tests {
             assert!(breaker.admit().is_ok());
             breaker.failed();
         }
-        assert!(matches!(breaker.admit().unwrap_err().cause, Cause::Broken { .. }));
+        assert!(matches!(*breaker.admit().unwrap_err().cause, Cause::Broken { .. }));
         tokio::time::advance(Duration::from_millis(BREAKER_OPEN_MS)).await;
         assert!(breaker.admit().is_ok());
         assert!(breaker.admit().is_err(), "only one trial");

@@ -193,7 +193,8 @@ pub(crate) async fn send(
             let seat = stdio.sit(id, request.asker)?;
             let line = stdio.send(request.write(id, revision)).await?;
             let cancels = request.method != "initialize";
-            Ok(Pending::Stdio(StdioPending { stdio: stdio.clone(), seat, line, done: false, cancels }))
+            let pending = StdioPending { stdio: stdio.clone(), seat, line, done: false, cancels };
+            Ok(Pending::Stdio(Box::new(pending)))
         }
         Wire::Http(http) => {
             let id = http.link.next_id();
@@ -204,8 +205,10 @@ pub(crate) async fn send(
             let id = sse.link.next_id();
             let seat = sse.link.sit(id, request.asker)?;
             let cancels = request.method != "initialize";
-            let pending = SsePending { sse: sse.clone(), seat, done: false, cancels };
-            sse.send(&request.write(id, revision)).await?;
+            let pending = Box::new(SsePending { sse: sse.clone(), seat, done: false, cancels });
+            let text = request.write(id, revision);
+            // Boxed: few servers speak this, and every call has room for it.
+            Box::pin(sse.send(&text)).await?;
             Ok(Pending::Sse(pending))
         }
     }

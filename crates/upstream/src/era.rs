@@ -45,7 +45,7 @@ pub(crate) async fn over_stdio(
     }
     match first_contact(&wire).await {
         Ok(introduction) => Ok((wire, introduction)),
-        Err(UpstreamError { cause: Cause::Exited { .. } | Cause::Closed, .. }) => {
+        Err(error) if matches!(*error.cause, Cause::Exited { .. } | Cause::Closed) => {
             drop(wire);
             let wire = start().map_err(UpstreamError::unsent)?;
             let introduction = initialize(&wire, Revision::NEWEST_LEGACY).await?;
@@ -84,7 +84,7 @@ async fn asked_for(wire: &Wire, wanted: Revision) -> Result<Introduction, Upstre
         return match initialize(wire, wanted).await {
             Ok(introduction) if introduction.revision == wanted => Ok(introduction),
             Ok(introduction) => Err(other(Some(introduction.revision))),
-            Err(error) if error.cause == Cause::NoVersion => Err(other(None)),
+            Err(error) if *error.cause == Cause::NoVersion => Err(other(None)),
             Err(error) => Err(error),
         };
     }
@@ -114,14 +114,15 @@ pub(crate) async fn over_http(
             http.agree(introduction.revision);
             Ok((wire, introduction))
         }
-        Err(error @ UpstreamError { cause: Cause::Status { status: 400 | 404 | 405 }, .. })
-            if wanted.is_none_or(|wanted| wanted.era() == Era::Legacy) =>
+        Err(error)
+            if matches!(*error.cause, Cause::Status { status: 400 | 404 | 405 })
+                && wanted.is_none_or(|wanted| wanted.era() == Era::Legacy) =>
         {
             let patience = Duration::from_millis(UPSTREAM_DISCOVER_MS_MAX);
             let sse = match tokio::time::timeout(patience, SseLink::open(name, endpoint)).await {
                 Ok(Ok(sse)) => sse,
                 // It speaks that transport, and breaks its rules.
-                Ok(Err(broken)) if matches!(broken.cause, Cause::Garbage(_)) => return Err(broken),
+                Ok(Err(broken)) if matches!(*broken.cause, Cause::Garbage(_)) => return Err(broken),
                 _ => return Err(error),
             };
             let wire = Wire::Sse(Arc::new(sse));
@@ -142,7 +143,7 @@ async fn first_request(wire: &Wire) -> Result<Introduction, UpstreamError> {
     };
     match discovery.await {
         Ok(answer) => settle(wire, discovered(answer)?).await,
-        Err(error) => match error.cause {
+        Err(error) => match *error.cause {
             // Whatever a legacy server says to what it does not know.
             Cause::Status { .. } | Cause::Garbage(_) | Cause::Closed | Cause::SessionGone => {
                 initialize(wire, Revision::NEWEST_LEGACY).await

@@ -59,11 +59,12 @@ pub enum Cause {
     Broken { failures: u32 },
 }
 
-/// A cause, and whether the server may have seen the request.
+/// A cause, and whether the server may have seen the request. The cause is behind a pointer: every answer travels in a
+/// result that has room for the error too.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{cause}")]
 pub struct UpstreamError {
-    pub cause: Cause,
+    pub cause: Box<Cause>,
     /// False: the server has seen nothing of it.
     pub sent: bool,
 }
@@ -71,19 +72,19 @@ pub struct UpstreamError {
 impl UpstreamError {
     #[must_use]
     pub fn unsent(cause: Cause) -> Self {
-        Self { cause, sent: false }
+        Self { cause: Box::new(cause), sent: false }
     }
 
     #[must_use]
     pub fn sent(cause: Cause) -> Self {
-        Self { cause, sent: true }
+        Self { cause: Box::new(cause), sent: true }
     }
 
     /// The connection failed, rather than the server refusing: worth a second try where that is safe.
     #[must_use]
     pub fn is_transport(&self) -> bool {
         matches!(
-            self.cause,
+            *self.cause,
             Cause::Connect { .. } | Cause::Closed | Cause::Exited { .. } | Cause::SessionGone
         )
     }
@@ -92,7 +93,7 @@ impl UpstreamError {
     #[must_use]
     pub fn is_failure(&self) -> bool {
         !matches!(
-            self.cause,
+            *self.cause,
             Cause::Refused(_)
                 | Cause::SessionGone
                 | Cause::Token(_)

@@ -301,7 +301,7 @@ mod tests {
         let seats: Vec<_> =
             (0..UPSTREAM_IN_FLIGHT_MAX as u64).map(|id| link.sit(id, None).unwrap()).collect();
         let refused = link.sit(u64::MAX, None).err().unwrap();
-        assert_eq!((refused.cause, refused.sent), (Cause::Busy, false));
+        assert_eq!((*refused.cause, refused.sent), (Cause::Busy, false));
         drop(seats);
         assert!(link.sit(1, None).is_ok());
     }

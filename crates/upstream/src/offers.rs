@@ -57,7 +57,8 @@ impl RemoteOffer {
                     _ => request.copy(key, value),
                 }
             }
-            sent.bring(request, brought, context)
+            sent.bring(&mut request, brought, context);
+            request
         };
         self.remote.run(make, context).await
     }

@@ -12,10 +12,11 @@ use crate::message::{Kind, Message};
 use crate::sse::SsePending;
 use crate::stdio::{LineNumber, StdioLink};
 
+/// Each behind a pointer: it is handed on from whoever sends to whoever waits.
 pub(crate) enum Pending {
-    Http(HttpPending),
-    Stdio(StdioPending),
-    Sse(SsePending),
+    Http(Box<HttpPending>),
+    Stdio(Box<StdioPending>),
+    Sse(Box<SsePending>),
 }
 
 pub(crate) struct StdioPending {

@@ -96,19 +96,10 @@ impl Remote {
         make: impl Fn(Option<Brought<'_>>) -> Request<'r>,
         context: &Context,
     ) -> Result<Forwarded, ToolError> {
-        let kept: Option<Kept> = context.kept();
-        let (request, mut call) = match kept {
-            Some(Kept::Parked(id)) => {
-                (Request::new(called::METHOD), Box::pin(self.take_up(&id, context)).await?)
-            }
-            kept => {
-                let request = match &kept {
-                    Some(Kept::Round { state, keys }) => make(Some((state.as_deref(), keys))),
-                    _ => make(None),
-                };
-                let call = self.begin(&request).await?;
-                (request, call)
-            }
+        let (request, parked) = first_request(make, context);
+        let mut call = match parked {
+            Some(id) => Box::pin(self.take_up(id, context)).await?,
+            None => self.begin(&request).await?,
         };
         loop {
             let message = self.next(&mut call, &request).await.map_err(|error| self.failed(&error))?;
@@ -168,9 +159,9 @@ impl Remote {
         if !error.is_transport() {
             return Err(error.clone());
         }
-        let is_kept_alive = matches!(error.cause, Cause::Closed) && dead.link().why_closed().is_none();
+        let is_kept_alive = matches!(*error.cause, Cause::Closed) && dead.link().why_closed().is_none();
         if !is_kept_alive {
-            self.upstream.renew(dead, error.cause.clone());
+            self.upstream.renew(dead, Cause::clone(&error.cause));
         }
         if error.sent && !self.is_repeatable {
             return Err(error.clone());
@@ -307,11 +298,11 @@ impl Remote {
     }
 
     /// The client is back with an answer for a call that was put aside.
-    async fn take_up(&self, id: &str, context: &Context) -> Result<Call<'_>, ToolError> {
+    async fn take_up(&self, id: Box<str>, context: &Context) -> Result<Call<'_>, ToolError> {
         let gone = || {
             ToolError::new(format!("{} no longer waits for this answer. Call the tool again.", self.shown()))
         };
-        let waiting = self.upstream.parked.take(id).ok_or_else(gone)?;
+        let waiting = self.upstream.parked.take(&id).ok_or_else(gone)?;
         let alarm = self.upstream.alarm();
         let connection = self.upstream.connection(None).await.map_err(|error| self.failed(&error))?;
         let seat = self.upstream.enter().map_err(|error| self.failed(&error))?;
@@ -326,7 +317,7 @@ impl Remote {
         if error.is_failure() {
             self.upstream.breaker.failed();
         }
-        let is_open = error.is_transport() || matches!(error.cause, Cause::TooSlow { .. });
+        let is_open = error.is_transport() || matches!(*error.cause, Cause::TooSlow { .. });
         let unsure = error.sent && is_open && !self.is_repeatable;
         let hint = if unsure { " The call may have had its effect." } else { "" };
         ToolError::new(format!("{}: {}.{hint}", self.shown(), error.cause))
@@ -334,6 +325,18 @@ impl Remote {
 
     fn shown(&self) -> String {
         format!("Server {:?}", self.upstream.spec().name)
+    }
+}
+
+/// What is sent first by what the client brought back, and which call of a legacy server waits for it.
+fn first_request<'r>(
+    make: impl Fn(Option<Brought<'_>>) -> Request<'r>,
+    context: &Context,
+) -> (Request<'r>, Option<Box<str>>) {
+    match context.kept() {
+        Some(Kept::Parked(id)) => (Request::new(called::METHOD), Some(id)),
+        Some(Kept::Round { state, keys }) => (make(Some((state.as_deref(), &keys))), None),
+        Some(Kept::Again) | None => (make(None), None),
     }
 }
 
@@ -361,7 +364,7 @@ fn refused(error: RpcError, context: &Context) -> ToolError {
         // What does not exist has another code in each era; the engine knows which.
         code if code == Code::ResourceNotFound.number() => ToolError::NotFound,
         code if code == Code::InvalidParams.number() && names_a_resource(&error) => ToolError::NotFound,
-        _ => ToolError::Protocol(error),
+        _ => ToolError::Protocol(Box::new(error)),
     }
 }
 

@@ -63,14 +63,18 @@ impl<'a> Request<'a> {
 
     /// Adds a member of `params`, raw; its name needs no escape.
     pub(crate) fn raw(mut self, key: &'static str, value: &str) -> Self {
-        push(&mut self.params, key, value);
+        self.push(key, value);
         self
     }
 
+    /// The same, in place.
+    pub(crate) fn push(&mut self, key: &'static str, value: &str) {
+        push(&mut self.params, key, value);
+    }
+
     /// Adds one that a legacy server does not know, raw.
-    pub(crate) fn modern_raw(mut self, key: &'static str, value: &str) -> Self {
+    pub(crate) fn push_modern(&mut self, key: &'static str, value: &str) {
         push(&mut self.modern_params, key, value);
-        self
     }
 
     pub(crate) fn string(self, key: &'static str, value: &str) -> Self {
@@ -89,12 +93,12 @@ impl<'a> Request<'a> {
     }
 
     /// Everything of a call's context that a server should know.
-    pub(crate) fn for_caller(mut self, context: &Context, meta: Option<Node<'_>>) -> Self {
+    pub(crate) fn for_caller(&mut self, context: &Context, meta: Option<Node<'_>>) {
         self.capabilities = Capabilities::of(context);
         self.log_level = Level::ALL.into_iter().find(|level| context.peer().logs(*level));
         self.wants_progress = context.progress_token().is_some();
         self.asker = Some(asker(context));
-        let Some(meta) = meta else { return self };
+        let Some(meta) = meta else { return };
         for (key, value) in meta.members() {
             let name = key.as_str().unwrap_or_default();
             // A span of our own stands between the client and the server.
@@ -105,7 +109,6 @@ impl<'a> Request<'a> {
                 copy(&mut self.meta, key, value);
             }
         }
-        self
     }
 
     /// Names the span that this request is part of.
@@ -305,7 +308,8 @@ mod tests {
     #[test]
     fn a_request_has_the_members_that_its_era_wants() {
         let called = Called::new("x");
-        let request = Request::call(&called, "{}").raw("more", "1").modern_raw("inputResponses", "{}");
+        let mut request = Request::call(&called, "{}").raw("more", "1");
+        request.push_modern("inputResponses", "{}");
         assert_eq!(
             String::from_utf8(request.write(1_203, Revision::V2025_11_25)).unwrap(),
             r#"{"jsonrpc":"2.0","id":1203,"method":"tools/call","params":{"name":"x","arguments":{},"more":1}}"#

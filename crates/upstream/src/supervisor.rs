@@ -265,7 +265,7 @@ impl Upstream {
                 }
                 Err(error) => {
                     pause_ms = pause_ms.max(UPSTREAM_RETRY_MS_MIN);
-                    (error.cause, false)
+                    (*error.cause, false)
                 }
             };
             tracing::warn!(target: "toolcrib", upstream = self.spec.name, "{cause}");
@@ -324,7 +324,7 @@ impl Upstream {
             if connection.news().take_lists() {
                 match self.list(connection).await {
                     Ok(catalogue) => observer.listed(self, catalogue),
-                    Err(error) if error.is_transport() => return error.cause,
+                    Err(error) if error.is_transport() => return *error.cause,
                     Err(error) => {
                         tracing::warn!(target: "toolcrib", upstream = self.spec.name, "its lists stay as they were: {error}");
                     }
@@ -394,7 +394,7 @@ async fn subscriptions(upstream: &Upstream, connection: &Connection) {
                     drop(connection.link().deliver(message));
                 }
                 // A stream that is open for weeks comes to the limit of one answer at some time.
-                Err(error) if error.is_transport() || matches!(error.cause, Cause::TooLarge { .. }) => {
+                Err(error) if error.is_transport() || matches!(*error.cause, Cause::TooLarge { .. }) => {
                     tokio::time::sleep(Duration::from_secs(1)).await;
                     connection.news().lists_changed();
                     break;

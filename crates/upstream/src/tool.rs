@@ -37,7 +37,7 @@ impl RemoteTool {
     fn request<'r>(&'r self, invocation: &Invocation<'r>, brought: Option<Brought<'_>>) -> Request<'r> {
         let mut request = Request::call(&self.called, invocation.arguments.raw());
         let output = invocation.contract.output();
-        request.expected = output.and_then(|output| output.expect(["result", "structuredContent"]));
+        request.expected = output.and_then(|output| output.expect(&["result", "structuredContent"]));
         request.headers = self.param_headers.headers_for(Some(invocation.arguments));
         let mut sent = Sent::default();
         if let Some(params) = invocation.params {
@@ -49,7 +49,8 @@ impl RemoteTool {
                 }
             }
         }
-        sent.bring(request, brought, invocation.context)
+        sent.bring(&mut request, brought, invocation.context);
+        request
     }
 }
 
@@ -75,12 +76,12 @@ impl<'a> Sent<'a> {
 
     /// Adds what a modern server asked for in an earlier round, or what the client answers before it was asked, and what
     /// a server should know of the caller.
-    pub(crate) fn bring<'r>(
+    pub(crate) fn bring(
         self,
-        mut request: Request<'r>,
+        request: &mut Request<'_>,
         brought: Option<Brought<'_>>,
         context: &toolcrib_engine::Context,
-    ) -> Request<'r> {
+    ) {
         match brought {
             Some((state, keys)) => {
                 let answers: Vec<String> = keys
@@ -89,20 +90,20 @@ impl<'a> Sent<'a> {
                         Some(format!("{}:{}", write::quoted(key), context.round().answer(key)?))
                     })
                     .collect();
-                request = request.raw("inputResponses", &format!("{{{}}}", answers.join(",")));
+                request.push("inputResponses", &format!("{{{}}}", answers.join(",")));
                 if let Some(state) = state {
-                    request = request.string("requestState", state);
+                    request.push("requestState", &write::quoted(state));
                 }
             }
             // With a state, the answers are to questions of this gateway's own.
             None if self.has_state => {}
             None => {
                 if let Some(answers) = self.answers {
-                    request = request.modern_raw("inputResponses", &answers.to_compact());
+                    request.push_modern("inputResponses", &answers.to_compact());
                 }
             }
         }
-        request.for_caller(context, self.meta)
+        request.for_caller(context, self.meta);
     }
 }
 

@@ -56,7 +56,7 @@ fn run(input: &[u8]) -> Shape {
         return Shape::of(&["no text"]);
     };
     let read = |expected| OwnedDocument::parse_expecting(text.to_owned(), &Limits::message(), expected);
-    match (read(None), read(schema.expect(["result", "structuredContent"]))) {
+    match (read(None), read(schema.expect(&["result", "structuredContent"]))) {
         (Ok(plain), Ok(expected)) => {
             let (a, b) = (plain.root(), expected.root());
             assert_eq!(content(b).map(|it| schema.accepts(it)), content(a).map(|it| schema.accepts(it)));

@@ -4,12 +4,12 @@
 #[derive(Clone, Copy)]
 pub struct Expected<'e> {
     /// The members that lead to it from the root.
-    pub(super) path: [&'e str; 2],
+    pub(super) path: &'e [&'e str; 2],
     pub(super) by: &'e dyn Recognise,
 }
 
 impl<'e> Expected<'e> {
-    pub(crate) const fn new(path: [&'e str; 2], by: &'e dyn Recognise) -> Self {
+    pub(crate) const fn new(path: &'e [&'e str; 2], by: &'e dyn Recognise) -> Self {
         Self { path, by }
     }
 }

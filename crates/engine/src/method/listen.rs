@@ -66,8 +66,7 @@ impl Engine {
 
     /// What was asked for and can be delivered.
     fn honoured(&self, request: &Request<'_>) -> Result<Wanted, Refusal> {
-        let invalid =
-            |message: &'static str| Refusal::InvalidParams(RpcError::new(Code::InvalidParams, message));
+        let invalid = |message: &'static str| Refusal::from(RpcError::new(Code::InvalidParams, message));
         let filter = request
             .params
             .get("notifications")

@@ -57,7 +57,7 @@ pub fn modern<'a>(
             peer
         }
         None => {
-            let read = Meta::read(&request.params).map_err(Refusal::BadMeta)?;
+            let read = Meta::read(&request.params).map_err(|error| Refusal::BadMeta(Box::new(error)))?;
             is_mirrored(&read.protocol_version)?;
             let revision = Revision::parse(&read.protocol_version)
                 .filter(|revision| revision.era() == Era::Modern)

@@ -8,6 +8,7 @@ use crate::refusal::Refusal;
 use crate::validation::Strictness;
 
 impl<'a> Call<'a, Resolved<'a>> {
+    #[inline(always)]
     pub(super) fn check(self) -> Result<Call<'a, Checked<'a>>, Refusal> {
         let Resolved { entry, arguments, inner, .. } = &self.stage;
         // Headers repeat the arguments of the tool that the request names, which is not the inner one.

@@ -2,7 +2,7 @@
 
 use toolcrib_protocol::Params;
 
-use super::{Call, Executed, Outcome, Recorded, Resolved};
+use super::{Call, Executed, Outcome, Ran, Recorded, Resolved};
 use crate::ask::InputRequired;
 use crate::context::Context;
 use crate::discovery;
@@ -20,27 +20,23 @@ use crate::tool::{Invocation, ToolError};
 pub(crate) const ROUNDS_MAX: usize = 10;
 
 impl<'a> Call<'a, Recorded<'a>> {
-    pub(super) async fn execute(self) -> Result<Call<'a, Executed<'a>>, Refusal> {
+    /// Leaves the call where it is: what a future is given by value it keeps twice.
+    pub(super) async fn execute(&mut self) -> Result<Ran, Refusal> {
         let Recorded { resolved: Resolved { entry, arguments, .. }, .. } = &self.stage;
         let tool = match entry.behind() {
             Behind::Tool(tool) => tool,
             Behind::Discovery(_) | Behind::Safety(_) => {
                 // Boxed: what is rarer than a tool must not make every call's state larger.
-                let answer = Box::pin(own(&self, entry, arguments.node())).await;
-                let outcome = match answer {
-                    Ok(answer) => Outcome::Answer(answer),
-                    Err(error) => {
-                        let refusal = refuse(&self, error);
-                        return Err(failed(self, refusal));
-                    }
-                };
-                return Ok(self.at(|recorded| recorded.executed(outcome)));
+                let answer = Box::pin(own(self, entry, arguments.node())).await;
+                return answer
+                    .map(|answer| Ran(Outcome::Answer(answer)))
+                    .map_err(|error| failed(self, error));
             }
         };
         let params = &self.request.params;
         let mut round = self.engine.round(self.caller, self.request)?;
         for _ in 0..ROUNDS_MAX {
-            let context = context(&self, params, round);
+            let context = context(self, params, round);
             let invocation = Invocation {
                 name: entry.name(),
                 contract: entry.contract(),
@@ -53,7 +49,7 @@ impl<'a> Call<'a, Recorded<'a>> {
                 Ok(Ok(answer)) => Outcome::Answer(answer),
                 Ok(Err(ToolError::InputRequired(required))) => match &self.caller.peer {
                     Peer::Modern(_) => {
-                        let cleared = carried_on(&self)?;
+                        let cleared = carried_on(self)?;
                         let require = self.engine.require(
                             self.caller,
                             self.request,
@@ -64,31 +60,34 @@ impl<'a> Call<'a, Recorded<'a>> {
                         Outcome::Asks(require?)
                     }
                     Peer::Legacy(_) => {
-                        round = ask_again(&context, *required).await?;
+                        // Boxed, like all that is rare.
+                        round = Box::pin(ask_again(&context, *required)).await?;
                         continue;
                     }
                 },
-                Ok(Err(error)) => {
-                    let refusal = refuse(&self, error);
-                    return Err(failed(self, refusal));
-                }
-                Err(stopped) => return Err(stop(&self, stopped)),
+                Ok(Err(error)) => return Err(failed(self, error)),
+                Err(stopped) => return Err(stop(self, stopped)),
             };
-            return Ok(self.at(|recorded| recorded.executed(outcome)));
+            return Ok(Ran(outcome));
         }
         Err(Refusal::Failed("The tool asked too often.".into()))
     }
-}
 
-impl<'a> Recorded<'a> {
-    fn executed(self, outcome: Outcome) -> Executed<'a> {
-        let Resolved { entry, inner, .. } = self.resolved;
-        Executed { entry, inner, outcome, receipt: self.receipt }
+    /// With what came of it.
+    #[inline(always)]
+    pub(super) fn executed(self, Ran(outcome): Ran) -> Call<'a, Executed<'a>> {
+        self.at(|Recorded { resolved: Resolved { entry, inner, .. }, receipt }| Executed {
+            entry,
+            inner,
+            outcome,
+            receipt,
+        })
     }
 }
 
 /// The tool said itself that it failed; in every other case nobody knows how far it came.
-fn failed(mut call: Call<'_, Recorded<'_>>, refusal: Refusal) -> Refusal {
+fn failed(call: &mut Call<'_, Recorded<'_>>, error: ToolError) -> Refusal {
+    let refusal = refuse(call, error);
     if matches!(refusal, Refusal::Failed(_) | Refusal::Protocol(_) | Refusal::MissingCapability(_)) {
         call.stage.receipt.settle(Ended::Failed);
     }

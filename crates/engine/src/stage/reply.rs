@@ -11,6 +11,7 @@ use crate::limits::ANSWER_BYTES_MAX;
 use crate::reply::Reply;
 
 impl Call<'_, Verified> {
+    #[inline(always)]
     pub(super) fn reply(self) -> Reply {
         let id = self.request.id;
         let revision = self.caller.peer.revision();

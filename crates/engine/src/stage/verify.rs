@@ -19,6 +19,7 @@ use crate::validation::Strictness;
 static JUDGED: Keys<3> = Keys::new(["structuredContent", "isError", "resultType"]);
 
 impl<'a> Call<'a, Executed<'a>> {
+    #[inline(always)]
     pub(super) fn verify(self) -> Result<Call<'a, Verified>, Refusal> {
         let engine = self.engine;
         let Executed { entry, inner, outcome, mut receipt } = self.stage;
@@ -55,7 +56,11 @@ pub(crate) fn verify(engine: &Engine, entry: &Entry, answer: Answer) -> Result<A
     }
 }
 
-fn verify_built(engine: &Engine, entry: &Entry, mut result: ToolResult) -> Result<ToolResult, Refusal> {
+fn verify_built(
+    engine: &Engine,
+    entry: &Entry,
+    mut result: Box<ToolResult>,
+) -> Result<Box<ToolResult>, Refusal> {
     if result.is_error {
         result.structured = None;
         return Ok(result);

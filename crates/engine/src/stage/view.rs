@@ -18,6 +18,7 @@ use crate::safety::property;
 use crate::tool::Arguments;
 
 impl<'a> Call<'a, Known> {
+    #[inline(always)]
     pub(super) fn resolve(self) -> Result<Call<'a, Resolved<'a>>, Refusal> {
         let params = &self.request.params;
         let name = text_of("name", params.name)?;

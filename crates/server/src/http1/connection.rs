@@ -304,7 +304,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     _ if reply.is_head => [&[]; 3],
                     Payload::Nothing => [&[]; 3],
                     Payload::Whole(whole) => [whole, &[], &[]],
-                    Payload::Spliced { head, prepared } => [head, prepared, SPLICE_TAIL],
+                    Payload::Spliced(spliced) => [&spliced.head, &spliced.prepared, SPLICE_TAIL],
                 };
                 if payload.len() <= COPIED_BYTES_MAX {
                     for part in parts {

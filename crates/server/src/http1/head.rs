@@ -1,7 +1,7 @@
 //! The head of a request, in the bytes it came in.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use http::{Method, StatusCode};
 use httparse::Status;
@@ -9,6 +9,7 @@ use toolcrib_protocol::again::Again;
 use toolcrib_protocol::header::{Field, Headers, Mirrors, is_visible};
 
 use super::name::{NAMES, Name, Sought};
+use crate::accept::Asks;
 use crate::limits::{HEAD_BYTES_MAX, HEAD_KEPT_BYTES_MAX, HEADERS_MAX};
 
 /// Method, target and headers of a request.
@@ -32,6 +33,8 @@ pub(super) struct Shape {
     minor_version: u8,
     lines: Vec<Line>,
     known: Index,
+    /// What a POST with such a head asks for, once that was found out.
+    asks: OnceLock<Asks>,
 }
 
 /// Where known headers stand.
@@ -227,6 +230,18 @@ impl Head {
         keeps
     }
 
+    /// What was found out about a head of the same text.
+    pub(crate) fn asks(&self) -> Option<&Asks> {
+        self.shape.asks.get()
+    }
+
+    /// Keeps in mind what follows from the text of this head alone, for those that come again.
+    pub(crate) fn note(&self, asks: &Asks) {
+        if self.shape.again.is_some() {
+            let _ = self.shape.asks.set(asks.clone());
+        }
+    }
+
     fn length(&self) -> usize {
         self.shape.length
     }
@@ -276,7 +291,8 @@ impl Shape {
             };
             Again::new(input.get(..length).unwrap_or_default(), announced)
         });
-        Ok(Some(Self { length, again, method, path, query, minor_version, lines, known }))
+        let asks = OnceLock::new();
+        Ok(Some(Self { length, again, method, path, query, minor_version, lines, known, asks }))
     }
 }
 

@@ -120,6 +120,11 @@ impl Open {
         self.text.clone()
     }
 
+    /// Sends more on it.
+    pub async fn more(&mut self, text: &str) {
+        self.tcp.write_all(text.as_bytes()).await.unwrap();
+    }
+
     /// Reads until the connection ends.
     pub async fn rest_of_it(&mut self) -> String {
         let mut bytes = Vec::new();

@@ -5,7 +5,6 @@
 //! one at a time is kept, and all of them together are read no faster than leaves the thread to others.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -13,7 +12,7 @@ use super::conn::Conn;
 use super::head::Framing;
 use super::pool::Pool;
 use crate::error::Cause;
-use crate::limits::{UPSTREAM_LARGE_BYTES, UPSTREAM_TURN_BYTES_MAX, UPSTREAM_TURN_PAUSE_MS};
+use crate::limits::{UPSTREAM_LARGE_BYTES, UPSTREAM_TURN_BYTES_MAX};
 
 pub(crate) struct Body {
     conn: Option<Box<Conn>>,
@@ -72,24 +71,28 @@ impl Body {
                 Ok(bytes) if bytes <= bytes_max => self.announced(bytes).await?,
                 _ => return Err(too_large()),
             },
-            _ => {
-                let mut whole = Gathered::default();
-                while self
-                    .piece(|piece| {
-                        let fits = whole.bytes + piece.len() <= bytes_max;
-                        if fits {
-                            whole.push(piece);
-                        }
-                        if fits { Ok(()) } else { Err(too_large()) }
-                    })
-                    .await?
-                {
-                    self.keeps(whole.bytes).await;
-                }
-                whole.joined()
-            }
+            // Boxed: one whose length is known is no larger for it.
+            _ => Box::pin(self.gathered(bytes_max, too_large)).await?,
         };
         String::from_utf8(whole).map_err(|_| Cause::Garbage("it is not UTF-8"))
+    }
+
+    /// A body that does not say how long it is.
+    async fn gathered(&mut self, bytes_max: usize, too_large: impl Fn() -> Cause) -> Result<Vec<u8>, Cause> {
+        let mut whole = Gathered::default();
+        while self
+            .piece(|piece| {
+                let fits = whole.bytes + piece.len() <= bytes_max;
+                if fits {
+                    whole.push(piece);
+                }
+                if fits { Ok(()) } else { Err(too_large()) }
+            })
+            .await?
+        {
+            self.keeps(whole.bytes).await;
+        }
+        Ok(whole.joined())
     }
 
     /// A body whose length is known: read where it will stay.
@@ -187,7 +190,7 @@ impl Body {
         if bytes <= UPSTREAM_LARGE_BYTES {
             self.turn.permit = None;
         } else if self.turn.permit.is_none() {
-            self.turn.permit = self.pool.large.clone().acquire_owned().await.ok();
+            self.turn.permit = Box::pin(self.pool.large.clone().acquire_owned()).await.ok();
         }
     }
 
@@ -199,9 +202,7 @@ impl Body {
         self.turn.since_rest = 0;
         if self.turn.total > UPSTREAM_LARGE_BYTES && self.turn.since_pause > UPSTREAM_TURN_BYTES_MAX {
             self.turn.since_pause = 0;
-            // All that one server sends at once together is read no faster than one large answer.
-            let _turn = self.pool.turn.acquire().await;
-            tokio::time::sleep(Duration::from_millis(UPSTREAM_TURN_PAUSE_MS)).await;
+            Box::pin(self.pool.pause()).await;
         } else {
             tokio::task::yield_now().await;
         }

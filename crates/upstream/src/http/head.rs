@@ -32,9 +32,15 @@ pub(crate) struct Head {
     pub(crate) media: Media,
     pub(crate) framing: Framing,
     pub(crate) keeps_alive: bool,
-    pub(crate) session: Option<Box<str>>,
+    /// What few answers say.
+    rare: Option<Box<Rare>>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Rare {
+    session: Option<Box<str>>,
     /// `WWW-Authenticate`, of a 401 or 403.
-    pub(crate) challenge: Option<Box<str>>,
+    challenge: Option<Box<str>>,
 }
 
 /// The heads of a connection's answers, one after the other.
@@ -63,7 +69,7 @@ impl Heads {
             return Ok(Some((Head { framing: Framing::Length(length), ..head.clone() }, *taken)));
         }
         let Some((head, taken, length)) = Head::read(bytes)? else { return Ok(None) };
-        let may_return = head.is_success() && head.session.is_none() && head.keeps_alive;
+        let may_return = head.is_success() && head.rare.is_none() && head.keeps_alive;
         self.last = (may_return && !length.is_empty() && taken <= UPSTREAM_HEAD_KEPT_BYTES_MAX).then(|| {
             let again = Again::new(bytes.get(..taken).unwrap_or_default(), length.clone());
             Last { again, head: head.clone(), bytes: taken, length }
@@ -100,8 +106,7 @@ impl Head {
             media: Media::Other,
             framing: Framing::UntilClose,
             keeps_alive: response.version == Some(1),
-            session: None,
-            challenge: None,
+            rare: None,
         };
         let mut chunked = false;
         let (mut announced, mut stands) = (None, 0..0);
@@ -125,10 +130,12 @@ impl Head {
                 14 if is("mcp-session-id") => {
                     let id = text(value)
                         .filter(|id| !id.is_empty() && id.bytes().all(|byte| (0x21..=0x7e).contains(&byte)));
-                    head.session = id.map(Into::into).or(head.session);
+                    if let Some(id) = id {
+                        head.rare.get_or_insert_default().session = Some(id.into());
+                    }
                 }
                 16 if matches!(status, 401 | 403) && is("www-authenticate") => {
-                    head.challenge = text(value).map(Into::into);
+                    head.rare.get_or_insert_default().challenge = text(value).map(Into::into);
                 }
                 17 if is("transfer-encoding") => {
                     if !value.eq_ignore_ascii_case(b"chunked") {
@@ -156,6 +163,15 @@ impl Head {
             stands = 0..0;
         }
         Ok(Some((head, length, stands)))
+    }
+
+    pub(crate) fn session(&self) -> Option<&str> {
+        self.rare.as_ref()?.session.as_deref()
+    }
+
+    /// `WWW-Authenticate`, of a 401 or 403.
+    pub(crate) fn challenge(&self) -> Option<&str> {
+        self.rare.as_ref()?.challenge.as_deref()
     }
 
     pub(crate) fn is_interim(&self) -> bool {

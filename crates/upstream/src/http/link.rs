@@ -1,5 +1,6 @@
 //! The HTTP side of one server: its address, its session, its streams.
 
+use std::future::Future;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -87,32 +88,37 @@ impl HttpLink {
     }
 
     /// Posts a request of `revision` and gives back its answer as it comes.
-    pub(crate) async fn call(
+    #[expect(clippy::manual_async_fn, reason = "the future of an `async fn` would hold two of everything")]
+    pub(crate) fn call(
         self: &Arc<Self>,
         request: &Request<'_>,
         id: u64,
         text: &[u8],
         revision: Revision,
-    ) -> Result<HttpPending, UpstreamError> {
-        let seat = match revision.era() {
-            // A legacy server may ask and report on its other stream.
-            Era::Legacy => Some(self.link.sit(id, request.asker)?),
-            Era::Modern => None,
-        };
-        let answer = self.post(text, Some(request), Some(revision)).await?;
-        if request.method == "initialize"
-            && let Some(session) = &answer.head.session
-        {
-            self.set_session(session);
-        }
-        match answer.head.media {
-            Media::Other if answer.head.is_success() => {
-                Err(UpstreamError::sent(Cause::Garbage("its answer is neither JSON nor a stream")))
+    ) -> impl Future<Output = Result<Box<HttpPending>, UpstreamError>> {
+        async move {
+            let seat = match revision.era() {
+                // A legacy server may ask and report on its other stream.
+                Era::Legacy => Some(self.link.sit(id, request.asker)?),
+                Era::Modern => None,
+            };
+            let answer = self.post(text, Some(request), Some(revision)).await?;
+            if request.method == "initialize"
+                && let Some(session) = answer.head.session()
+            {
+                self.set_session(session);
             }
-            media if answer.head.is_success() => {
-                Ok(HttpPending::new(self.clone(), id, answer.body, media, seat, revision.era()))
+            match answer.head.media {
+                Media::Other if answer.head.is_success() => {
+                    Err(UpstreamError::sent(Cause::Garbage("its answer is neither JSON nor a stream")))
+                }
+                media if answer.head.is_success() => {
+                    let pending =
+                        HttpPending::new(self.clone(), id, answer.body, media, seat, revision.era());
+                    Ok(Box::new(pending))
+                }
+                _ => Box::pin(self.refused(id, answer, revision.era())).await,
             }
-            _ => Box::pin(self.refused(id, answer, revision.era())).await,
         }
     }
 
@@ -122,7 +128,7 @@ impl HttpLink {
         id: u64,
         mut answer: Answer,
         era: Era,
-    ) -> Result<HttpPending, UpstreamError> {
+    ) -> Result<Box<HttpPending>, UpstreamError> {
         let status = answer.head.status;
         if matches!(status, 401 | 403) {
             return Err(UpstreamError::unsent(Cause::Unauthorized { status }));
@@ -136,7 +142,9 @@ impl HttpLink {
             return Err(UpstreamError::unsent(Cause::SessionGone));
         }
         match body.and_then(|text| Message::read(text).ok()) {
-            Some(message) if message.result().is_err() => Ok(HttpPending::refused(self.clone(), id, message)),
+            Some(message) if message.result().is_err() => {
+                Ok(Box::new(HttpPending::refused(self.clone(), id, message)))
+            }
             _ => Err(UpstreamError::sent(Cause::Status { status })),
         }
     }
@@ -161,11 +169,23 @@ impl HttpLink {
         revision: Option<Revision>,
     ) -> Result<Answer, UpstreamError> {
         let outgoing = Outgoing { method: "POST", revision, fields: POSTED, mirrored, body: text };
-        let Some(bearer) = &self.bearer else { return self.exchange(&outgoing).await };
+        match &self.bearer {
+            None => self.exchange(&outgoing).await,
+            // Boxed: a request without a token is no larger for it.
+            Some(bearer) => Box::pin(self.exchange_with(bearer, &outgoing)).await,
+        }
+    }
+
+    /// The same with a token, and with another one if the first is not enough.
+    async fn exchange_with(
+        &self,
+        bearer: &Arc<Bearer>,
+        outgoing: &Outgoing<'_>,
+    ) -> Result<Answer, UpstreamError> {
         let none = |error| UpstreamError::unsent(Cause::Token(error));
         let token = bearer.ready().await.map_err(none)?;
-        let answer = self.exchange(&outgoing).await?;
-        match (answer.head.status, answer.head.challenge.as_deref().and_then(more_rights)) {
+        let answer = self.exchange(outgoing).await?;
+        match (answer.head.status, answer.head.challenge().and_then(more_rights)) {
             // It was taken back, or has ended by the server's clock: one more try with another.
             (401, _) => drop(Box::pin(bearer.renew(token.as_ref())).await.map_err(none)?),
             (403, Some(scopes)) => {
@@ -174,7 +194,7 @@ impl HttpLink {
             }
             _ => return Ok(answer),
         }
-        self.exchange(&outgoing).await
+        self.exchange(outgoing).await
     }
 
     /// Sends a whole request and reads the head of its answer.

@@ -67,11 +67,14 @@ impl HttpPending {
                 return Ok(message);
             }
             if self.stream.is_some() {
-                self.read_events(expected).await.map_err(UpstreamError::sent)?;
+                // Boxed: a plain answer is no larger for it.
+                Box::pin(self.read_events(expected)).await.map_err(UpstreamError::sent)?;
                 continue;
             }
-            let mut body = self.body.take().ok_or(UpstreamError::sent(Cause::Closed))?;
-            let text = body.text(UPSTREAM_MESSAGE_BYTES_MAX).await.map_err(UpstreamError::sent)?;
+            let Some(body) = &mut self.body else { return Err(UpstreamError::sent(Cause::Closed)) };
+            let text = body.text(UPSTREAM_MESSAGE_BYTES_MAX).await;
+            self.body = None;
+            let text = text.map_err(UpstreamError::sent)?;
             let message = Message::read_expecting(text, expected).map_err(UpstreamError::sent)?;
             answers(&message, self.id).map_err(UpstreamError::sent)?;
             self.done |= message.is_response();
@@ -136,7 +139,7 @@ impl HttpPending {
             return Err(Cause::Closed);
         }
         tokio::time::sleep(Duration::from_millis(stream.retry_ms)).await;
-        let answer = self.http.resume(last).await.map_err(|error| error.cause)?;
+        let answer = self.http.resume(last).await.map_err(|error| *error.cause)?;
         stream.decoder = sse::Decoder::with_limit(UPSTREAM_MESSAGE_BYTES_MAX);
         self.body = Some(answer.body);
         Ok(())

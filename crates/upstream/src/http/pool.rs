@@ -11,7 +11,9 @@ use super::conn::{Conn, Stream};
 use super::target::Target;
 use super::tls::Tls;
 use crate::error::Cause;
-use crate::limits::{UPSTREAM_CONNECT_MS_MAX, UPSTREAM_IDLE_CONNECTIONS_MAX, UPSTREAM_IDLE_MS_MAX};
+use crate::limits::{
+    UPSTREAM_CONNECT_MS_MAX, UPSTREAM_IDLE_CONNECTIONS_MAX, UPSTREAM_IDLE_MS_MAX, UPSTREAM_TURN_PAUSE_MS,
+};
 
 pub(crate) struct Pool {
     pub(crate) target: Target,
@@ -19,7 +21,7 @@ pub(crate) struct Pool {
     /// Whose large answer is being read.
     pub(super) large: Arc<Semaphore>,
     /// Whose turn it is to read more of one.
-    pub(super) turn: Semaphore,
+    turn: Semaphore,
     #[expect(clippy::vec_box, reason = "a connection changes hands often, and as a pointer")]
     idle: ByThread<Vec<Box<Conn>>>,
 }
@@ -48,6 +50,12 @@ impl Pool {
         {
             idle.push(conn);
         }
+    }
+
+    /// All that one server sends at once together is read no faster than one large answer.
+    pub(super) async fn pause(&self) {
+        let _turn = self.turn.acquire().await;
+        tokio::time::sleep(Duration::from_millis(UPSTREAM_TURN_PAUSE_MS)).await;
     }
 
     pub(crate) async fn connect(&self) -> Result<Box<Conn>, Cause> {

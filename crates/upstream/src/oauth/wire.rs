@@ -71,9 +71,13 @@ impl Way {
         let endpoint = Endpoint { url: url.to_owned(), ca_file, ..Endpoint::default() };
         let link = HttpLink::new(&endpoint).map_err(unreachable)?;
         let exchange = async {
-            let mut answer = link.plain(method, fields, body).await.map_err(|error| error.cause)?;
+            let mut answer = link.plain(method, fields, body).await.map_err(|error| *error.cause)?;
             let text = answer.body.text(OAUTH_ANSWER_BYTES_MAX).await?;
-            Ok(Answer { status: answer.head.status, challenge: answer.head.challenge.take(), body: text })
+            Ok(Answer {
+                status: answer.head.status,
+                challenge: answer.head.challenge().map(Into::into),
+                body: text,
+            })
         };
         match tokio::time::timeout(Duration::from_millis(OAUTH_ANSWER_MS_MAX), exchange).await {
             Ok(answer) => answer.map_err(unreachable),

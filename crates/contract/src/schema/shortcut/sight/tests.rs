@@ -115,7 +115,7 @@ proptest! {
         let schema = compiled(&schema());
         let text = message(&content, spaced);
         let plain = OwnedDocument::parse_passing(text.clone(), &Limits::message());
-        let guided = OwnedDocument::parse_expecting(text, &Limits::message(), schema.expect(PATH));
+        let guided = OwnedDocument::parse_expecting(text, &Limits::message(), schema.expect(&PATH));
         match (plain, guided) {
             (Ok(plain), Ok(guided)) => {
                 let (a, b) = (plain.root(), guided.root());
@@ -182,7 +182,7 @@ fn limits_hold_for_what_is_recognised() {
         "list": {"type": "array", "items": {"type": "integer"}}
     }}));
     let text = message(&format!("{{\"list\":[{}1]}}", "1,".repeat(500)), false);
-    let read = |limits: Limits| OwnedDocument::parse_expecting(text.clone(), &limits, schema.expect(PATH));
+    let read = |limits: Limits| OwnedDocument::parse_expecting(text.clone(), &limits, schema.expect(&PATH));
     assert!(read(Limits::message()).is_ok());
     assert!(read(Limits::message().with_nodes_max(400)).is_err());
     assert!(read(Limits::message().with_depth_max(3)).is_err());
@@ -195,7 +195,8 @@ fn what_one_schema_recognised_is_checked_by_another() {
     let (any, small) =
         (compiled(&json!({"type": "object", "properties": {"n": {"type": "integer"}}})), compiled(&small));
     let document = |content: &str| {
-        OwnedDocument::parse_expecting(message(content, false), &Limits::message(), any.expect(PATH)).unwrap()
+        OwnedDocument::parse_expecting(message(content, false), &Limits::message(), any.expect(&PATH))
+            .unwrap()
     };
     for (content, kept) in [(r#"{"n":5}"#, true), (r#"{"n":6}"#, false)] {
         let document = document(content);
