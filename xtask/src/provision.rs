@@ -31,8 +31,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     provision(args.force)
 }
 
-/// Proxies that the gateway is raced against, and nginx where this machine lets us install it. One that cannot be had is
-/// said, and its race is left out.
+/// Proxies that the gateway is raced against; nginx, and wrk to call them, where this machine lets us install them. One
+/// that cannot be had is said, and its race is left out.
 pub(crate) fn rivals() -> Result<()> {
     let deps = Deps::under(&shell::root());
     std::fs::create_dir_all(deps.folder())?;
@@ -40,6 +40,7 @@ pub(crate) fn rivals() -> Result<()> {
         ("FastMCP", python::fastmcp(&deps)),
         ("mcp-proxy", cargo_tool::mcp_proxy(&deps)),
         ("nginx", debian::nginx()),
+        ("wrk", debian::wrk()),
     ] {
         if let Err(error) = outcome {
             println!("    {name} cannot be installed: {error:#}");

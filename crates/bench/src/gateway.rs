@@ -1,7 +1,8 @@
 //! The gateway with every check on, against nginx as a blind proxy, an SDK proxy, and the servers themselves.
 //!
-//! Every proxy is a process of its own in front of the same server; the load comes from this process. CPU per call is
-//! the proxy's own.
+//! Every proxy is a process of its own in front of the same server. The load of the races against nginx comes from wrk,
+//! and once more from a client of our own in this process that leaves more of the machine to the proxies; that one makes
+//! the other calls as well. CPU per call is the proxy's own.
 
 pub(crate) mod canned;
 pub(crate) mod front;
@@ -14,17 +15,20 @@ mod size;
 mod start;
 mod stdio_drive;
 mod visitor;
+mod wrk;
 
 use std::net::SocketAddr;
 use std::process::Child;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
-use crate::race::{Claim, Effort, Race};
+use crate::race::{Claim, Done, Effort, Race};
 use crate::serving::{Load, Server, Speaks, Which, cpu_seconds};
 use nginx::{Nginx, Setup};
 use stdio_drive::Drive;
+use wrk::Wrk;
 
 const CONNECTIONS: usize = 16;
 const MANY_CONNECTIONS: usize = 64;
@@ -37,26 +41,41 @@ pub(crate) fn run(effort: Effort) -> Result<bool> {
     let tuned = Nginx::start(canned.address, Setup::Tuned)?;
     let gateway = Server::start_with(Which::Gateway, &[&url])?;
     let sdk = Server::start_with(Which::RmcpProxy, &[&url]);
-    let echo = json!({"name": "echo", "arguments": {"text": "hello", "count": 3, "tags": ["a", "b"], "mode": "plain"}});
+    let arguments = json!({"text": "hello", "count": 3, "tags": ["a", "b"], "mode": "plain"});
+    let echo = json!({"name": "echo", "arguments": arguments});
     let large = json!({"name": "large", "arguments": {}});
     let mut holds = true;
-    for (title, connections, params, least, cpu_most) in [
-        ("tools/call of an echo, HTTP to HTTP, 16 connections", CONNECTIONS, &echo, 0.95, Some(1.25)),
-        ("tools/call of an echo, HTTP to HTTP, 64 connections", MANY_CONNECTIONS, &echo, 0.95, Some(1.25)),
-        ("tools/call with a structured answer of 64 KiB, 16 connections", CONNECTIONS, &large, 0.85, None),
+    for (cell, least) in [
+        (
+            Cell {
+                cpu_most: Some(1.25),
+                ..Cell::new("tools/call of an echo, HTTP to HTTP, 16 connections", Client::Wrk, CONNECTIONS, &echo)
+            },
+            Some(0.95),
+        ),
+        (
+            Cell {
+                cpu_most: Some(1.25),
+                ..Cell::new("tools/call of an echo, HTTP to HTTP, 64 connections", Client::Wrk, MANY_CONNECTIONS, &echo)
+            },
+            Some(0.95),
+        ),
+        (
+            Cell::new("tools/call with a structured answer of 64 KiB, 16 connections", Client::Wrk, CONNECTIONS, &large),
+            Some(0.85),
+        ),
+        (Cell::new("the echo from a client that costs less, 16 connections (shown, not claimed)", Client::Own, CONNECTIONS, &echo), None),
+        (Cell::new("the echo from a client that costs less, 64 connections (shown, not claimed)", Client::Own, MANY_CONNECTIONS, &echo), None),
+        (Cell::new("64 KiB to a client that reads the head alone (shown, not claimed)", Client::Own, CONNECTIONS, &large), None),
     ] {
+        let claim = least.map_or(Claim::None, Claim::FasterThanFirst);
         let proxies = [
             ("nginx", nginx.address, &nginx.child, Claim::None),
-            (
-                "toolcrib, arguments and answer checked",
-                gateway.address,
-                &gateway.child,
-                Claim::FasterThanFirst(least),
-            ),
+            ("toolcrib, arguments and answer checked", gateway.address, &gateway.child, claim),
             ("nginx tuned for this race", tuned.address, &tuned.child, Claim::None),
         ];
         let before = gateway.resident_kib()?;
-        holds &= race(title, &proxies, canned.address, connections, params, cpu_most, effort)?;
+        holds &= race(&cell, &proxies, canned.address, effort)?;
         let grown = gateway.resident_kib()? - before;
         println!("  toolcrib's memory grew by {grown:.0} KiB during this");
     }
@@ -72,11 +91,11 @@ pub(crate) fn run(effort: Effort) -> Result<bool> {
                 ),
             ];
             let title = "the same echo through a proxy made of the official SDK, 16 connections";
-            holds &= race(title, &proxies, canned.address, CONNECTIONS, &echo, None, effort)?;
+            let cell = Cell::new(title, Client::Own, CONNECTIONS, &echo);
+            holds &= race(&cell, &proxies, canned.address, effort)?;
         }
         Err(error) => println!("\nthe proxy made of the official SDK did not start: {error:#}"),
     }
-    let arguments = json!({"text": "hello", "count": 3, "tags": ["a", "b"], "mode": "plain"});
     holds &= others::run(&gateway, &url, &arguments, effort)?;
     holds &= neighbours::run(&url, effort)?;
     holds &= lists(effort)?;
@@ -86,44 +105,82 @@ pub(crate) fn run(effort: Effort) -> Result<bool> {
     Ok(holds)
 }
 
+/// What is called in a race, by whom, and how much CPU it may cost against the first.
+struct Cell<'a> {
+    title: &'a str,
+    client: Client,
+    connections: usize,
+    params: &'a Value,
+    cpu_most: Option<f64>,
+}
+
+impl<'a> Cell<'a> {
+    fn new(title: &'a str, client: Client, connections: usize, params: &'a Value) -> Self {
+        Self { title, client, connections, params, cpu_most: None }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Client {
+    Wrk,
+    Own,
+}
+
+/// A client at one end.
+enum Caller {
+    Wrk(Wrk),
+    Own(Load),
+}
+
+impl Caller {
+    /// After the answer to a call on every connection was checked whole.
+    fn new(cell: &Cell<'_>, to: SocketAddr) -> Result<Self> {
+        let mut load = Load::new(to, cell.connections, Speaks::Modern, "tools/call", cell.params)?.long();
+        load.check(has_structured)?;
+        Ok(match cell.client {
+            Client::Wrk => Self::Wrk(Wrk::new(to, cell.connections, cell.params)?),
+            Client::Own => Self::Own(load),
+        })
+    }
+
+    fn run(&mut self, given: Duration) -> Done {
+        match self {
+            Self::Wrk(wrk) => wrk.run(given),
+            Self::Own(load) => load.run(given),
+        }
+    }
+}
+
 /// A proxy in a race: its name, where it listens, its process, and what is claimed about it.
 type Proxy<'a> = (&'a str, SocketAddr, &'a Child, Claim);
 
 /// One race of proxies before the same server, with what each cost; CPU is judged for the second against the first.
-fn race(
-    title: &str,
-    proxies: &[Proxy<'_>],
-    server: SocketAddr,
-    connections: usize,
-    params: &Value,
-    cpu_most: Option<f64>,
-    effort: Effort,
-) -> Result<bool> {
-    let mut loads = Vec::new();
-    for (name, address, _, _) in proxies {
-        let mut load = Load::new(*address, connections, Speaks::Modern, "tools/call", params)?.long();
-        load.check(has_structured).with_context(|| format!("{name}: {title}"))?;
-        loads.push(load);
+fn race(cell: &Cell<'_>, proxies: &[Proxy<'_>], server: SocketAddr, effort: Effort) -> Result<bool> {
+    let effort = match cell.client {
+        Client::Wrk => effort.by_the_second(),
+        Client::Own => effort,
+    };
+    let mut race = Race::new(cell.title);
+    for (name, address, child, claim) in proxies {
+        let mut caller = Caller::new(cell, *address).with_context(|| format!("{name}: {}", cell.title))?;
+        race = race
+            .with_program(name, *claim, move |given| caller.run(given))
+            .costing(|| cpu_seconds(child).unwrap_or(f64::NAN));
     }
-    let mut bare = Load::new(server, connections, Speaks::Modern, "tools/call", params)?.long();
-    bare.check(has_structured)?;
-    let mut race = Race::new(title).counting(bare.turn_calls());
-    for ((name, _, child, claim), load) in proxies.iter().zip(&mut loads) {
-        race = race.with(name, *claim, || load.turn()).costing(|| cpu_seconds(child).unwrap_or(f64::NAN));
-    }
-    let race = race.with("the server itself", Claim::None, || bare.turn());
+    let mut bare = Caller::new(cell, server)?;
+    race = race.with_program("the server itself", Claim::None, move |given| bare.run(given));
     let (mut holds, costs) = race.run_costed(effort);
     let mut first = None;
     for (number, ((name, ..), seconds)) in proxies.iter().zip(costs).enumerate() {
         let us = seconds * 1e6;
         let ratio = us / *first.get_or_insert(us);
-        let verdict = match cpu_most.filter(|_| number == 1) {
+        let verdict = match cell.cpu_most.filter(|_| number == 1) {
             None => String::new(),
             Some(most) if ratio <= most => format!(", at most {most}×  holds"),
             Some(most) => format!(", at most {most}×  MISSED"),
         };
         println!("  {name:<40} {us:>9.1} µs of CPU per call, {ratio:.2}×{verdict}");
-        holds &= !effort.judges() || number != 1 || cpu_most.is_none_or(|most| ratio <= most);
+        holds &= !effort.judges() || number != 1 || cell.cpu_most.is_none_or(|most| ratio <= most);
     }
     Ok(holds)
 }

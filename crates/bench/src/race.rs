@@ -34,14 +34,30 @@ pub(crate) enum Claim {
 struct Contender<'a> {
     name: &'a str,
     claim: Claim,
-    body: Box<dyn FnMut() + 'a>,
+    work: Work<'a>,
     /// Seconds of CPU that it has used so far, where that is counted.
     cost: Option<Box<dyn Fn() -> f64 + 'a>>,
     /// Of them in its samples.
     spent: f64,
-    iterations: u32,
-    /// Seconds of one iteration, per round.
+    /// What was done in its samples.
+    done: f64,
+    /// Seconds for one thing, per round.
     times: Vec<f64>,
+}
+
+/// How a sample is taken.
+enum Work<'a> {
+    /// As many iterations as fill the time; each does so many things.
+    Iterations { body: Box<dyn FnMut() + 'a>, count: u32, things: f64 },
+    /// A program that works for the time it is given and says what it did.
+    Program { body: Box<dyn FnMut(Duration) -> Done + 'a>, given: Duration },
+}
+
+/// So many things in so much time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Done {
+    pub(crate) things: f64,
+    pub(crate) time: Duration,
 }
 
 /// Contenders under one title; the first one is what the others are compared with.
@@ -60,6 +76,12 @@ impl Effort {
     /// Fewer and longer samples, for whole programs: caches that went cold while another one ran do not show.
     pub(crate) fn steady(self) -> Self {
         if self.judges { Self { rounds: 15, sample: Duration::from_millis(200), ..self } } else { self }
+    }
+
+    /// For a program that is started anew for each sample, and counts in seconds.
+    pub(crate) fn by_the_second(self) -> Self {
+        let rounds = if self.judges { self.rounds } else { 1 };
+        Self { rounds, sample: Duration::from_secs(1), ..self }
     }
 
     /// Whether claims are judged.
@@ -85,10 +107,24 @@ impl<'a> Race<'a> {
     }
 
     /// Adds a contender. `body` is one iteration; its result must go through [`std::hint::black_box`].
-    pub(crate) fn with(mut self, name: &'a str, claim: Claim, body: impl FnMut() + 'a) -> Self {
-        let body = Box::new(body);
-        let (cost, spent, iterations, times) = (None, 0.0, 1, Vec::new());
-        self.contenders.push(Contender { name, claim, body, cost, spent, iterations, times });
+    pub(crate) fn with(self, name: &'a str, claim: Claim, body: impl FnMut() + 'a) -> Self {
+        let things = self.things as f64;
+        self.join(name, claim, Work::Iterations { body: Box::new(body), count: 1, things })
+    }
+
+    /// Adds a contender that another program measures, for the time it is given.
+    pub(crate) fn with_program(
+        self,
+        name: &'a str,
+        claim: Claim,
+        body: impl FnMut(Duration) -> Done + 'a,
+    ) -> Self {
+        self.join(name, claim, Work::Program { body: Box::new(body), given: Duration::ZERO })
+    }
+
+    fn join(mut self, name: &'a str, claim: Claim, work: Work<'a>) -> Self {
+        let (cost, spent, done, times) = (None, 0.0, 0.0, Vec::new());
+        self.contenders.push(Contender { name, claim, work, cost, spent, done, times });
         self
     }
 
@@ -119,7 +155,7 @@ impl<'a> Race<'a> {
         }
         let holds = self.report(effort);
         patience.report();
-        let costs = self.contenders.iter().map(|contender| contender.cost() / self.things as f64).collect();
+        let costs = self.contenders.iter().map(|contender| contender.spent / contender.done).collect();
         (holds, costs)
     }
 
@@ -129,7 +165,7 @@ impl<'a> Race<'a> {
         let Some(first) = self.contenders.first() else { return true };
         let mut holds = true;
         for contender in &self.contenders {
-            let time = median(&contender.times) / self.things as f64;
+            let time = median(&contender.times);
             let ratio = paired_ratio(&contender.times, &first.times);
             let (claim, kept) = contender.claim.judge(time, ratio);
             let verdict = match (kept, effort.judges) {
@@ -152,40 +188,60 @@ impl<'a> Race<'a> {
 impl Contender<'_> {
     /// Finds how many iterations fill a sample; this warms up as well.
     fn calibrate(&mut self, sample: Duration) {
-        self.iterations = 1;
-        while self.timed() < sample && self.iterations < u32::MAX / 2 {
-            self.iterations *= 2;
-        }
-    }
-
-    fn timed(&mut self) -> Duration {
-        let begun = Instant::now();
-        for _ in 0..self.iterations {
-            (self.body)();
-        }
-        begun.elapsed()
+        self.work.fit(sample);
+        while self.work.take().time < sample && self.work.grows() {}
     }
 
     fn sample(&mut self, patience: &mut Patience) {
-        let (time, cost) = loop {
+        let (done, cost) = loop {
             let (stolen, cost) = (stolen(), self.used());
-            let time = self.timed();
+            let done = self.work.take();
             let (stolen, cost) = (self::stolen().saturating_sub(stolen), self.used() - cost);
-            if !patience.retakes(stolen, time) {
-                break (time, cost);
+            if !patience.retakes(stolen, done.time) {
+                break (done, cost);
             }
         };
         self.spent += cost;
-        self.times.push(time.as_secs_f64() / f64::from(self.iterations));
+        self.done += done.things;
+        self.times.push(done.time.as_secs_f64() / done.things);
     }
 
     fn used(&self) -> f64 {
         self.cost.as_ref().map_or(0.0, |cost| cost())
     }
+}
 
-    /// Of one iteration, over its samples.
-    fn cost(&self) -> f64 {
-        self.spent / (f64::from(self.iterations) * self.times.len() as f64)
+impl Work<'_> {
+    /// Begins with samples of this length.
+    fn fit(&mut self, sample: Duration) {
+        match self {
+            Self::Iterations { count, .. } => *count = 1,
+            Self::Program { given, .. } => *given = sample,
+        }
+    }
+
+    /// Does more next time, if that is how it fills a sample.
+    fn grows(&mut self) -> bool {
+        match self {
+            Self::Iterations { count, .. } if *count < u32::MAX / 2 => {
+                *count *= 2;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn take(&mut self) -> Done {
+        match self {
+            Self::Iterations { body, count, things } => {
+                let begun = Instant::now();
+                for _ in 0..*count {
+                    body();
+                }
+                Done { things: *things * f64::from(*count), time: begun.elapsed() }
+            }
+            Self::Program { body, given } => body(*given),
+        }
     }
 }
 
@@ -321,6 +377,22 @@ mod tests {
         let (holds, costs) = race.costing(|| clock.get()).run_costed(effort);
         assert!(holds);
         assert_eq!(costs, [4.0]);
+    }
+
+    #[test]
+    fn a_program_says_itself_what_it_did() {
+        let clock = std::cell::Cell::new(0.0);
+        let effort = Effort { rounds: 3, sample: Duration::from_secs(1), judges: true };
+        let program = |given: Duration| {
+            clock.set(clock.get() + 2.0);
+            Done { things: 4.0, time: given }
+        };
+        let race = Race::new("test").with_program("a", Claim::TimeAtMost(Duration::from_millis(250)), program);
+        let (holds, costs) = race.costing(|| clock.get()).run_costed(effort);
+        assert!(holds, "a second for four things is a quarter for one");
+        assert_eq!(costs, [0.5]);
+        let late = Claim::TimeAtMost(Duration::from_millis(249));
+        assert!(!Race::new("test").with_program("a", late, program).run(effort));
     }
 
     #[test]

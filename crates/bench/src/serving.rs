@@ -15,7 +15,7 @@ use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
 use crate::race::{Claim, Effort, Race};
-pub(crate) use client::{Connection, Load, Speaks, header};
+pub(crate) use client::{Connection, Load, Speaks, header, request};
 pub(crate) use process::{Server, cpu_seconds};
 
 /// Threads of each server.

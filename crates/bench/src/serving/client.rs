@@ -7,12 +7,15 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll;
 use rustix::net::{RecvFlags, recv};
 use serde_json::{Value, json};
+
+use crate::race::Done;
 
 /// Requests in one turn, for each connection.
 const CALLS_EACH: usize = 16;
@@ -65,10 +68,7 @@ impl Load {
             let number = epoll::EventData::new_u64(number);
             epoll::add(&answered, &connection.tcp, number, epoll::EventFlags::IN)?;
         }
-        let (params, headers) = dress(speaks, method, params);
-        let head = format!("{}{headers}", post(to));
-        let rest = format!(",\"method\":\"{method}\",\"params\":{params}}}");
-        let body = ("{\"jsonrpc\":\"2.0\",\"id\":".to_owned(), rest);
+        let (head, body) = request(to, speaks, method, params);
         Ok(Self { connections, answered, head, body, last_id: 0, calls_each: CALLS_EACH })
     }
 
@@ -92,6 +92,15 @@ impl Load {
         if let Err(error) = self.try_turn(self.calls_each, false) {
             panic!("the server failed under load: {error:#}");
         }
+    }
+
+    /// Whole turns for at least the time that is given.
+    pub(crate) fn run(&mut self, given: Duration) -> Done {
+        let (begun, before) = (Instant::now(), self.calls());
+        while begun.elapsed() < given {
+            self.turn();
+        }
+        Done { things: self.calls() - before, time: begun.elapsed() }
     }
 
     fn try_turn(&mut self, calls_each: usize, keep: bool) -> Result<()> {
@@ -147,6 +156,18 @@ impl Load {
         }
         Ok(())
     }
+}
+
+/// A request in parts: its head but for the length, and its body before and after the id.
+pub(crate) fn request(
+    to: SocketAddr,
+    speaks: Speaks,
+    method: &str,
+    params: &Value,
+) -> (String, (String, String)) {
+    let (params, headers) = dress(speaks, method, params);
+    let rest = format!(",\"method\":\"{method}\",\"params\":{params}}}");
+    (format!("{}{headers}", post(to)), ("{\"jsonrpc\":\"2.0\",\"id\":".to_owned(), rest))
 }
 
 /// The start of a POST, up to the headers of its revision.
