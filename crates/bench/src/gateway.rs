@@ -49,24 +49,63 @@ pub(crate) fn run(effort: Effort) -> Result<bool> {
         (
             Cell {
                 cpu_most: Some(1.25),
-                ..Cell::new("tools/call of an echo, HTTP to HTTP, 16 connections", Client::Wrk, CONNECTIONS, &echo)
+                ..Cell::new(
+                    "tools/call of an echo, HTTP to HTTP, 16 connections",
+                    Client::Wrk,
+                    CONNECTIONS,
+                    &echo,
+                )
             },
             Some(0.95),
         ),
         (
             Cell {
                 cpu_most: Some(1.25),
-                ..Cell::new("tools/call of an echo, HTTP to HTTP, 64 connections", Client::Wrk, MANY_CONNECTIONS, &echo)
+                ..Cell::new(
+                    "tools/call of an echo, HTTP to HTTP, 64 connections",
+                    Client::Wrk,
+                    MANY_CONNECTIONS,
+                    &echo,
+                )
             },
             Some(0.95),
         ),
         (
-            Cell::new("tools/call with a structured answer of 64 KiB, 16 connections", Client::Wrk, CONNECTIONS, &large),
+            Cell::new(
+                "tools/call with a structured answer of 64 KiB, 16 connections",
+                Client::Wrk,
+                CONNECTIONS,
+                &large,
+            ),
             Some(0.85),
         ),
-        (Cell::new("the echo from a client that costs less, 16 connections (shown, not claimed)", Client::Own, CONNECTIONS, &echo), None),
-        (Cell::new("the echo from a client that costs less, 64 connections (shown, not claimed)", Client::Own, MANY_CONNECTIONS, &echo), None),
-        (Cell::new("64 KiB to a client that reads the head alone (shown, not claimed)", Client::Own, CONNECTIONS, &large), None),
+        (
+            Cell::new(
+                "the echo from a client that costs less, 16 connections (shown, not claimed)",
+                Client::Own,
+                CONNECTIONS,
+                &echo,
+            ),
+            None,
+        ),
+        (
+            Cell::new(
+                "the echo from a client that costs less, 64 connections (shown, not claimed)",
+                Client::Own,
+                MANY_CONNECTIONS,
+                &echo,
+            ),
+            None,
+        ),
+        (
+            Cell::new(
+                "64 KiB to a client that reads the head alone (shown, not claimed)",
+                Client::Own,
+                CONNECTIONS,
+                &large,
+            ),
+            None,
+        ),
     ] {
         let claim = least.map_or(Claim::None, Claim::FasterThanFirst);
         let proxies = [

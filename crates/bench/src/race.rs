@@ -78,9 +78,10 @@ impl Effort {
         if self.judges { Self { rounds: 15, sample: Duration::from_millis(200), ..self } } else { self }
     }
 
-    /// For a program that is started anew for each sample, and counts in seconds.
+    /// For a program that is started anew for each sample, and counts in seconds. Samples of another program's differ
+    /// more, so there are more of them.
     pub(crate) fn by_the_second(self) -> Self {
-        let rounds = if self.judges { self.rounds } else { 1 };
+        let rounds = if self.judges { 25 } else { 1 };
         Self { rounds, sample: Duration::from_secs(1), ..self }
     }
 
@@ -387,7 +388,8 @@ mod tests {
             clock.set(clock.get() + 2.0);
             Done { things: 4.0, time: given }
         };
-        let race = Race::new("test").with_program("a", Claim::TimeAtMost(Duration::from_millis(250)), program);
+        let race =
+            Race::new("test").with_program("a", Claim::TimeAtMost(Duration::from_millis(250)), program);
         let (holds, costs) = race.costing(|| clock.get()).run_costed(effort);
         assert!(holds, "a second for four things is a quarter for one");
         assert_eq!(costs, [0.5]);

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use toolcrib_engine::nearby;
 
 use crate::http::Endpoint;
 use crate::http1;
@@ -107,8 +108,9 @@ async fn accept(
     connections: &Arc<Semaphore>,
 ) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
     let permit = connections.clone().acquire_owned().await.map_err(io::Error::other)?;
-    let (stream, _) = tcp.accept().await?;
+    let (stream, peer) = tcp.accept().await?;
     stream.set_nodelay(true)?;
+    nearby::unpace(&stream, stream.local_addr()?, peer);
     Ok((stream, permit))
 }
 

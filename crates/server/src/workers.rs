@@ -1,9 +1,9 @@
 //! Threads that each serve their own connections.
 //!
 //! A connection stays on one thread with everything its requests do, so that no thread wakes another for it: on a busy
-//! proxy those wake-ups cost as much as the checks. A few connections share a thread, because what they run is warm
-//! there. Half of the busy ones leave a thread that is full, between two requests, if they would be answered sooner on
-//! another: while cores stand idle, or where requests take so long that warmth is nothing to them.
+//! proxy those wake-ups cost as much as the checks. Connections are dealt out evenly; where the busy ones met on one
+//! thread, half of them leave it between two requests, if they would be answered sooner on another: while cores stand
+//! idle, or where requests take so long that a warm thread is nothing to them.
 
 mod room;
 
@@ -19,10 +19,7 @@ use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use toolcrib_engine::by_thread::Apart;
 
-use room::{Load, ROOM_USED_MAX};
-
-/// So many connections a thread has before the next thread is used: with fewer, it would often be woken for one alone.
-const SHARED: usize = 16;
+use room::Load;
 
 /// Serves a connection until it ends, or gives it back when it no longer stays.
 type Serve = dyn Fn(TcpStream, Stay) -> Pin<Box<dyn Future<Output = Option<TcpStream>> + Send>> + Send + Sync;
@@ -40,9 +37,6 @@ pub(crate) struct Workers {
 #[derive(Debug)]
 struct Crew {
     workers: Vec<Worker>,
-    /// Whether threads can tell how much room they have; if not, connections are dealt out in turn and stay.
-    is_measured: bool,
-    next: AtomicUsize,
 }
 
 #[derive(Debug)]
@@ -69,13 +63,10 @@ impl Workers {
                 (Worker { arrivals, load, connections: AtomicUsize::new(0) }, inbox)
             })
             .unzip();
-        let crew = Arc::new(Crew { workers, is_measured: room::is_known(), next: AtomicUsize::new(0) });
+        let crew = Arc::new(Crew { workers });
         let mut threads = Vec::new();
         for (number, mut inbox) in inboxes.into_iter().enumerate() {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .on_thread_park(room::give_way)
-                .build()?;
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
             let (crew, serve) = (Arc::downgrade(&crew), serve.clone());
             let thread = std::thread::Builder::new().name(format!("toolcrib-{number}")).spawn(move || {
                 runtime.block_on(async {
@@ -89,9 +80,9 @@ impl Workers {
         Ok(Self { crew, threads })
     }
 
-    /// Serves a connection on the first thread that has room.
+    /// Serves a connection on the thread that has fewest.
     pub(crate) fn take(&self, stream: TcpStream, permit: OwnedSemaphorePermit) -> io::Result<()> {
-        self.crew.take(stream, permit)
+        self.crew.send(stream, permit, self.crew.fewest())
     }
 
     /// Ends the threads; what they still do is dropped.
@@ -104,27 +95,28 @@ impl Workers {
 }
 
 impl Crew {
-    fn take(&self, stream: TcpStream, permit: OwnedSemaphorePermit) -> io::Result<()> {
+    fn send(&self, stream: TcpStream, permit: OwnedSemaphorePermit, to: usize) -> io::Result<()> {
         // Out of this thread's poll; the other one registers it with its own.
         let stream = stream.into_std()?;
         let gone = || io::Error::other("the thread has ended");
-        let worker = self.workers.get(self.turn()).ok_or_else(gone)?;
+        let worker = self.workers.get(to).ok_or_else(gone)?;
         worker.connections.fetch_add(1, Ordering::Relaxed);
         worker.arrivals.send((stream, permit)).map_err(|_| gone())
     }
 
-    /// Whose turn it is: the first that has room, else the one with fewest connections.
-    fn turn(&self) -> usize {
-        if !self.is_measured {
-            return self.next.fetch_add(1, Ordering::Relaxed) % self.workers.len().max(1);
-        }
-        let connections = |worker: &Worker| worker.connections.load(Ordering::Relaxed);
-        let has_room = |worker: &Worker| connections(worker) < SHARED && worker.load.0.now() < ROOM_USED_MAX;
-        self.workers.iter().position(has_room).unwrap_or_else(|| {
-            // What comes at once is not busy yet: only how many there are tells them apart.
-            let fewest = self.workers.iter().enumerate().min_by_key(|(_, worker)| connections(worker));
-            fewest.map_or(0, |(number, _)| number)
-        })
+    /// Where a new connection goes: what comes at once is not busy yet, only how many there are tells threads apart.
+    fn fewest(&self) -> usize {
+        self.least(|worker| worker.connections.load(Ordering::Relaxed))
+    }
+
+    /// Where one goes that leaves a full thread.
+    fn idlest(&self) -> usize {
+        self.least(|worker| worker.load.0.now())
+    }
+
+    fn least<K: Ord>(&self, key: impl Fn(&Worker) -> K) -> usize {
+        let least = self.workers.iter().enumerate().min_by_key(|(_, worker)| key(worker));
+        least.map_or(0, |(number, _)| number)
     }
 
     /// A thread says what it uses of a core, and learns the least that another does.
@@ -143,7 +135,7 @@ async fn visit((stream, permit): Arrival, crew: Weak<Crew>, number: usize, serve
         Err(error) => Err(error),
     };
     let moved = left.and_then(|left| match (left, crew.upgrade()) {
-        (Some(stream), Some(crew)) => crew.take(stream, permit),
+        (Some(stream), Some(crew)) => crew.send(stream, permit, crew.idlest()),
         _ => Ok(()),
     });
     if let Err(error) = moved {

@@ -53,7 +53,11 @@ impl Wrk {
 
     fn try_run(&self, given: Duration) -> Result<Done> {
         let output = Command::new("wrk")
-            .args([format!("-t{THREADS}"), format!("-c{}", self.connections), format!("-d{}s", given.as_secs())])
+            .args([
+                format!("-t{THREADS}"),
+                format!("-c{}", self.connections),
+                format!("-d{}s", given.as_secs()),
+            ])
             .arg("-s")
             .arg(&self.script)
             .arg(&self.url)

@@ -15,7 +15,7 @@ const PERIOD: Duration = Duration::from_millis(100);
 const FULL_PERIODS: u32 = 3;
 
 /// A thread that uses less than this has room, in parts in a thousand of a core.
-pub(super) const ROOM_USED_MAX: u64 = 500;
+const ROOM_USED_MAX: u64 = 500;
 
 /// A request that takes longer gains nothing from a thread that is warm, in nanoseconds.
 const LONG_NS: u64 = 50_000;
@@ -26,15 +26,6 @@ const WAITED_MAX: u64 = 50;
 
 /// So much of a core has to be idle for another thread to use it.
 const IDLE_MIN: u64 = 300;
-
-/// A thread that answered so many requests in a period is busy.
-const BUSY: u64 = 16;
-
-/// Who has the core for longer than this was not worth giving way to.
-const WAY_MAX: Duration = Duration::from_micros(500);
-
-/// For so long a thread then gives way to nobody.
-const WAY_PAUSE: Duration = Duration::from_secs(1);
 
 /// Where the kernel counts for the thread that reads it: nanoseconds it ran, nanoseconds it waited for a core.
 const OF_THREAD: &str = "/proc/thread-self/schedstat";
@@ -130,17 +121,10 @@ struct Meter {
     full: u32,
     /// So many of the active ones are to leave.
     leaving: usize,
-    /// Since when it gives way, or from when on.
-    gives_way: Instant,
 }
 
 thread_local! {
     static METER: RefCell<Meter> = RefCell::new(Meter::new(File::open(OF_THREAD).ok().zip(File::open(OF_CORES).ok())));
-}
-
-/// Whether threads can measure themselves here.
-pub(super) fn is_known() -> bool {
-    METER.with_borrow(|meter| meter.counted().is_some())
 }
 
 /// Whether a connection should go on at another thread, asked between two of its requests. `last` is its own: in which
@@ -163,43 +147,10 @@ pub(super) fn should_leave(last: &mut u64, say: impl FnOnce(u64) -> Option<u64>)
     })
 }
 
-/// Before a busy thread waits for more, whoever else wants its core goes first: clients and servers on the same machine
-/// then have sent more when it looks, and it answers several at once instead of being woken for each. Not while
-/// others compute there, who would keep the core for themselves.
-pub(super) fn give_way() {
-    METER.with_borrow_mut(|meter| {
-        let before = Instant::now();
-        if meter.is_giving_way(before) {
-            std::thread::yield_now();
-            meter.gave_way(before, Instant::now());
-        }
-    });
-}
-
 impl Meter {
-    fn is_giving_way(&self, now: Instant) -> bool {
-        self.answered >= BUSY && now >= self.gives_way
-    }
-
-    fn gave_way(&mut self, before: Instant, after: Instant) {
-        if after.duration_since(before) > WAY_MAX {
-            self.gives_way = after + WAY_PAUSE;
-        }
-    }
-
     fn new(counts: Option<(File, File)>) -> Self {
         let (since, before) = (Instant::now(), Counted::default());
-        Self {
-            counts,
-            since,
-            before,
-            period: 1,
-            answered: 0,
-            active: 0,
-            full: 0,
-            leaving: 0,
-            gives_way: since,
-        }
+        Self { counts, since, before, period: 1, answered: 0, active: 0, full: 0, leaving: 0 }
     }
 
     /// The next period: if this thread is full and another has room, half of what was active is to go there.
@@ -304,21 +255,6 @@ mod tests {
         assert_eq!(leaving(200, 2 * PERIOD, Some(0)), 0, "a rest was in between");
         assert_eq!(leaving_of(2_001, 0, 100, PERIOD, Some(0)), 0, "they are short, and no core is idle");
         assert_eq!(leaving_of(2_000, 0, 100, PERIOD, Some(0)), 4);
-    }
-
-    #[test]
-    fn a_busy_thread_gives_way_except_to_who_keeps_the_core() {
-        let mut meter = Meter::new(None);
-        let now = meter.gives_way;
-        assert!(!meter.is_giving_way(now), "it is not busy");
-        meter.answered = BUSY;
-        assert!(meter.is_giving_way(now));
-        meter.gave_way(now, now + WAY_MAX);
-        assert!(meter.is_giving_way(now + WAY_MAX));
-        let late = now + WAY_MAX * 2;
-        meter.gave_way(now, late);
-        assert!(!meter.is_giving_way(late + WAY_PAUSE / 2));
-        assert!(meter.is_giving_way(late + WAY_PAUSE));
     }
 
     #[test]
