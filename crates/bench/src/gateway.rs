@@ -24,7 +24,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
-use crate::race::{Claim, Done, Effort, Race};
+use crate::race::{Claim, Done, Effort, Measured, Race};
 use crate::serving::{Load, Server, Speaks, Which, cpu_seconds};
 use nginx::{Nginx, Setup};
 use stdio_drive::Drive;
@@ -33,105 +33,49 @@ use wrk::Wrk;
 const CONNECTIONS: usize = 16;
 const MANY_CONNECTIONS: usize = 64;
 
+/// How a process lies in memory is luck that lasts as long as it does: in the races against nginx everything is started
+/// anew so often.
+const STARTS: usize = 5;
+
+const OURS: &str = "toolcrib, arguments and answer checked";
+
 pub(crate) fn run(effort: Effort) -> Result<bool> {
     let effort = effort.steady();
-    let canned = Server::start(Which::Canned)?;
-    let url = format!("http://{}/mcp", canned.address);
-    let nginx = Nginx::start(canned.address, Setup::Debian)?;
-    let tuned = Nginx::start(canned.address, Setup::Tuned)?;
-    let gateway = Server::start_with(Which::Gateway, &[&url])?;
-    let sdk = Server::start_with(Which::RmcpProxy, &[&url]);
     let arguments = json!({"text": "hello", "count": 3, "tags": ["a", "b"], "mode": "plain"});
     let echo = json!({"name": "echo", "arguments": arguments});
     let large = json!({"name": "large", "arguments": {}});
     let mut holds = true;
-    for (cell, least) in [
-        (
-            Cell {
-                cpu_most: Some(1.25),
-                ..Cell::new(
-                    "tools/call of an echo, HTTP to HTTP, 16 connections",
-                    Client::Wrk,
-                    CONNECTIONS,
-                    &echo,
-                )
-            },
-            Some(0.95),
-        ),
-        (
-            Cell {
-                cpu_most: Some(1.25),
-                ..Cell::new(
-                    "tools/call of an echo, HTTP to HTTP, 64 connections",
-                    Client::Wrk,
-                    MANY_CONNECTIONS,
-                    &echo,
-                )
-            },
-            Some(0.95),
-        ),
-        (
-            Cell::new(
-                "tools/call with a structured answer of 64 KiB, 16 connections",
-                Client::Wrk,
-                CONNECTIONS,
-                &large,
-            ),
-            Some(0.85),
-        ),
-        (
-            Cell::new(
-                "the echo from a client that costs less, 16 connections (shown, not claimed)",
-                Client::Own,
-                CONNECTIONS,
-                &echo,
-            ),
-            None,
-        ),
-        (
-            Cell::new(
-                "the echo from a client that costs less, 64 connections (shown, not claimed)",
-                Client::Own,
-                MANY_CONNECTIONS,
-                &echo,
-            ),
-            None,
-        ),
-        (
-            Cell::new(
-                "64 KiB to a client that reads the head alone (shown, not claimed)",
-                Client::Own,
-                CONNECTIONS,
-                &large,
-            ),
-            None,
-        ),
+    let (few, many) = (CONNECTIONS, MANY_CONNECTIONS);
+    for (title, connections, params, least, cpu_most) in [
+        ("tools/call of an echo, HTTP to HTTP, 16 connections", few, &echo, 0.95, Some(1.25)),
+        ("tools/call of an echo, HTTP to HTTP, 64 connections", many, &echo, 0.95, Some(1.25)),
+        ("tools/call with a structured answer of 64 KiB, 16 connections", few, &large, 0.85, None),
     ] {
-        let claim = least.map_or(Claim::None, Claim::FasterThanFirst);
-        let proxies = [
-            ("nginx", nginx.address, &nginx.child, Claim::None),
-            ("toolcrib, arguments and answer checked", gateway.address, &gateway.child, claim),
-            ("nginx tuned for this race", tuned.address, &tuned.child, Claim::None),
-        ];
-        let before = gateway.resident_kib()?;
-        holds &= race(&cell, &proxies, canned.address, effort)?;
-        let grown = gateway.resident_kib()? - before;
-        println!("  toolcrib's memory grew by {grown:.0} KiB during this");
+        let cell = Cell { title, client: Client::Wrk, connections, params, cpu_most };
+        holds &= blind_race(&cell, Claim::FasterThanFirst(least), effort.by_the_second())?;
     }
+    for (title, connections, params) in [
+        ("the echo from a client that costs less, 16 connections (shown, not claimed)", few, &echo),
+        ("the echo from a client that costs less, 64 connections (shown, not claimed)", many, &echo),
+        ("64 KiB to a client that reads the head alone (shown, not claimed)", few, &large),
+    ] {
+        let cell = Cell { title, client: Client::Own, connections, params, cpu_most: None };
+        blind_race(&cell, Claim::None, effort)?;
+    }
+    let canned = Server::start(Which::Canned)?;
+    let url = format!("http://{}/mcp", canned.address);
+    let gateway = Server::start_with(Which::Gateway, &[&url])?;
+    let sdk = Server::start_with(Which::RmcpProxy, &[&url]);
     match sdk {
         Ok(sdk) => {
             let proxies = [
                 ("rmcp client behind rmcp server", sdk.address, &sdk.child, Claim::None),
-                (
-                    "toolcrib, arguments and answer checked",
-                    gateway.address,
-                    &gateway.child,
-                    Claim::FasterThanFirst(3.0),
-                ),
+                (OURS, gateway.address, &gateway.child, Claim::FasterThanFirst(3.0)),
             ];
             let title = "the same echo through a proxy made of the official SDK, 16 connections";
-            let cell = Cell::new(title, Client::Own, CONNECTIONS, &echo);
-            holds &= race(&cell, &proxies, canned.address, effort)?;
+            let client = Client::Own;
+            let cell = Cell { title, client, connections: CONNECTIONS, params: &echo, cpu_most: None };
+            holds &= cell.judge(&measure(&cell, &proxies, canned.address, effort)?, effort);
         }
         Err(error) => println!("\nthe proxy made of the official SDK did not start: {error:#}"),
     }
@@ -153,9 +97,24 @@ struct Cell<'a> {
     cpu_most: Option<f64>,
 }
 
-impl<'a> Cell<'a> {
-    fn new(title: &'a str, client: Client, connections: usize, params: &'a Value) -> Self {
-        Self { title, client, connections, params, cpu_most: None }
+impl Cell<'_> {
+    /// Prints what came out; CPU is judged for the second against the first.
+    fn judge(&self, measured: &Measured, effort: Effort) -> bool {
+        let (mut holds, costs) = measured.report(effort);
+        let mut first = None;
+        // The last is the server itself, whose CPU is not counted.
+        for (number, (name, seconds)) in measured.names().zip(&costs).take(costs.len() - 1).enumerate() {
+            let us = seconds * 1e6;
+            let ratio = us / *first.get_or_insert(us);
+            let verdict = match self.cpu_most.filter(|_| number == 1 && effort.judges()) {
+                None => String::new(),
+                Some(most) if ratio <= most => format!(", at most {most}×  holds"),
+                Some(most) => format!(", at most {most}×  MISSED"),
+            };
+            holds &= !verdict.ends_with("MISSED");
+            println!("  {name:<40} {us:>9.1} µs of CPU per call, {ratio:.2}×{verdict}");
+        }
+        holds
     }
 }
 
@@ -193,12 +152,8 @@ impl Caller {
 /// A proxy in a race: its name, where it listens, its process, and what is claimed about it.
 type Proxy<'a> = (&'a str, SocketAddr, &'a Child, Claim);
 
-/// One race of proxies before the same server, with what each cost; CPU is judged for the second against the first.
-fn race(cell: &Cell<'_>, proxies: &[Proxy<'_>], server: SocketAddr, effort: Effort) -> Result<bool> {
-    let effort = match cell.client {
-        Client::Wrk => effort.by_the_second(),
-        Client::Own => effort,
-    };
+/// Rounds of a race of proxies before the same server, with what each cost.
+fn measure(cell: &Cell<'_>, proxies: &[Proxy<'_>], server: SocketAddr, effort: Effort) -> Result<Measured> {
     let mut race = Race::new(cell.title);
     for (name, address, child, claim) in proxies {
         let mut caller = Caller::new(cell, *address).with_context(|| format!("{name}: {}", cell.title))?;
@@ -207,20 +162,35 @@ fn race(cell: &Cell<'_>, proxies: &[Proxy<'_>], server: SocketAddr, effort: Effo
             .costing(|| cpu_seconds(child).unwrap_or(f64::NAN));
     }
     let mut bare = Caller::new(cell, server)?;
-    race = race.with_program("the server itself", Claim::None, move |given| bare.run(given));
-    let (mut holds, costs) = race.run_costed(effort);
-    let mut first = None;
-    for (number, ((name, ..), seconds)) in proxies.iter().zip(costs).enumerate() {
-        let us = seconds * 1e6;
-        let ratio = us / *first.get_or_insert(us);
-        let verdict = match cell.cpu_most.filter(|_| number == 1) {
-            None => String::new(),
-            Some(most) if ratio <= most => format!(", at most {most}×  holds"),
-            Some(most) => format!(", at most {most}×  MISSED"),
-        };
-        println!("  {name:<40} {us:>9.1} µs of CPU per call, {ratio:.2}×{verdict}");
-        holds &= !effort.judges() || number != 1 || cell.cpu_most.is_none_or(|most| ratio <= most);
+    Ok(race.with_program("the server itself", Claim::None, move |given| bare.run(given)).measure(effort))
+}
+
+/// A race against nginx, which understands nothing, and how our memory grew in the meantime.
+fn blind_race(cell: &Cell<'_>, claim: Claim, effort: Effort) -> Result<bool> {
+    let starts = if effort.judges() { STARTS } else { 1 };
+    let (mut whole, mut grown): (Option<Measured>, f64) = (None, 0.0);
+    for _ in 0..starts {
+        let canned = Server::start(Which::Canned)?;
+        let nginx = Nginx::start(canned.address, Setup::Debian)?;
+        let tuned = Nginx::start(canned.address, Setup::Tuned)?;
+        let gateway = Server::start_with(Which::Gateway, &[&format!("http://{}/mcp", canned.address)])?;
+        let proxies = [
+            ("nginx", nginx.address, &nginx.child, Claim::None),
+            (OURS, gateway.address, &gateway.child, claim),
+            ("nginx tuned for this race", tuned.address, &tuned.child, Claim::None),
+        ];
+        // What the first calls need is kept; what is looked for is growth after them.
+        measure(cell, &proxies, canned.address, effort.part(usize::MAX))?;
+        let before = gateway.resident_kib()?;
+        let part = measure(cell, &proxies, canned.address, effort.part(starts))?;
+        grown = grown.max(gateway.resident_kib()? - before);
+        whole = Some(match whole {
+            Some(whole) => whole.and(part),
+            None => part,
+        });
     }
+    let holds = whole.is_some_and(|whole| cell.judge(&whole, effort));
+    println!("  toolcrib's memory grew by {grown:.0} KiB at most during this");
     Ok(holds)
 }
 

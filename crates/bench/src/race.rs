@@ -37,12 +37,17 @@ struct Contender<'a> {
     work: Work<'a>,
     /// Seconds of CPU that it has used so far, where that is counted.
     cost: Option<Box<dyn Fn() -> f64 + 'a>>,
-    /// Of them in its samples.
-    spent: f64,
-    /// What was done in its samples.
-    done: f64,
+    samples: Samples,
+}
+
+/// What was measured of a contender.
+#[derive(Debug, Default)]
+struct Samples {
     /// Seconds for one thing, per round.
     times: Vec<f64>,
+    /// Things done, and seconds of CPU spent on them.
+    done: f64,
+    spent: f64,
 }
 
 /// How a sample is taken.
@@ -85,6 +90,11 @@ impl Effort {
         Self { rounds, sample: Duration::from_secs(1), ..self }
     }
 
+    /// The same in so many parts: this is one of them.
+    pub(crate) fn part(self, of: usize) -> Self {
+        Self { rounds: self.rounds.div_ceil(of.max(1)), ..self }
+    }
+
     /// Whether claims are judged.
     pub(crate) fn judges(self) -> bool {
         self.judges
@@ -124,8 +134,7 @@ impl<'a> Race<'a> {
     }
 
     fn join(mut self, name: &'a str, claim: Claim, work: Work<'a>) -> Self {
-        let (cost, spent, done, times) = (None, 0.0, 0.0, Vec::new());
-        self.contenders.push(Contender { name, claim, work, cost, spent, done, times });
+        self.contenders.push(Contender { name, claim, work, cost: None, samples: Samples::default() });
         self
     }
 
@@ -139,11 +148,11 @@ impl<'a> Race<'a> {
 
     /// Runs, prints a table, and says whether every claim holds.
     pub(crate) fn run(self, effort: Effort) -> bool {
-        self.run_costed(effort).0
+        self.measure(effort).report(effort).0
     }
 
-    /// The same, and what each contender cost for one thing, in seconds of CPU.
-    pub(crate) fn run_costed(mut self, effort: Effort) -> (bool, Vec<f64>) {
+    /// Runs.
+    pub(crate) fn measure(mut self, effort: Effort) -> Measured {
         for contender in &mut self.contenders {
             contender.calibrate(effort.sample);
         }
@@ -154,35 +163,57 @@ impl<'a> Race<'a> {
             self.contenders.iter_mut().for_each(|contender| contender.sample(&mut patience));
             self.contenders.rotate_right(round % count);
         }
-        let holds = self.report(effort);
-        patience.report();
-        let costs = self.contenders.iter().map(|contender| contender.spent / contender.done).collect();
-        (holds, costs)
+        let rows = self.contenders.into_iter().map(|it| (it.name.to_owned(), it.claim, it.samples)).collect();
+        Measured { title: self.title.to_owned(), rows, patience }
+    }
+}
+
+/// A race that was run.
+pub(crate) struct Measured {
+    title: String,
+    rows: Vec<(String, Claim, Samples)>,
+    patience: Patience,
+}
+
+impl Measured {
+    /// Further rounds of the same race.
+    pub(crate) fn and(mut self, more: Self) -> Self {
+        for ((.., samples), (.., more)) in self.rows.iter_mut().zip(more.rows) {
+            samples.times.extend(more.times);
+            samples.done += more.done;
+            samples.spent += more.spent;
+        }
+        self.patience.retaken += more.patience.retaken;
+        self.patience.disturbed += more.patience.disturbed;
+        self
     }
 
-    fn report(&self, effort: Effort) -> bool {
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.rows.iter().map(|(name, ..)| &**name)
+    }
+
+    /// Prints a table; says whether every claim holds, and what each contender cost for one thing, in seconds of CPU.
+    pub(crate) fn report(&self, effort: Effort) -> (bool, Vec<f64>) {
         println!("\n{}", self.title);
         println!("  {:<36} {:>12} {:>8} {:>9}  claim", "", "median", "spread", "ratio");
-        let Some(first) = self.contenders.first() else { return true };
         let mut holds = true;
-        for contender in &self.contenders {
-            let time = median(&contender.times);
-            let ratio = paired_ratio(&contender.times, &first.times);
-            let (claim, kept) = contender.claim.judge(time, ratio);
+        for (name, claim, samples) in &self.rows {
+            let first = self.rows.first().map_or(samples, |(.., first)| first);
+            let time = median(&samples.times);
+            let ratio = paired_ratio(&samples.times, &first.times);
+            let (claim, kept) = claim.judge(time, ratio);
             let verdict = match (kept, effort.judges) {
                 (_, false) | (None, _) => "",
                 (Some(true), true) => "  holds",
                 (Some(false), true) => "  MISSED",
             };
             holds &= !effort.judges || kept.unwrap_or(true);
-            let spread = spread(&contender.times) * 100.0;
-            println!(
-                "  {:<36} {:>12} {spread:>7.1}% {ratio:>8.3}×  {claim}{verdict}",
-                contender.name,
-                duration(time)
-            );
+            let spread = spread(&samples.times) * 100.0;
+            let time = duration(time);
+            println!("  {name:<36} {time:>12} {spread:>7.1}% {ratio:>8.3}×  {claim}{verdict}");
         }
-        holds
+        self.patience.report();
+        (holds, self.rows.iter().map(|(.., samples)| samples.spent / samples.done).collect())
     }
 }
 
@@ -202,9 +233,9 @@ impl Contender<'_> {
                 break (done, cost);
             }
         };
-        self.spent += cost;
-        self.done += done.things;
-        self.times.push(done.time.as_secs_f64() / done.things);
+        self.samples.spent += cost;
+        self.samples.done += done.things;
+        self.samples.times.push(done.time.as_secs_f64() / done.things);
     }
 
     fn used(&self) -> f64 {
@@ -375,9 +406,28 @@ mod tests {
         let clock = std::cell::Cell::new(0.0);
         let effort = Effort { rounds: 3, sample: Duration::from_micros(1), judges: true };
         let race = Race::new("test").counting(2).with("a", Claim::None, || clock.set(clock.get() + 8.0));
-        let (holds, costs) = race.costing(|| clock.get()).run_costed(effort);
+        let (holds, costs) = race.costing(|| clock.get()).measure(effort).report(effort);
         assert!(holds);
         assert_eq!(costs, [4.0]);
+    }
+
+    #[test]
+    fn a_race_in_parts_is_one_race() {
+        let part = |first: f64, second: f64| {
+            let rows = [first, second].map(|time| {
+                let samples = Samples { times: vec![time; 3], done: 2.0, spent: 2.0 * time };
+                (String::new(), Claim::FasterThanFirst(0.9), samples)
+            });
+            let patience = Patience { retaken: 1, ..Patience::new(0) };
+            Measured { title: String::new(), rows: rows.into(), patience }
+        };
+        let whole = part(1.0, 1.2).and(part(3.0, 3.0)).and(part(1.0, 1.0));
+        assert_eq!(whole.patience.retaken, 3);
+        let (holds, costs) = whole.report(Effort::full());
+        assert!(holds, "the median of nine rounds is 1");
+        assert_eq!(costs, [10.0 / 6.0, 10.4 / 6.0]);
+        assert!(!part(1.0, 1.2).and(part(3.0, 3.6)).report(Effort::full()).0);
+        assert_eq!((Effort::full().part(5).rounds, Effort::full().part(100).rounds), (7, 1));
     }
 
     #[test]
@@ -390,7 +440,7 @@ mod tests {
         };
         let race =
             Race::new("test").with_program("a", Claim::TimeAtMost(Duration::from_millis(250)), program);
-        let (holds, costs) = race.costing(|| clock.get()).run_costed(effort);
+        let (holds, costs) = race.costing(|| clock.get()).measure(effort).report(effort);
         assert!(holds, "a second for four things is a quarter for one");
         assert_eq!(costs, [0.5]);
         let late = Claim::TimeAtMost(Duration::from_millis(249));
