@@ -22,6 +22,7 @@ use std::process::Child;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+use clap::ValueEnum as _;
 use serde_json::{Value, json};
 
 use crate::race::{Claim, Done, Effort, Measured, Race};
@@ -39,34 +40,92 @@ const STARTS: usize = 5;
 
 const OURS: &str = "toolcrib, arguments and answer checked";
 
-pub(crate) fn run(effort: Effort) -> Result<bool> {
+/// A part of the benchmark that can be had by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Part {
+    /// Races against nginx, called by wrk.
+    Nginx,
+    /// The same with a client that costs less; shown, not claimed.
+    OwnClient,
+    /// Races against other MCP proxies.
+    Proxies,
+    /// Calls beside a hostile server.
+    Neighbours,
+    /// `tools/list` in front of a server that makes its list itself.
+    Lists,
+    /// Servers over stdio.
+    Stdio,
+    /// Cold start.
+    Start,
+    /// Memory at rest, of sessions and of tools.
+    Memory,
+}
+
+/// All parts, or those that are asked for.
+pub(crate) fn run(effort: Effort, only: &[Part]) -> Result<bool> {
     let effort = effort.steady();
-    let arguments = json!({"text": "hello", "count": 3, "tags": ["a", "b"], "mode": "plain"});
-    let echo = json!({"name": "echo", "arguments": arguments});
-    let large = json!({"name": "large", "arguments": {}});
+    let parts = if only.is_empty() { Part::value_variants() } else { only };
     let mut holds = true;
+    for part in parts {
+        holds &= match part {
+            Part::Nginx => nginx(effort)?,
+            Part::OwnClient => own_client(effort)?,
+            Part::Proxies => proxies(effort)?,
+            Part::Neighbours => neighbours(effort)?,
+            Part::Lists => lists(effort)?,
+            Part::Stdio => over_stdio(effort)?,
+            Part::Start => start::run(effort)?,
+            Part::Memory => size::run(effort)?,
+        };
+    }
+    Ok(holds)
+}
+
+fn arguments() -> Value {
+    json!({"text": "hello", "count": 3, "tags": ["a", "b"], "mode": "plain"})
+}
+
+fn echo() -> Value {
+    json!({"name": "echo", "arguments": arguments()})
+}
+
+fn large() -> Value {
+    json!({"name": "large", "arguments": {}})
+}
+
+fn nginx(effort: Effort) -> Result<bool> {
     let (few, many) = (CONNECTIONS, MANY_CONNECTIONS);
+    let mut holds = true;
     for (title, connections, params, least, cpu_most) in [
-        ("tools/call of an echo, HTTP to HTTP, 16 connections", few, &echo, 0.95, Some(1.25)),
-        ("tools/call of an echo, HTTP to HTTP, 64 connections", many, &echo, 0.95, Some(1.25)),
-        ("tools/call with a structured answer of 64 KiB, 16 connections", few, &large, 0.85, None),
+        ("tools/call of an echo, HTTP to HTTP, 16 connections", few, &echo(), 0.95, Some(1.25)),
+        ("tools/call of an echo, HTTP to HTTP, 64 connections", many, &echo(), 0.95, Some(1.25)),
+        ("tools/call with a structured answer of 64 KiB, 16 connections", few, &large(), 0.85, None),
     ] {
         let cell = Cell { title, client: Client::Wrk, connections, params, cpu_most };
         holds &= blind_race(&cell, Claim::FasterThanFirst(least), effort.by_the_second())?;
     }
+    Ok(holds)
+}
+
+fn own_client(effort: Effort) -> Result<bool> {
+    let (few, many) = (CONNECTIONS, MANY_CONNECTIONS);
     for (title, connections, params) in [
-        ("the echo from a client that costs less, 16 connections (shown, not claimed)", few, &echo),
-        ("the echo from a client that costs less, 64 connections (shown, not claimed)", many, &echo),
-        ("64 KiB to a client that reads the head alone (shown, not claimed)", few, &large),
+        ("the echo from a client that costs less, 16 connections (shown, not claimed)", few, &echo()),
+        ("the echo from a client that costs less, 64 connections (shown, not claimed)", many, &echo()),
+        ("64 KiB to a client that reads the head alone (shown, not claimed)", few, &large()),
     ] {
         let cell = Cell { title, client: Client::Own, connections, params, cpu_most: None };
         blind_race(&cell, Claim::None, effort)?;
     }
+    Ok(true)
+}
+
+fn proxies(effort: Effort) -> Result<bool> {
     let canned = Server::start(Which::Canned)?;
     let url = format!("http://{}/mcp", canned.address);
     let gateway = Server::start_with(Which::Gateway, &[&url])?;
-    let sdk = Server::start_with(Which::RmcpProxy, &[&url]);
-    match sdk {
+    let mut holds = true;
+    match Server::start_with(Which::RmcpProxy, &[&url]) {
         Ok(sdk) => {
             let proxies = [
                 ("rmcp client behind rmcp server", sdk.address, &sdk.child, Claim::None),
@@ -74,18 +133,17 @@ pub(crate) fn run(effort: Effort) -> Result<bool> {
             ];
             let title = "the same echo through a proxy made of the official SDK, 16 connections";
             let client = Client::Own;
-            let cell = Cell { title, client, connections: CONNECTIONS, params: &echo, cpu_most: None };
+            let cell = Cell { title, client, connections: CONNECTIONS, params: &echo(), cpu_most: None };
             holds &= cell.judge(&measure(&cell, &proxies, canned.address, effort)?, effort);
         }
         Err(error) => println!("\nthe proxy made of the official SDK did not start: {error:#}"),
     }
-    holds &= others::run(&gateway, &url, &arguments, effort)?;
-    holds &= neighbours::run(&url, effort)?;
-    holds &= lists(effort)?;
-    holds &= over_stdio(effort)?;
-    holds &= start::run(effort)?;
-    holds &= size::run(effort)?;
-    Ok(holds)
+    Ok(others::run(&gateway, &url, &arguments(), effort)? && holds)
+}
+
+fn neighbours(effort: Effort) -> Result<bool> {
+    let canned = Server::start(Which::Canned)?;
+    neighbours::run(&format!("http://{}/mcp", canned.address), effort)
 }
 
 /// What is called in a race, by whom, and how much CPU it may cost against the first.

@@ -55,7 +55,11 @@ enum Bench {
     /// Views, lists and search over 10,000 tools.
     Toolsets,
     /// The gateway, checks on, against nginx, which understands nothing, and against other MCP proxies.
-    Gateway,
+    Gateway {
+        /// Only this part; may be given several times.
+        #[arg(long, value_enum)]
+        only: Vec<gateway::Part>,
+    },
     /// One of the servers that are compared; started by the benchmarks.
     #[command(hide = true)]
     Serve {
@@ -81,7 +85,7 @@ fn main() -> ExitCode {
         Bench::Cli => cli::run(effort),
         Bench::Safety => safety::run(effort),
         Bench::Toolsets => toolsets::run(effort),
-        Bench::Gateway => gateway::run(effort),
+        Bench::Gateway { only } => gateway::run(effort, &only),
         Bench::Serve { which, url, command } => {
             serving::serve(which, url.as_deref(), &command).map(|()| true)
         }

@@ -103,6 +103,7 @@ pub(crate) fn serve(which: Which, url: Option<&str>, command: &[String]) -> Resu
 }
 
 pub(crate) fn run(effort: Effort) -> Result<bool> {
+    let effort = effort.steady();
     let theirs = Server::start(Which::Theirs)?;
     let ours = Server::start(Which::Ours)?;
     let mut holds = true;

@@ -24,7 +24,6 @@ pub mod listing;
 pub mod meter;
 mod method;
 pub mod mode;
-pub mod nearby;
 pub mod outbox;
 pub mod peer;
 pub mod principal;

@@ -9,7 +9,6 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
-use toolcrib_engine::nearby;
 
 use crate::http::Endpoint;
 use crate::http1;
@@ -108,9 +107,8 @@ async fn accept(
     connections: &Arc<Semaphore>,
 ) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
     let permit = connections.clone().acquire_owned().await.map_err(io::Error::other)?;
-    let (stream, peer) = tcp.accept().await?;
+    let (stream, _) = tcp.accept().await?;
     stream.set_nodelay(true)?;
-    nearby::unpace(&stream, stream.local_addr()?, peer);
     Ok((stream, permit))
 }
 

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use toolcrib_engine::by_thread::ByThread;
-use toolcrib_engine::nearby;
 
 use super::conn::{Conn, Stream};
 use super::target::Target;
@@ -73,7 +72,6 @@ impl Pool {
             |error: std::io::Error| Cause::Connect { address: self.target.address(), kind: error.kind() };
         let tcp = TcpStream::connect((&*self.target.host, self.target.port)).await.map_err(failed)?;
         tcp.set_nodelay(true).map_err(failed)?;
-        nearby::unpace(&tcp, tcp.local_addr().map_err(failed)?, tcp.peer_addr().map_err(failed)?);
         let stream = match &self.tls {
             None => Stream::Plain(tcp),
             Some(tls) => Stream::Secure(Box::new(tls.connect(&self.target, tcp).await?)),
