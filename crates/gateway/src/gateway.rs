@@ -221,7 +221,8 @@ impl Gateway {
             .all
             .iter()
             .map(|member| {
-                let state = member.upstream.as_ref().map_or(State::Starting, |upstream| upstream.state());
+                let state =
+                    member.upstream.as_ref().map_or(State::Starting(None), |upstream| upstream.state());
                 let listed = member.catalogue.as_ref();
                 ServerStatus {
                     tools: member.tools,

@@ -16,6 +16,7 @@ pub struct ServerStatus {
     pub name: String,
     /// `starting`, `ready`, `failed` or `stopped`.
     pub state: &'static str,
+    /// Why it failed; while it starts again, why it failed before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,7 +36,7 @@ pub struct ServerStatus {
 impl ServerStatus {
     pub(crate) fn of(name: &str, state: &State, listed: bool) -> Self {
         let (word, reason, revision) = match state {
-            State::Starting => ("starting", None, None),
+            State::Starting(after) => ("starting", after.as_ref().map(ToString::to_string), None),
             State::Ready(revision) => ("ready", None, Some(revision.as_str())),
             State::Failed(cause) => ("failed", Some(cause.to_string()), None),
             State::Stopped => ("stopped", None, None),

@@ -34,7 +34,8 @@ use crate::spec::Spec;
 /// How a server is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
-    Starting,
+    /// For the first time, or again after this.
+    Starting(Option<Cause>),
     Ready(Revision),
     /// It will be tried again.
     Failed(Cause),
@@ -96,7 +97,7 @@ impl Upstream {
         let upstream = Arc::new(Self {
             spec,
             connection: ArcSwapOption::empty(),
-            state: watch::Sender::new(State::Starting),
+            state: watch::Sender::new(State::Starting(None)),
             stopping: watch::Sender::new(false),
             followed: Mutex::default(),
             followed_more: Notify::new(),
@@ -128,7 +129,7 @@ impl Upstream {
     /// Returns when the first attempt to start it has ended, well or not.
     pub async fn settled(&self) -> State {
         let mut states = self.watch();
-        match states.wait_for(|state| *state != State::Starting).await {
+        match states.wait_for(|state| !matches!(state, State::Starting(_))).await {
             Ok(state) => state.clone(),
             Err(_) => State::Stopped,
         }
@@ -203,7 +204,7 @@ impl Upstream {
                 match &*states.borrow_and_update() {
                     State::Failed(cause) => return Err(cause.to_string()),
                     State::Stopped => return Err("it was stopped".to_owned()),
-                    State::Starting | State::Ready(_) => {}
+                    State::Starting(_) | State::Ready(_) => {}
                 }
                 if states.changed().await.is_err() {
                     return Err("it was stopped".to_owned());
@@ -215,7 +216,10 @@ impl Upstream {
         let reason = match outcome {
             Ok(Ok(connection)) => return Ok(connection),
             Ok(Err(reason)) => reason,
-            Err(_) => "it is still starting".to_owned(),
+            Err(_) => match self.state() {
+                State::Starting(Some(cause)) => format!("it is still starting again; before, {cause}"),
+                _ => "it is still starting".to_owned(),
+            },
         };
         Err(UpstreamError::unsent(Cause::Unavailable(reason.into())))
     }
@@ -228,8 +232,9 @@ impl Upstream {
     async fn run(self: Arc<Self>, observer: Arc<dyn Observer>) {
         let mut stopping = self.stopping.subscribe();
         let mut pause_ms = 0;
+        let mut after = None;
         loop {
-            self.tell(&observer, State::Starting);
+            self.tell(&observer, State::Starting(after.take()));
             let attempt = async {
                 let connection = Connection::open(&self.spec).await?;
                 let catalogue = self.list(&connection).await?;
@@ -252,7 +257,7 @@ impl Upstream {
                     };
                     self.connection.store(None);
                     // Calls that come now wait for what follows.
-                    self.tell(&observer, State::Starting);
+                    self.tell(&observer, State::Starting(ended.clone()));
                     connection.close().await;
                     let Some(cause) = ended else { break };
                     let held = since.elapsed();
@@ -270,8 +275,9 @@ impl Upstream {
             };
             tracing::warn!(target: "toolcrib", upstream = self.spec.name, "{cause}");
             if !is_brief {
-                self.tell(&observer, State::Failed(cause));
+                self.tell(&observer, State::Failed(cause.clone()));
             }
+            after = Some(cause);
             tokio::select! {
                 () = tokio::time::sleep(Duration::from_millis(pause_ms)) => {}
                 _ = stopping.wait_for(|stop| *stop) => break,

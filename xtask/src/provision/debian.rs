@@ -8,21 +8,30 @@ use crate::shell::{command, output, run};
 
 /// The blind proxy that the gateway is measured against.
 pub(super) fn nginx() -> Result<()> {
-    package("nginx-light", "nginx")
+    program("nginx-light", "nginx")
 }
 
 /// The client that it is measured with.
 pub(super) fn wrk() -> Result<()> {
-    package("wrk", "wrk")
+    program("wrk", "wrk")
 }
 
 /// Installs a package unless its program is there.
-fn package(name: &str, program: &str) -> Result<()> {
-    if command(program).arg("-v").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok() {
+fn program(package: &str, name: &str) -> Result<()> {
+    if command(name).arg("-v").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok() {
         return Ok(());
     }
+    install(package)
+}
+
+/// Installs a package; a machine that is new does not know what there is before it asked.
+pub(super) fn install(package: &str) -> Result<()> {
     if output(command("id").arg("-u"))?.trim() != "0" {
-        bail!("only root can: apt-get install {name}");
+        bail!("only root can: apt-get install {package}");
     }
-    run(command("apt-get").args(["install", "--yes", "--quiet", "--no-install-recommends", name]))
+    let apt = |words: &[&str]| {
+        run(command("apt-get").env("DEBIAN_FRONTEND", "noninteractive").arg("-qq").args(words))
+    };
+    apt(&["update"])?;
+    apt(&["install", "--yes", "--no-install-recommends", package])
 }

@@ -185,7 +185,7 @@ impl Member {
     }
 
     fn status(&self) -> ServerStatus {
-        let state = self.upstream.as_ref().map_or(super::State::Starting, |upstream| upstream.state());
+        let state = self.upstream.as_ref().map_or(super::State::Starting(None), |upstream| upstream.state());
         ServerStatus::of(self.source.name(), &state, self.catalogue.is_some())
     }
 }
