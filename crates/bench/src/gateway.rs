@@ -324,8 +324,8 @@ fn stdio_race(title: &str, words: &[String], params: &Value, claim: Claim, effor
     let turns = through.turn_calls() / CONNECTIONS;
     Ok(Race::new(title)
         .counting(through.turn_calls())
-        .with("driven directly", Claim::None, || (0..turns).for_each(|_| drop(direct.turn())))
-        .with("through toolcrib, stdio in and out", claim, || (0..turns).for_each(|_| drop(between.turn())))
+        .with("driven directly", Claim::None, || (0..turns).for_each(|_| direct.turn()))
+        .with("through toolcrib, stdio in and out", claim, || (0..turns).for_each(|_| between.turn()))
         .with("toolcrib in front of it, over HTTP", Claim::None, || through.turn())
         .run(effort))
 }

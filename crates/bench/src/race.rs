@@ -17,7 +17,6 @@ pub(crate) struct Effort {
 
 /// What is claimed about a contender.
 #[derive(Debug, Clone, Copy)]
-#[allow(dead_code, reason = "each benchmark uses the claims it makes")]
 pub(crate) enum Claim {
     /// At most this many times the time of the first contender.
     TimesFirstAtMost(f64),
@@ -105,7 +104,6 @@ impl Effort {
     }
 }
 
-#[allow(dead_code, reason = "until the first benchmark has claims")]
 impl<'a> Race<'a> {
     pub(crate) fn new(title: &'a str) -> Self {
         Self { title, things: 1, contenders: Vec::new() }
