@@ -116,10 +116,11 @@ impl Server {
                 if self.behaviour == "slow-cursor" {
                     std::thread::sleep(Duration::from_millis(100));
                 }
-                let page: u64 = message.pointer("/params/cursor").and_then(Value::as_str).map_or(0, |page| page.parse().unwrap_or(0));
-                let name = format!("tool_{page}");
-                let tools = json!([{"name": name, "inputSchema": schema}]);
-                return say(&result(json!({"tools": tools, "nextCursor": (page + 1).to_string()})));
+                return say(&result(json!({"tools": page(message, 1, 0), "nextCursor": next(message)})));
+            }
+            "many-pages" => return say(&result(json!({"tools": page(message, 1_000, 0), "nextCursor": next(message)}))),
+            "heavy-pages" => {
+                return say(&result(json!({"tools": page(message, 10, 1_000_000), "nextCursor": next(message)})));
             }
             "same-cursor" => return say(&result(json!({"tools": tools, "nextCursor": "x"}))),
             "million-tools" => {
@@ -202,6 +203,9 @@ impl Server {
                 print!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"content\":[");
                 let _ = std::io::stdout().flush();
             }
+            "babble" => {
+                (0..2_000).for_each(|number| say(&format!("line {number} of a log that went astray")))
+            }
             "garbage" => say("%$§ this is no JSON"),
             "wrong-id" => say(r#"{"jsonrpc":"2.0","id":999999,"result":{"content":[]}}"#),
             "string-id" => {
@@ -260,6 +264,22 @@ impl Server {
             self.ask(say);
         }
     }
+}
+
+/// The page that a cursor names: so many tools, with so many bytes of prose each.
+fn page(message: &Value, tools: u64, prose: usize) -> Vec<Value> {
+    let number = number_of(message);
+    let prose = "x".repeat(prose);
+    let tool = |tool: u64| json!({"name": format!("tool_{number}_{tool}"), "description": prose, "inputSchema": {"type": "object"}});
+    (0..tools).map(tool).collect()
+}
+
+fn next(message: &Value) -> String {
+    (number_of(message) + 1).to_string()
+}
+
+fn number_of(message: &Value) -> u64 {
+    message.pointer("/params/cursor").and_then(Value::as_str).map_or(0, |page| page.parse().unwrap_or(0))
 }
 
 /// A long result in a hand that no library writes: spaces, trailing zeros, members nobody knows.

@@ -13,6 +13,7 @@ mod own;
 mod place;
 mod variables;
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use toolcrib_engine::{ToolsetOptions, toolset};
@@ -127,11 +128,13 @@ impl Config {
         environment: &dyn Environment,
     ) -> Result<Self, ConfigError> {
         let io = |error: std::io::Error| ConfigError::whole(path, Problem::Unreadable(error.kind()));
-        let size = std::fs::metadata(path).map_err(io)?.len();
-        if size > CONFIG_BYTES_MAX {
+        let mut text = String::new();
+        // What is no plain file may say no length and have no end.
+        let file = std::fs::File::open(path).map_err(io)?;
+        file.take(CONFIG_BYTES_MAX + 1).read_to_string(&mut text).map_err(io)?;
+        if text.len() as u64 > CONFIG_BYTES_MAX {
             return Err(ConfigError::whole(path, Problem::TooLarge));
         }
-        let text = std::fs::read_to_string(path).map_err(io)?;
         Self::read(path, &text, prefixing, environment)
     }
 

@@ -5,6 +5,7 @@
 //! no other with it; a name that two servers claim belongs to the one that stands first.
 
 pub(crate) mod account;
+mod instructions;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,7 +21,7 @@ use toolcrib_upstream::{Catalogue, Observer, RemoteOffer, RemoteTool, State, Ups
 use crate::budget::{Budgeted, Shelf};
 use crate::drift::{Action, Drift};
 use crate::elsewhere::Elsewhere;
-use crate::limits::{INSTRUCTIONS_CHARS_MAX, UPSTREAMS_MAX};
+use crate::limits::UPSTREAMS_MAX;
 use crate::naming;
 use crate::offers::Collection;
 use crate::source::Source;
@@ -290,7 +291,7 @@ impl Gateway {
         }
         members.served = served;
         members.held = self.engine.registry().exchange(&members.held, collection.offers);
-        self.engine.instruct(instructions(&members.all));
+        self.engine.instruct(instructions::instructions(&members.all));
     }
 
     /// Names of tools that come from no server: those of discovery and safety.
@@ -436,26 +437,6 @@ fn check(sources: &[Source]) -> Result<(), GatewayError> {
         }
     }
     Ok(())
-}
-
-/// What every server says about itself, under its name.
-fn instructions(members: &[Member]) -> Option<String> {
-    let said: Vec<(&str, String)> = members
-        .iter()
-        .filter_map(|member| {
-            let text = member.catalogue.as_ref()?.introduction.instructions()?;
-            Some((member.source.name(), text))
-        })
-        .collect();
-    let text = match said.as_slice() {
-        [] => return None,
-        [(_, text)] if members.len() == 1 => text.clone(),
-        many => {
-            let parts: Vec<String> = many.iter().map(|(name, text)| format!("## {name}\n{text}")).collect();
-            parts.join("\n\n")
-        }
-    };
-    Some(text.chars().take(INSTRUCTIONS_CHARS_MAX).collect())
 }
 
 /// Hears a server; does not keep the gateway alive.

@@ -74,3 +74,38 @@ impl Events {
         Poll::Ready(Some(Bytes::from_static(sse::KEEP_ALIVE)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use toolcrib_engine::{Principal, Session};
+    use toolcrib_protocol::{ClientCapabilities, Revision};
+
+    use super::*;
+    use crate::sessions::Sessions;
+    use crate::stream_log::StreamLog;
+
+    /// Proxies on the way end a connection on which nothing is said.
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_that_is_open_says_so_every_keep_alive_ms() {
+        let id = toolcrib_engine::SessionId::random().unwrap();
+        let session = Session::new(
+            Some(id),
+            Principal::Anonymous,
+            Revision::V2025_11_25,
+            ClientCapabilities::default(),
+            None,
+        );
+        let session = Sessions::default().open(session).unwrap();
+        let log = StreamLog::new(1);
+        let mut events = Events::new(Source::Log { reader: log.read_on(), _session: session });
+        let begun = Instant::now();
+        for times in 1..=3_u32 {
+            let event = std::future::poll_fn(|cx| events.poll_next(cx)).await.unwrap();
+            assert_eq!(&*event, sse::KEEP_ALIVE);
+            assert_eq!(begun.elapsed(), Duration::from_millis(KEEP_ALIVE_MS) * times);
+        }
+        log.append(b"{}");
+        let event = std::future::poll_fn(|cx| events.poll_next(cx)).await.unwrap();
+        assert!(event.ends_with(b"data: {}\n\n"), "{event:?}");
+    }
+}

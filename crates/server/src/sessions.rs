@@ -133,7 +133,11 @@ impl Sessions {
 
     /// Ends what nobody has used for long and nobody holds.
     pub(crate) fn sweep(&self) {
-        let oldest = self.now_ms().saturating_sub(SESSION_IDLE_MS_MAX);
+        self.sweep_at(self.now_ms());
+    }
+
+    fn sweep_at(&self, now_ms: u64) {
+        let oldest = now_ms.saturating_sub(SESSION_IDLE_MS_MAX);
         let mut ended = Vec::new();
         lock(&self.by_id).retain(|_, session| {
             let keep = session.used_ms.load(Ordering::Relaxed) >= oldest || Arc::strong_count(session) > 1;
@@ -179,6 +183,30 @@ mod tests {
             sessions.open(session(Principal::Anonymous)).unwrap();
         }
         assert_eq!(sessions.open(session(Principal::Anonymous)).unwrap_err(), TooManySessions);
+    }
+
+    #[test]
+    fn a_session_that_nobody_used_for_session_idle_ms_max_ends_unless_somebody_holds_it() {
+        let sessions = Sessions::default();
+        let principal = Principal::subject("me");
+        let ids: Vec<String> = (0..2)
+            .map(|_| {
+                let mine = session(principal.clone());
+                let id = mine.id().unwrap().as_str().to_owned();
+                drop(sessions.open(mine).unwrap());
+                id
+            })
+            .collect();
+        let held = sessions.find(&ids[1], &principal).unwrap();
+        let used = held.used_ms.load(Ordering::Relaxed);
+        sessions.sweep_at(used + SESSION_IDLE_MS_MAX);
+        assert!(lock(&sessions.by_id).contains_key(&*ids[1]));
+        sessions.sweep_at(used + SESSION_IDLE_MS_MAX + 1);
+        assert!(!lock(&sessions.by_id).contains_key(&*ids[0]), "nobody holds it");
+        assert!(lock(&sessions.by_id).contains_key(&*ids[1]), "a stream of it is open");
+        drop(held);
+        sessions.sweep_at(used + SESSION_IDLE_MS_MAX + 1);
+        assert!(lock(&sessions.by_id).is_empty());
     }
 
     #[test]

@@ -39,6 +39,8 @@ pub enum Cause {
     TooSlow { ms_max: u64 },
     #[error("{limit}: the server sent more than {max} bytes")]
     TooLarge { limit: &'static str, max: usize },
+    #[error("{limit}: the server sent more than {max} {what}")]
+    TooMuch { limit: &'static str, max: usize, what: &'static str },
     #[error("the server sent something that is no answer: {0}")]
     Garbage(&'static str),
     #[error("the server refused: {} ({})", .0.message, .0.code)]

@@ -8,6 +8,8 @@ mod conn;
 pub(crate) mod fetch;
 mod head;
 pub(crate) mod link;
+#[cfg(test)]
+pub(crate) mod once;
 mod outgoing;
 mod pending;
 mod pool;

@@ -33,6 +33,9 @@ pub const UPSTREAM_LARGE_BYTES: usize = 1024 * 1024;
 /// Bytes of a large answer that are read before a pause.
 pub const UPSTREAM_TURN_BYTES_MAX: usize = 256 * 1024;
 
+/// The same for a stream of events, which may be meant to have no end.
+pub const UPSTREAM_STREAM_TURN_BYTES_MAX: usize = 64 * 1024;
+
 /// How long such a pause is, so that one server's large answers cost the others nothing.
 pub const UPSTREAM_TURN_PAUSE_MS: u64 = 1;
 
@@ -110,6 +113,18 @@ pub const PARKED_MS_MAX: u64 = 300_000;
 
 /// How long an authorization server may take to answer, in milliseconds.
 pub const OAUTH_ANSWER_MS_MAX: u64 = 10_000;
+
+/// Bytes of a document that the configuration names (the keys of an issuer), or of a collector's answer.
+pub const DOCUMENT_BYTES_MAX: usize = 1024 * 1024;
+
+/// How long such a document may take, in milliseconds.
+pub const DOCUMENT_MS_MAX: u64 = 10_000;
+
+/// Bytes of the body of a server's refusal; a longer one is not looked at.
+pub const UPSTREAM_REFUSAL_BYTES_MAX: usize = 256 * 1024;
+
+/// Lines on a server's stdout that are no messages; one more, and it is no MCP server.
+pub const UPSTREAM_GARBAGE_LINES_MAX: u64 = 1_000;
 
 /// Bytes of an authorization server's answer.
 pub const OAUTH_ANSWER_BYTES_MAX: usize = 256 * 1024;

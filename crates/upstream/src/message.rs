@@ -1,6 +1,6 @@
 //! One message from a server, read once and kept with its text.
 
-use toolcrib_contract::json::{Expected, Limits, Node, OwnedDocument, Spot};
+use toolcrib_contract::json::{Expected, Limits, Node, OwnedDocument, ReadErrorKind, Spot};
 use toolcrib_engine::Forwarded;
 use toolcrib_protocol::{Code, Frame, Outcome, Response, RpcError};
 
@@ -39,7 +39,7 @@ impl Message {
             return Err(too_large());
         }
         let document = OwnedDocument::parse_expecting(text, &limits, expected)
-            .map_err(|_| Cause::Garbage("it is no valid JSON"))?;
+            .map_err(|error| unreadable(&error.kind))?;
         let (kind, result) = match Frame::read(document.root()) {
             Ok(Frame::Response(Response { id, outcome })) => {
                 let result = match outcome {
@@ -102,6 +102,20 @@ impl Message {
     }
 }
 
+fn unreadable(error: &ReadErrorKind) -> Cause {
+    match *error {
+        ReadErrorKind::Depth { limit: max } => {
+            Cause::TooMuch { limit: "JSON_DEPTH_MAX", max, what: "containers inside each other" }
+        }
+        ReadErrorKind::Nodes { limit: max } => Cause::TooMuch {
+            limit: "UPSTREAM_MESSAGE_NODES_MAX",
+            max,
+            what: "values and keys in one message",
+        },
+        _ => Cause::Garbage("it is no valid JSON"),
+    }
+}
+
 pub(crate) fn too_large() -> Cause {
     Cause::TooLarge { limit: "UPSTREAM_MESSAGE_BYTES_MAX", max: UPSTREAM_MESSAGE_BYTES_MAX }
 }
@@ -136,5 +150,23 @@ mod tests {
         for garbage in ["", "hello", "[]", "{}", "{\"jsonrpc\":\"2.0\"}"] {
             assert!(matches!(Message::read(garbage.into()), Err(Cause::Garbage(_))), "{garbage}");
         }
+    }
+
+    /// R5.6: by the limit's name, and not one value earlier.
+    #[test]
+    fn a_message_over_upstream_message_nodes_max_or_too_deep_is_refused_by_the_limits_name() {
+        let answer = |result: &str| format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#);
+        let numbers = |count: usize| answer(&format!("[{}0]", "0,".repeat(count - 1)));
+        // The object, its three keys, two of their values and the list.
+        let most = UPSTREAM_MESSAGE_NODES_MAX - 7;
+        assert!(Message::read(numbers(most)).is_ok());
+        let cause = Message::read(numbers(most + 1)).unwrap_err();
+        assert_eq!(
+            cause.to_string(),
+            "UPSTREAM_MESSAGE_NODES_MAX: the server sent more than 1048576 values and keys in one message"
+        );
+        let deep = answer(&("[".repeat(200) + &"]".repeat(200)));
+        let cause = Message::read(deep).unwrap_err().to_string();
+        assert_eq!(cause, "JSON_DEPTH_MAX: the server sent more than 128 containers inside each other");
     }
 }

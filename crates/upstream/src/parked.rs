@@ -24,14 +24,19 @@ pub(crate) struct Waiting {
     pub(crate) asked: usize,
 }
 
-#[derive(Default)]
-pub(crate) struct Parked {
-    table: Mutex<HashMap<Box<str>, Waiting>>,
+pub(crate) struct Parked<T = Waiting> {
+    table: Mutex<HashMap<Box<str>, T>>,
 }
 
-impl Parked {
+impl<T> Default for Parked<T> {
+    fn default() -> Self {
+        Self { table: Mutex::default() }
+    }
+}
+
+impl<T: Send + 'static> Parked<T> {
     /// Puts a call aside; gives it back when there is no room.
-    pub(crate) fn put(self: &Arc<Self>, waiting: Waiting) -> Result<Box<str>, Box<Waiting>> {
+    pub(crate) fn put(self: &Arc<Self>, waiting: T) -> Result<Box<str>, Box<T>> {
         let Ok(id) = SessionId::random() else { return Err(Box::new(waiting)) };
         let id: Box<str> = id.as_str().into();
         let mut table = self.lock();
@@ -50,11 +55,30 @@ impl Parked {
         Ok(id)
     }
 
-    pub(crate) fn take(&self, id: &str) -> Option<Waiting> {
+    pub(crate) fn take(&self, id: &str) -> Option<T> {
         self.lock().remove(id)
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Box<str>, Waiting>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Box<str>, T>> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// R5.2, R5.6
+    #[tokio::test(start_paused = true)]
+    async fn no_more_than_parked_max_calls_wait_and_none_longer_than_parked_ms_max() {
+        let parked = Arc::new(Parked::default());
+        let ids: Vec<_> = (0..PARKED_MAX).map(|number| parked.put(number).unwrap()).collect();
+        assert_eq!(*parked.put(usize::MAX).unwrap_err(), usize::MAX, "it is given back");
+        assert_eq!((parked.take(&ids[7]), parked.take(&ids[7])), (Some(7), None), "taken up once");
+        let late = parked.put(1_000).unwrap();
+        tokio::time::sleep(Duration::from_millis(PARKED_MS_MAX - 1)).await;
+        assert_eq!(parked.take(&late), Some(1_000));
+        tokio::time::sleep(Duration::from_millis(2)).await;
+        assert!(parked.lock().is_empty());
     }
 }

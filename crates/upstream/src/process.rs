@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 use tokio::net::unix::pipe;
 use tokio::process::{ChildStdout, Command};
 
@@ -95,22 +95,59 @@ impl Drop for Child {
 
 async fn log_lines(name: Arc<str>, stderr: impl AsyncRead + Unpin) {
     let mut reader = BufReader::new(stderr);
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        let most = u64::try_from(STDERR_LINE_CHARS_MAX * 4).unwrap_or(u64::MAX);
-        match (&mut reader).take(most).read_until(b'\n', &mut line).await {
-            Ok(0) | Err(_) => return,
-            Ok(_) => {
-                let text: String = String::from_utf8_lossy(&line)
-                    .chars()
-                    .filter(|c| !c.is_control())
-                    .take(STDERR_LINE_CHARS_MAX)
-                    .collect();
-                if !text.is_empty() {
-                    tracing::info!(target: "toolcrib::stderr", upstream = &*name, "{text}");
-                }
-            }
+    while let Some(line) = next_line(&mut reader).await {
+        if !line.is_empty() {
+            tracing::info!(target: "toolcrib::stderr", upstream = &*name, "{line}");
         }
+    }
+}
+
+/// The next line without what could move a cursor; of a long one the beginning, marked. None at the end.
+async fn next_line(reader: &mut (impl AsyncBufRead + Unpin)) -> Option<String> {
+    // No character takes more.
+    let most = STDERR_LINE_CHARS_MAX as u64 * 4;
+    let mut line = Vec::new();
+    let mut read =
+        (&mut *reader).take(most).read_until(b'\n', &mut line).await.ok().filter(|read| *read > 0)?;
+    let text = String::from_utf8_lossy(&line);
+    let mut shown = text.chars().filter(|c| !c.is_control());
+    let mut kept: String = shown.by_ref().take(STDERR_LINE_CHARS_MAX).collect();
+    let is_whole = text.ends_with('\n');
+    if !is_whole && read as u64 == most || shown.next().is_some() {
+        kept.push('…');
+    }
+    // The rest of the line is nobody's.
+    while !is_whole && read > 0 {
+        line.clear();
+        read = (&mut *reader).take(most).read_until(b'\n', &mut line).await.ok()?;
+        if line.last() == Some(&b'\n') {
+            break;
+        }
+    }
+    Some(kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn lines(text: &str) -> Vec<String> {
+        let (mut reader, mut lines) = (text.as_bytes(), Vec::new());
+        while let Some(line) = next_line(&mut reader).await {
+            lines.push(line);
+        }
+        lines
+    }
+
+    /// R5.10: a server that shouts fills no log.
+    #[tokio::test]
+    async fn of_a_line_on_stderr_stderr_line_chars_max_characters_are_logged() {
+        assert_eq!(lines("one\n\ntwo\u{1b}[31m\r\nthree").await, ["one", "", "two[31m", "three"]);
+        let most = "é".repeat(STDERR_LINE_CHARS_MAX);
+        assert_eq!(lines(&format!("{most}\nnext")).await, [&most, "next"]);
+        let marked = format!("{most}…");
+        assert_eq!(lines(&format!("{most}x\nnext")).await, [&marked, "next"]);
+        let endless = "é".repeat(STDERR_LINE_CHARS_MAX * 9);
+        assert_eq!(lines(&format!("{endless}\nnext\n{endless}")).await, [&marked, "next", &marked]);
     }
 }

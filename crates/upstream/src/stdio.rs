@@ -15,7 +15,7 @@ use toolcrib_contract::json::Document;
 
 use crate::brake::Brake;
 use crate::error::{Cause, UpstreamError};
-use crate::limits::UPSTREAM_MESSAGE_BYTES_MAX;
+use crate::limits::{UPSTREAM_GARBAGE_LINES_MAX, UPSTREAM_MESSAGE_BYTES_MAX};
 use crate::link::{Delivery, Link, Seat};
 use crate::message::Message;
 use crate::process::Child;
@@ -23,9 +23,6 @@ use crate::request::Asker;
 use crate::spec::Command;
 pub(crate) use crate::stdio::writer::LineNumber;
 use crate::stdio::writer::Writer;
-
-/// Lines of garbage a server may print before it is given up: some print a banner, none prints without end.
-const GARBAGE_LINES_MAX: u64 = 1_000;
 
 pub(crate) struct StdioLink {
     pub(crate) link: Arc<Link>,
@@ -152,8 +149,15 @@ async fn read(name: Arc<str>, stdout: ChildStdout, link: Arc<Link>, writer: Arc<
                 }
             }
             Err(cause) => {
-                tracing::debug!(target: "toolcrib", upstream = &*name, "a line on stdout: {cause}");
-                if garbage.fetch_add(1, Ordering::Relaxed) >= GARBAGE_LINES_MAX {
+                // A banner is for those who look for it; a message that nobody will get is not.
+                match cause {
+                    Cause::Garbage(_) => {
+                        tracing::debug!(target: "toolcrib", upstream = &*name, "a line on stdout: {cause}");
+                    }
+                    _ => tracing::warn!(target: "toolcrib", upstream = &*name, "a line on stdout: {cause}"),
+                }
+                // Some print a banner, none prints without end.
+                if garbage.fetch_add(1, Ordering::Relaxed) >= UPSTREAM_GARBAGE_LINES_MAX {
                     return Cause::Garbage("its stdout is no MCP");
                 }
             }

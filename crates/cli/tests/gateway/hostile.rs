@@ -193,6 +193,12 @@ fn garbage_over_stdio_is_no_answer() {
     harm_in_a_call(Stdio, "garbage", "did not answer within 1000 ms");
 }
 
+/// R5.6: UPSTREAM_GARBAGE_LINES_MAX lines that are no messages may be a log; more are no MCP.
+#[test]
+fn a_stdio_server_that_babbles_is_given_up() {
+    harm_in_a_call(Stdio, "babble", "its stdout is no MCP");
+}
+
 /// R5.6
 #[test]
 fn garbage_over_http_is_named() {
@@ -251,7 +257,7 @@ fn a_head_without_end_is_refused_by_the_limits_name() {
     harm_in_a_call(Http, "endless-head", "UPSTREAM_HEAD_BYTES_MAX");
 }
 
-/// R5.6: comments without end, and one event without end.
+/// R5.6: comments without end, and one event without end; read with a pause after UPSTREAM_STREAM_TURN_BYTES_MAX.
 #[test]
 fn an_endless_stream_of_events_is_refused_by_the_limits_name() {
     harm_in_a_call(Http, "endless-sse", "UPSTREAM_STREAM_BYTES_MAX");
@@ -266,8 +272,8 @@ fn a_depth_bomb_over_stdio_is_no_answer() {
 
 /// R5.6
 #[test]
-fn a_depth_bomb_over_http_is_named() {
-    harm_in_a_call(Http, "depth-bomb", "no valid JSON");
+fn a_depth_bomb_over_http_is_refused_by_the_limits_name() {
+    harm_in_a_call(Http, "depth-bomb", "JSON_DEPTH_MAX");
 }
 
 /// R5.6
@@ -296,6 +302,13 @@ fn a_million_tools_are_refused_by_the_limits_name() {
     harm_in_a_list(Http, "million-tools", "UPSTREAM_MESSAGE_BYTES_MAX");
 }
 
+/// R5.6: UPSTREAM_ITEMS_MAX and UPSTREAM_LIST_BYTES_MAX, page by page, each well within a message.
+#[test]
+fn pages_of_too_many_or_too_large_tools_are_refused_by_the_limits_name() {
+    harm_in_a_list(Stdio, "many-pages", "UPSTREAM_ITEMS_MAX");
+    harm_in_a_list(Http, "heavy-pages", "UPSTREAM_LIST_BYTES_MAX");
+}
+
 /// R5.6: a page after each page; the same page for ever; pages that take their time.
 #[test]
 fn an_endless_cursor_is_refused_by_the_limits_name() {
@@ -310,7 +323,7 @@ fn a_list_that_never_comes_is_named() {
     harm_in_a_list(Stdio, "hang-list", "did not");
 }
 
-/// R5.6: 20,000 notices after each list: it is asked again no more often than its limit lets.
+/// R5.6: 20,000 notices after each list: it is asked again no more often than UPSTREAM_RELIST_MS_MIN lets.
 #[test]
 fn a_storm_of_list_changes_costs_nobody_anything() {
     let trial = Trial::new(Stdio, "storm");
@@ -333,7 +346,8 @@ fn a_storm_of_list_changes_costs_nobody_anything() {
     trial.assert_small(baseline, "storm");
 }
 
-/// R5.6, R5.2: a legacy server that asks without end, before clients of both eras that answer everything.
+/// R5.6, R5.2: a legacy server that asks without end, before clients of both eras that answer everything: each is asked
+/// CALL_QUESTIONS_MAX times.
 #[test]
 fn a_server_that_asks_for_input_for_ever_gets_no_further_than_its_limit() {
     let trial = Trial::new(Stdio, "asks-forever");
@@ -385,7 +399,8 @@ fn pid(gateway: &Gateway, tool: &str) -> u32 {
     text.parse().unwrap()
 }
 
-/// R5.6: a child that ignores the end of its input and SIGTERM is gone when the gateway is.
+/// R5.6: a child that ignores the end of its input for UPSTREAM_STOP_MS_MAX and SIGTERM for UPSTREAM_TERM_MS_MAX is gone
+/// when the gateway is.
 #[test]
 fn a_server_that_ignores_sigterm_is_gone_after_the_end() {
     let words = format!("trap '' TERM HUP; exec {} stdio deaf", hostile());

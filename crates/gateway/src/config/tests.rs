@@ -230,3 +230,43 @@ fn toolsets_stand_beside_the_servers() {
     let unnamed = refused("toolcrib.toml", &format!("{servers}[toolsets.\"a b\"]\n"));
     assert!(unnamed.contains("cannot be a toolset's name"), "{unnamed}");
 }
+
+/// R5.1: a file over a limit is refused by its name, whatever it says of its own length.
+#[test]
+fn a_configuration_over_config_bytes_max_is_not_read() {
+    let folder = std::env::temp_dir().join(format!("toolcrib-config-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("toolcrib.toml");
+    let server = "[servers.a]\ncommand = \"x\"\n";
+    let load = |path: &Path| Config::load(path, Prefixing::Default, &Variables(HashMap::new()));
+    let padded = |bytes: usize| format!("{server}#{}", "x".repeat(bytes - server.len() - 1));
+    let most = usize::try_from(CONFIG_BYTES_MAX).unwrap();
+    std::fs::write(&file, padded(most)).unwrap();
+    assert_eq!(load(&file).unwrap().sources.len(), 1);
+    std::fs::write(&file, padded(most + 1)).unwrap();
+    assert!(load(&file).unwrap_err().to_string().contains("CONFIG_BYTES_MAX"));
+    std::fs::remove_dir_all(&folder).unwrap();
+    if cfg!(target_os = "linux") {
+        assert!(load(Path::new("/dev/zero")).unwrap_err().to_string().contains("CONFIG_BYTES_MAX"));
+    }
+}
+
+/// R5.1
+#[test]
+fn more_than_upstreams_max_servers_are_refused_in_every_kind_of_file() {
+    use crate::limits::UPSTREAMS_MAX;
+    type Entry = fn(usize) -> String;
+    let kinds: [(&str, &str, Entry, &str, &str); 3] = [
+        ("toolcrib.toml", "", |n| format!("[servers.s{n}]\ncommand = \"x\""), "\n", ""),
+        ("config.toml", "", |n| format!("[mcp_servers.s{n}]\ncommand = \"x\""), "\n", ""),
+        ("mcp.json", "{\"mcpServers\":{", |n| format!("\"s{n}\":{{\"command\":\"x\"}}"), ",", "}}"),
+    ];
+    for (path, open, entry, between, close) in kinds {
+        let file = |count| {
+            let entries: Vec<String> = (0..count).map(entry).collect();
+            format!("{open}{}{close}", entries.join(between))
+        };
+        assert_eq!(read(path, &file(UPSTREAMS_MAX)).unwrap().sources.len(), UPSTREAMS_MAX, "{path}");
+        assert!(refused(path, &file(UPSTREAMS_MAX + 1)).contains("UPSTREAMS_MAX"), "{path}");
+    }
+}

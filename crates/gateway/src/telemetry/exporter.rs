@@ -76,16 +76,7 @@ impl SpanSink for Exporter {
 async fn run(settings: Settings, mut spans: mpsc::Receiver<Item>, counts: Arc<Counts>) {
     let mut batch: Vec<Span> = Vec::new();
     let mut is_well = true;
-    loop {
-        let Some(first) = spans.recv().await else { return };
-        let mut flushed = take(first, &mut batch);
-        let end = tokio::time::Instant::now() + settings.delay;
-        while flushed.is_none() && batch.len() < SPANS_BATCH_MAX {
-            match tokio::time::timeout_at(end, spans.recv()).await {
-                Ok(Some(item)) => flushed = take(item, &mut batch),
-                Ok(None) | Err(_) => break,
-            }
-        }
+    while let Some(flushed) = gather(&mut spans, &mut batch, settings.delay).await {
         if !batch.is_empty() {
             is_well = send(&settings, &batch, &counts, is_well).await;
             batch.clear();
@@ -94,6 +85,24 @@ async fn run(settings: Settings, mut spans: mpsc::Receiver<Item>, counts: Arc<Co
             let _ = done.send(());
         }
     }
+}
+
+/// Waits for a span and gathers those that follow, for so long, or until the batch is full or somebody wants it now, who
+/// is given back. Nothing when nobody will send any more.
+async fn gather(
+    spans: &mut mpsc::Receiver<Item>,
+    batch: &mut Vec<Span>,
+    delay: Duration,
+) -> Option<Option<oneshot::Sender<()>>> {
+    let mut flushed = take(spans.recv().await?, batch);
+    let end = tokio::time::Instant::now() + delay;
+    while flushed.is_none() && batch.len() < SPANS_BATCH_MAX {
+        match tokio::time::timeout_at(end, spans.recv()).await {
+            Ok(Some(item)) => flushed = take(item, batch),
+            Ok(None) | Err(_) => break,
+        }
+    }
+    Some(flushed)
 }
 
 fn take(item: Item, batch: &mut Vec<Span>) -> Option<oneshot::Sender<()>> {
@@ -124,5 +133,57 @@ async fn send(settings: &Settings, batch: &[Span], counts: &Counts, was_well: bo
             }
             false
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use toolcrib_engine::trace::{Kind, SpanId, TraceId};
+
+    use super::*;
+
+    fn span() -> Span {
+        Span {
+            trace: TraceId::from([1; 16]),
+            id: SpanId::from([2; 8]),
+            parent: None,
+            state: None,
+            name: "tools/call".to_owned(),
+            kind: Kind::Server,
+            start_ns: 1,
+            end_ns: 2,
+            attributes: Vec::new(),
+            error: None,
+        }
+    }
+
+    /// R5.10: what does not fit is dropped and counted, and a batch is no longer than its limit.
+    #[tokio::test(start_paused = true)]
+    async fn no_more_than_spans_waiting_max_spans_wait_and_spans_batch_max_go_at_once() {
+        let settings = Settings {
+            url: "http://127.0.0.1:1/v1/traces".to_owned(),
+            headers: std::collections::BTreeMap::new(),
+            service: "test".to_owned(),
+            delay: Duration::from_secs(5),
+        };
+        let exporter = Exporter::start(settings);
+        // The task that sends has not run yet: nothing leaves the queue meanwhile.
+        for _ in 0..SPANS_WAITING_MAX + 3 {
+            exporter.ended(span());
+        }
+        assert_eq!(exporter.counts.dropped.load(Ordering::Relaxed), 3);
+        assert_eq!(exporter.waiting.capacity(), 0);
+        let (mut batch, spans) = (Vec::new(), SPANS_BATCH_MAX + 1);
+        let (waiting, mut queue) = mpsc::channel(spans);
+        for _ in 0..spans {
+            waiting.try_send(Item::Span(Box::new(span()))).unwrap_or_else(|_| panic!("there is room"));
+        }
+        drop(waiting);
+        assert!(gather(&mut queue, &mut batch, Duration::from_secs(5)).await.is_some());
+        assert_eq!(batch.len(), SPANS_BATCH_MAX);
+        batch.clear();
+        assert!(gather(&mut queue, &mut batch, Duration::from_secs(5)).await.is_some());
+        assert_eq!(batch.len(), 1);
+        assert!(gather(&mut queue, &mut batch, Duration::from_secs(5)).await.is_none());
     }
 }

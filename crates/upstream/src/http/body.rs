@@ -9,10 +9,12 @@ use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::conn::Conn;
-use super::head::Framing;
+use super::head::{Framing, Head, Media};
 use super::pool::Pool;
 use crate::error::Cause;
-use crate::limits::{UPSTREAM_LARGE_BYTES, UPSTREAM_TURN_BYTES_MAX};
+use crate::limits::{
+    UPSTREAM_LARGE_BYTES, UPSTREAM_REFUSAL_BYTES_MAX, UPSTREAM_STREAM_TURN_BYTES_MAX, UPSTREAM_TURN_BYTES_MAX,
+};
 
 pub(crate) struct Body {
     conn: Option<Box<Conn>>,
@@ -23,8 +25,9 @@ pub(crate) struct Body {
 }
 
 /// How much was read, and whether it may go on.
-#[derive(Default)]
 struct Turn {
+    /// Bytes between two pauses.
+    bytes_max: usize,
     total: usize,
     since_pause: usize,
     since_rest: usize,
@@ -50,22 +53,23 @@ const CHUNK_LINE_BYTES_MAX: usize = 8 * 1024;
 const REST_BYTES: usize = 32 * 1024;
 
 impl Body {
-    pub(crate) fn new(conn: Box<Conn>, pool: Arc<Pool>, framing: Framing, keeps_alive: bool) -> Self {
-        let state = match framing {
+    pub(crate) fn new(conn: Box<Conn>, pool: Arc<Pool>, head: &Head) -> Self {
+        let keeps_alive = head.keeps_alive;
+        let state = match head.framing {
             Framing::Length(bytes) => State::Left(bytes),
             Framing::Chunked => State::ChunkHead,
             Framing::UntilClose => State::UntilClose,
         };
-        let mut body = Self { conn: Some(conn), pool, keeps_alive, state, turn: Turn::default() };
+        let mut body = Self { conn: Some(conn), pool, keeps_alive, state, turn: Turn::new(head.media) };
         if state == State::Left(0) {
             body.finish();
         }
         body
     }
 
-    /// The whole body as text, if it is no longer than `bytes_max`.
-    pub(crate) async fn text(&mut self, bytes_max: usize) -> Result<String, Cause> {
-        let too_large = || Cause::TooLarge { limit: "UPSTREAM_MESSAGE_BYTES_MAX", max: bytes_max };
+    /// The whole body as text, if it is no longer than `bytes_max`, which is what `limit` says.
+    pub(crate) async fn text(&mut self, limit: &'static str, bytes_max: usize) -> Result<String, Cause> {
+        let too_large = || Cause::TooLarge { limit, max: bytes_max };
         let whole = match self.state {
             State::Left(bytes) => match usize::try_from(bytes) {
                 Ok(bytes) if bytes <= bytes_max => self.announced(bytes).await?,
@@ -75,6 +79,11 @@ impl Body {
             _ => Box::pin(self.gathered(bytes_max, too_large)).await?,
         };
         String::from_utf8(whole).map_err(|_| Cause::Garbage("it is not UTF-8"))
+    }
+
+    /// The body of a refusal, if it is short enough to be looked at.
+    pub(crate) async fn refusal(&mut self) -> Option<String> {
+        self.text("UPSTREAM_REFUSAL_BYTES_MAX", UPSTREAM_REFUSAL_BYTES_MAX).await.ok()
     }
 
     /// A body that does not say how long it is.
@@ -200,7 +209,7 @@ impl Body {
             return;
         }
         self.turn.since_rest = 0;
-        if self.turn.total > UPSTREAM_LARGE_BYTES && self.turn.since_pause > UPSTREAM_TURN_BYTES_MAX {
+        if self.turn.total > UPSTREAM_LARGE_BYTES && self.turn.since_pause > self.turn.bytes_max {
             self.turn.since_pause = 0;
             Box::pin(self.pool.pause()).await;
         } else {
@@ -257,6 +266,14 @@ impl Gathered {
 }
 
 impl Turn {
+    fn new(media: Media) -> Self {
+        let bytes_max = match media {
+            Media::Events => UPSTREAM_STREAM_TURN_BYTES_MAX,
+            Media::Json | Media::Other => UPSTREAM_TURN_BYTES_MAX,
+        };
+        Self { bytes_max, total: 0, since_pause: 0, since_rest: 0, permit: None }
+    }
+
     fn count(&mut self, bytes: usize) {
         self.total += bytes;
         self.since_pause += bytes;

@@ -6,13 +6,8 @@ use std::time::Duration;
 
 use super::link::HttpLink;
 use crate::error::{Cause, UpstreamError};
+use crate::limits::{DOCUMENT_BYTES_MAX, DOCUMENT_MS_MAX};
 use crate::spec::Endpoint;
-
-/// Bytes of a document.
-const DOCUMENT_BYTES_MAX: usize = 1024 * 1024;
-
-/// How long it may take.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Posts a JSON document with these headers and reads nothing back; no redirect is followed.
 pub async fn post_json(
@@ -24,16 +19,13 @@ pub async fn post_json(
     let link = HttpLink::new(&endpoint).map_err(UpstreamError::unsent)?;
     let posted = async {
         let mut answer = link.plain("POST", "Content-Type: application/json\r\n", body).await?;
-        let _ = answer.body.text(DOCUMENT_BYTES_MAX).await;
+        let _ = answer.body.text("DOCUMENT_BYTES_MAX", DOCUMENT_BYTES_MAX).await;
         match answer.head.status {
             200..=299 => Ok(()),
             status => Err(UpstreamError::sent(Cause::Status { status })),
         }
     };
-    match tokio::time::timeout(PATIENCE, posted).await {
-        Ok(posted) => posted,
-        Err(_) => Err(UpstreamError::sent(Cause::TooSlow { ms_max: 10_000 })),
-    }
+    in_time(posted).await
 }
 
 /// Reads a document; no redirect is followed.
@@ -44,12 +36,34 @@ pub async fn fetch(url: &str, ca_file: Option<&Path>) -> Result<String, Upstream
     let read = async {
         let mut answer = link.plain("GET", "Accept: application/json\r\n", "").await?;
         match answer.head.status {
-            200 => answer.body.text(DOCUMENT_BYTES_MAX).await.map_err(UpstreamError::sent),
+            200 => {
+                answer.body.text("DOCUMENT_BYTES_MAX", DOCUMENT_BYTES_MAX).await.map_err(UpstreamError::sent)
+            }
             status => Err(UpstreamError::sent(Cause::Status { status })),
         }
     };
-    match tokio::time::timeout(PATIENCE, read).await {
-        Ok(read) => read,
-        Err(_) => Err(UpstreamError::sent(Cause::TooSlow { ms_max: 10_000 })),
+    in_time(read).await
+}
+
+async fn in_time<T>(work: impl Future<Output = Result<T, UpstreamError>>) -> Result<T, UpstreamError> {
+    match tokio::time::timeout(Duration::from_millis(DOCUMENT_MS_MAX), work).await {
+        Ok(done) => done,
+        Err(_) => Err(UpstreamError::sent(Cause::TooSlow { ms_max: DOCUMENT_MS_MAX })),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::once;
+
+    /// R5.9
+    #[tokio::test]
+    async fn a_document_over_document_bytes_max_is_refused() {
+        let most = once::serve(DOCUMENT_BYTES_MAX).await;
+        assert_eq!(fetch(&most, None).await.unwrap().len(), DOCUMENT_BYTES_MAX);
+        let more = once::serve(DOCUMENT_BYTES_MAX + 1).await;
+        let refused = fetch(&more, None).await.unwrap_err().to_string();
+        assert_eq!(refused, "DOCUMENT_BYTES_MAX: the server sent more than 1048576 bytes");
     }
 }

@@ -98,6 +98,10 @@ impl Head {
                     max: UPSTREAM_HEAD_BYTES_MAX,
                 });
             }
+            Err(httparse::Error::TooManyHeaders) => {
+                let (limit, max) = ("UPSTREAM_HEADERS_MAX", UPSTREAM_HEADERS_MAX);
+                return Err(Cause::TooMuch { limit, max, what: "headers" });
+            }
             Err(_) => return Err(Cause::Garbage("it is no HTTP")),
         };
         let status = response.code.unwrap_or_default();
@@ -293,6 +297,10 @@ mod tests {
         ] {
             assert!(matches!(read(bad), Err(Cause::Garbage(_))), "{bad}");
         }
+        let headers = |count: usize| format!("HTTP/1.1 200 OK\r\n{}\r\n", "X: x\r\n".repeat(count));
+        assert!(read(&headers(UPSTREAM_HEADERS_MAX)).unwrap().is_some());
+        let many = read(&headers(UPSTREAM_HEADERS_MAX + 1));
+        assert!(matches!(many, Err(Cause::TooMuch { limit: "UPSTREAM_HEADERS_MAX", .. })), "{many:?}");
         let endless = format!("HTTP/1.1 200 OK\r\nX: {}", "x".repeat(UPSTREAM_HEAD_BYTES_MAX));
         assert!(matches!(read(&endless), Err(Cause::TooLarge { limit: "UPSTREAM_HEAD_BYTES_MAX", .. })));
     }

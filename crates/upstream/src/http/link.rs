@@ -23,9 +23,6 @@ use crate::oauth::{Bearer, more_rights};
 use crate::request::Request;
 use crate::spec::Endpoint;
 
-/// Bytes of the body of a refusal that are looked at.
-const REFUSAL_BYTES_MAX: usize = 256 * 1024;
-
 /// How long a stream of unsolicited messages rests before it is opened again.
 const REOPEN: Duration = Duration::from_secs(1);
 
@@ -135,7 +132,7 @@ impl HttpLink {
         }
         // A refusal says in its body what it means, if anything.
         let body = match answer.head.media {
-            Media::Json => answer.body.text(REFUSAL_BYTES_MAX).await.ok(),
+            Media::Json => answer.body.refusal().await,
             Media::Events | Media::Other => None,
         };
         if status == 404 && era == Era::Legacy && self.session().is_some() {
@@ -154,7 +151,7 @@ impl HttpLink {
         let mut answer = self.post(text, None, self.revision.get().copied()).await?;
         let status = answer.head.status;
         // Read to its end so that the connection can be used again.
-        let _ = answer.body.text(REFUSAL_BYTES_MAX).await;
+        let _ = answer.body.refusal().await;
         match status {
             200..=299 => Ok(()),
             404 if self.session().is_some() => Err(UpstreamError::sent(Cause::SessionGone)),
@@ -214,7 +211,7 @@ impl HttpLink {
                 return Err(UpstreamError::sent(Cause::Closed));
             }
             let head = read_head(&mut conn).await.map_err(UpstreamError::sent)?;
-            let body = Body::new(conn, self.pool.clone(), head.framing, head.keeps_alive);
+            let body = Body::new(conn, self.pool.clone(), &head);
             return Ok(Answer { head, body });
         }
     }
@@ -327,7 +324,7 @@ impl HttpLink {
             return;
         }
         if let Ok(mut answer) = self.bare("DELETE", "").await {
-            let _ = answer.body.text(REFUSAL_BYTES_MAX).await;
+            let _ = answer.body.refusal().await;
         }
     }
 }

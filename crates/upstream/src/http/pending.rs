@@ -72,7 +72,7 @@ impl HttpPending {
                 continue;
             }
             let Some(body) = &mut self.body else { return Err(UpstreamError::sent(Cause::Closed)) };
-            let text = body.text(UPSTREAM_MESSAGE_BYTES_MAX).await;
+            let text = body.text("UPSTREAM_MESSAGE_BYTES_MAX", UPSTREAM_MESSAGE_BYTES_MAX).await;
             self.body = None;
             let text = text.map_err(UpstreamError::sent)?;
             let message = Message::read_expecting(text, expected).map_err(UpstreamError::sent)?;

@@ -79,3 +79,31 @@ impl Pool {
         Ok(Box::new(Conn::new(stream)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// R5.6: connections are kept while they may still stand, and no more than so many.
+    #[tokio::test]
+    async fn no_more_than_upstream_idle_connections_max_are_kept_and_none_longer_than_upstream_idle_ms_max() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        let pool = Pool::new(Target::read(&url).unwrap(), None);
+        let mut peers = Vec::new();
+        for _ in 0..=UPSTREAM_IDLE_CONNECTIONS_MAX {
+            let (conn, accepted) = tokio::join!(pool.connect(), listener.accept());
+            peers.push(accepted.unwrap());
+            pool.put(conn.unwrap());
+        }
+        let mut kept: Vec<Box<Conn>> = std::iter::from_fn(|| pool.take()).collect();
+        assert_eq!(kept.len(), UPSTREAM_IDLE_CONNECTIONS_MAX);
+        let long_ago = Instant::now().checked_sub(Duration::from_millis(UPSTREAM_IDLE_MS_MAX)).unwrap();
+        let mut old = kept.pop().unwrap();
+        old.idle_since = long_ago;
+        pool.idle.lock().unwrap().push(old);
+        assert!(pool.take().is_none(), "it is closed, not used");
+        pool.put(kept.pop().unwrap());
+        assert!(pool.take().is_some());
+    }
+}

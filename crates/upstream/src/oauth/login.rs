@@ -205,3 +205,24 @@ async fn answer(visitor: &mut TcpStream, status: u16, says: &str) {
     let _ = visitor.write_all(text.as_bytes()).await;
     let _ = visitor.shutdown().await;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// R5.9: whoever comes to the port while a person logs in.
+    #[tokio::test]
+    async fn a_visit_over_login_request_bytes_max_is_not_heard() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let visit = async |padding: usize| {
+            let text = format!("GET /callback?code=c HTTP/1.1\r\nX: {}\r\n\r\n", "x".repeat(padding));
+            let (visitor, accepted) = tokio::join!(TcpStream::connect(address), listener.accept());
+            let (mut visitor, mut accepted) = (visitor.unwrap(), accepted.unwrap().0);
+            let (_, heard) = tokio::join!(visitor.write_all(text.as_bytes()), request(&mut accepted));
+            heard
+        };
+        assert_eq!(visit(LOGIN_REQUEST_BYTES_MAX / 2).await.as_deref(), Some("code=c"));
+        assert_eq!(visit(LOGIN_REQUEST_BYTES_MAX * 2).await, None);
+    }
+}

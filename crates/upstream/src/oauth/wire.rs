@@ -72,7 +72,7 @@ impl Way {
         let link = HttpLink::new(&endpoint).map_err(unreachable)?;
         let exchange = async {
             let mut answer = link.plain(method, fields, body).await.map_err(|error| *error.cause)?;
-            let text = answer.body.text(OAUTH_ANSWER_BYTES_MAX).await?;
+            let text = answer.body.text("OAUTH_ANSWER_BYTES_MAX", OAUTH_ANSWER_BYTES_MAX).await?;
             Ok(Answer {
                 status: answer.head.status,
                 challenge: answer.head.challenge().map(Into::into),
@@ -83,5 +83,26 @@ impl Way {
             Ok(answer) => answer.map_err(unreachable),
             Err(_) => Err(unreachable(Cause::TooSlow { ms_max: OAUTH_ANSWER_MS_MAX })),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::once;
+
+    /// R5.9: an authorization server is a stranger too.
+    #[tokio::test]
+    async fn an_answer_over_oauth_answer_bytes_max_is_refused() {
+        let ask = async |bytes| {
+            let url = once::serve(bytes).await;
+            Way { server: url.as_str().into(), ca_file: None }.unchecked("GET", &url, "", "").await
+        };
+        assert_eq!(ask(OAUTH_ANSWER_BYTES_MAX).await.unwrap().body.len(), OAUTH_ANSWER_BYTES_MAX);
+        let refused = ask(OAUTH_ANSWER_BYTES_MAX + 1).await.unwrap_err().to_string();
+        assert!(
+            refused.contains("OAUTH_ANSWER_BYTES_MAX: the server sent more than 262144 bytes"),
+            "{refused}"
+        );
     }
 }

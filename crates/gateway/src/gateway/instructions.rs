@@ -1,0 +1,50 @@
+//! What the servers say about themselves, in one text.
+
+use super::Member;
+use crate::limits::INSTRUCTIONS_CHARS_MAX;
+
+/// What every server says about itself, under its name.
+pub(super) fn instructions(members: &[Member]) -> Option<String> {
+    let said: Vec<(&str, String)> = members
+        .iter()
+        .filter_map(|member| {
+            let text = member.catalogue.as_ref()?.introduction.instructions()?;
+            Some((member.source.name(), text))
+        })
+        .collect();
+    let text = match said.as_slice() {
+        [] => return None,
+        [(_, text)] if members.len() == 1 => text.clone(),
+        many => {
+            let parts: Vec<String> = many.iter().map(|(name, text)| format!("## {name}\n{text}")).collect();
+            parts.join("\n\n")
+        }
+    };
+    Some(within(text, INSTRUCTIONS_CHARS_MAX))
+}
+
+/// A text, or its beginning with a word about the rest.
+fn within(text: String, chars_max: usize) -> String {
+    let chars = text.chars().count();
+    if chars <= chars_max {
+        return text;
+    }
+    let note = format!("\n[{chars} characters; INSTRUCTIONS_CHARS_MAX lets {chars_max} be sent]");
+    let room = chars_max.saturating_sub(note.chars().count());
+    text.chars().take(room).chain(note.chars()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// R5.3: what is left out is said.
+    #[test]
+    fn instructions_over_instructions_chars_max_say_that_they_go_on() {
+        let most = "é".repeat(INSTRUCTIONS_CHARS_MAX);
+        assert_eq!(within(most.clone(), INSTRUCTIONS_CHARS_MAX), most);
+        let cut = within(format!("{most}x"), INSTRUCTIONS_CHARS_MAX);
+        assert_eq!(cut.chars().count(), INSTRUCTIONS_CHARS_MAX);
+        assert!(cut.ends_with("é\n[32769 characters; INSTRUCTIONS_CHARS_MAX lets 32768 be sent]"));
+    }
+}
