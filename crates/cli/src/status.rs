@@ -13,7 +13,7 @@ use crate::terminal::{Style, Table};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Where it serves.
+    /// Where it serves; an address such as `--listen` takes will do.
     #[arg(default_value = "http://127.0.0.1:7420/mcp")]
     url: String,
     /// How long it may take to answer, in seconds.
@@ -28,7 +28,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let patience = std::time::Duration::from_secs(args.patience);
     runtime.block_on(async {
         let begun = std::time::Instant::now();
-        let (server, gateway) = behind(Spec::url(&args.url, &args.url), patience)
+        let url = whole(&args.url);
+        let (server, gateway) = behind(Spec::url(&url, &url), patience)
             .await
             .map_err(|failure| failure.hint("start it with `toolcrib serve`"))?;
         let answered_ms = begun.elapsed().as_millis();
@@ -43,10 +44,10 @@ pub(crate) fn run(args: &Args) -> Outcome {
             None => Value::Null,
         };
         gateway.stop().await;
-        let servers = tokio::time::timeout(patience, behind_it(&args.url)).await.unwrap_or_default();
+        let servers = tokio::time::timeout(patience, behind_it(&url)).await.unwrap_or_default();
         let toolsets = toolsets.pointer("/structuredContent/toolsets").cloned().unwrap_or(json!([]));
         let status = status.and_then(|status| serde_json::to_value(status).ok()).unwrap_or_default();
-        let report = json!({"url": args.url, "answered_ms": answered_ms as u64, "server": status,
+        let report = json!({"url": url, "answered_ms": answered_ms as u64, "server": status,
             "servers": servers, "toolsets": toolsets, "tools": tools});
         print(&match args.form.format() {
             Format::Json => report.to_string(),
@@ -54,6 +55,15 @@ pub(crate) fn run(args: &Args) -> Outcome {
         })?;
         Ok(Exit::Nothing)
     })
+}
+
+/// The URL of an address, or of a URL that names no path.
+fn whole(given: &str) -> String {
+    let with_scheme = if given.contains("://") { given.to_owned() } else { format!("http://{given}") };
+    match with_scheme.split_once("://") {
+        Some((_, rest)) if !rest.contains('/') => format!("{with_scheme}/mcp"),
+        _ => with_scheme,
+    }
 }
 
 /// What a gateway says of the servers behind it; nothing where it is none.

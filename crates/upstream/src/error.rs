@@ -13,7 +13,7 @@ use crate::oauth::OAuthError;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Cause {
-    #[error("the command {command:?} cannot be started: {}", io_text(*kind))]
+    #[error("the command {command:?} cannot be started: {}", spawn_text(*kind))]
     Spawn { command: Box<str>, kind: io::ErrorKind },
     #[error("no connection to {address}: {}", io_text(*kind))]
     Connect { address: Box<str>, kind: io::ErrorKind },
@@ -104,6 +104,14 @@ impl UpstreamError {
                 | Cause::Broken { .. }
                 | Cause::Unavailable(_)
         )
+    }
+}
+
+/// The folder it is started in is looked for first.
+fn spawn_text(kind: io::ErrorKind) -> String {
+    match kind {
+        io::ErrorKind::NotFound => "no such command or folder".to_owned(),
+        kind => io_text(kind),
     }
 }
 

@@ -42,6 +42,12 @@ fn the_greeting_says_what_where_and_how() {
         "{}",
         status.out
     );
+    // What `--listen` takes is enough.
+    let address = url.trim_start_matches("http://").trim_end_matches("/mcp");
+    for short in [address.to_owned(), format!("http://{address}")] {
+        let json = home.run(&["status", &short, "--format", "json"]).json();
+        assert_eq!(json["url"], *url, "{json}");
+    }
     let json = home.run(&["status", &url, "--format", "json"]).json();
     assert_eq!(json["toolsets"].as_array().unwrap().len(), 6, "{json}");
     assert!(process.terminate(Duration::from_secs(10)).unwrap().success());

@@ -59,7 +59,7 @@ async fn servers_that_cannot_be_reached_are_named_with_their_reason() {
     }
     let bed = Bed::new(vec![missing, refused, plain, unauthorized, odd, stdio("good", "")]).await;
     for (name, says) in [
-        ("missing", "the command \"no-such-program-7\" cannot be started: entity not found"),
+        ("missing", "the command \"no-such-program-7\" cannot be started: no such command or folder"),
         ("refused", "no connection to 127.0.0.1:1: connection refused"),
         ("plain", "no secure connection to 127.0.0.1:"),
         ("asks", "asks for authentication (HTTP 401)"),
