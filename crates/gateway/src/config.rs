@@ -128,13 +128,14 @@ impl Config {
         environment: &dyn Environment,
     ) -> Result<Self, ConfigError> {
         let io = |error: std::io::Error| ConfigError::whole(path, Problem::Unreadable(error.kind()));
-        let mut text = String::new();
+        let mut bytes = Vec::new();
         // What is no plain file may say no length and have no end.
         let file = std::fs::File::open(path).map_err(io)?;
-        file.take(CONFIG_BYTES_MAX + 1).read_to_string(&mut text).map_err(io)?;
-        if text.len() as u64 > CONFIG_BYTES_MAX {
+        file.take(CONFIG_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(io)?;
+        if bytes.len() as u64 > CONFIG_BYTES_MAX {
             return Err(ConfigError::whole(path, Problem::TooLarge));
         }
+        let text = String::from_utf8(bytes).map_err(|_| io(std::io::ErrorKind::InvalidData.into()))?;
         Self::read(path, &text, prefixing, environment)
     }
 

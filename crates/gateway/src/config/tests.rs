@@ -239,11 +239,14 @@ fn a_configuration_over_config_bytes_max_is_not_read() {
     let file = folder.join("toolcrib.toml");
     let server = "[servers.a]\ncommand = \"x\"\n";
     let load = |path: &Path| Config::load(path, Prefixing::Default, &Variables(HashMap::new()));
-    let padded = |bytes: usize| format!("{server}#{}", "x".repeat(bytes - server.len() - 1));
+    let padded = |bytes: usize, end: &str| {
+        format!("{server}#{}{end}", "x".repeat(bytes - server.len() - 1 - end.len()))
+    };
     let most = usize::try_from(CONFIG_BYTES_MAX).unwrap();
-    std::fs::write(&file, padded(most)).unwrap();
+    std::fs::write(&file, padded(most, "é")).unwrap();
     assert_eq!(load(&file).unwrap().sources.len(), 1);
-    std::fs::write(&file, padded(most + 1)).unwrap();
+    // The limit cuts a character in two.
+    std::fs::write(&file, padded(most + 2, "é\n")).unwrap();
     assert!(load(&file).unwrap_err().to_string().contains("CONFIG_BYTES_MAX"));
     std::fs::remove_dir_all(&folder).unwrap();
     if cfg!(target_os = "linux") {
