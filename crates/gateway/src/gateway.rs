@@ -291,7 +291,7 @@ impl Gateway {
         }
         members.served = served;
         members.held = self.engine.registry().exchange(&members.held, collection.offers);
-        self.engine.instruct(instructions::instructions(&members.all));
+        self.engine.instruct(instructions::of(&members.all));
     }
 
     /// Names of tools that come from no server: those of discovery and safety.

@@ -107,7 +107,7 @@ impl UpstreamError {
     }
 }
 
-/// The folder it is started in is looked for first.
+/// What is not found may be the folder that it is started in.
 fn spawn_text(kind: io::ErrorKind) -> String {
     match kind {
         io::ErrorKind::NotFound => "no such command or folder".to_owned(),

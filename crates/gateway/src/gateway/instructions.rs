@@ -4,7 +4,7 @@ use super::Member;
 use crate::limits::INSTRUCTIONS_CHARS_MAX;
 
 /// What every server says about itself, under its name.
-pub(super) fn instructions(members: &[Member]) -> Option<String> {
+pub(super) fn of(members: &[Member]) -> Option<String> {
     let said: Vec<(&str, String)> = members
         .iter()
         .filter_map(|member| {
@@ -20,17 +20,18 @@ pub(super) fn instructions(members: &[Member]) -> Option<String> {
             parts.join("\n\n")
         }
     };
-    Some(within(text, INSTRUCTIONS_CHARS_MAX))
+    Some(within_limit(text))
 }
 
 /// A text, or its beginning with a word about the rest.
-fn within(text: String, chars_max: usize) -> String {
+fn within_limit(text: String) -> String {
     let chars = text.chars().count();
-    if chars <= chars_max {
+    if chars <= INSTRUCTIONS_CHARS_MAX {
         return text;
     }
-    let note = format!("\n[{chars} characters; INSTRUCTIONS_CHARS_MAX lets {chars_max} be sent]");
-    let room = chars_max.saturating_sub(note.chars().count());
+    let note =
+        format!("\n[{chars} characters; INSTRUCTIONS_CHARS_MAX lets {INSTRUCTIONS_CHARS_MAX} be sent]");
+    let room = INSTRUCTIONS_CHARS_MAX.saturating_sub(note.chars().count());
     text.chars().take(room).chain(note.chars()).collect()
 }
 
@@ -42,8 +43,8 @@ mod tests {
     #[test]
     fn instructions_over_instructions_chars_max_say_that_they_go_on() {
         let most = "é".repeat(INSTRUCTIONS_CHARS_MAX);
-        assert_eq!(within(most.clone(), INSTRUCTIONS_CHARS_MAX), most);
-        let cut = within(format!("{most}x"), INSTRUCTIONS_CHARS_MAX);
+        assert_eq!(within_limit(most.clone()), most);
+        let cut = within_limit(format!("{most}x"));
         assert_eq!(cut.chars().count(), INSTRUCTIONS_CHARS_MAX);
         assert!(cut.ends_with("é\n[32769 characters; INSTRUCTIONS_CHARS_MAX lets 32768 be sent]"));
     }
