@@ -8,7 +8,7 @@ use crate::definition::Definition;
 use crate::digest::{Digest, Digests};
 use crate::json::{Node, Pointer};
 use crate::name::{NameError, ToolName};
-use crate::schema::{Schema, SchemaCache, SchemaError, SchemaOptions};
+use crate::schema::{Effort, Schema, SchemaCache, SchemaError, SchemaOptions};
 use crate::violation::Violations;
 
 /// A definition that may be served. Made once, shared by reference, never changed.
@@ -127,26 +127,47 @@ impl Contract {
     /// Checks the arguments of a call.
     ///
     /// # Errors
-    /// What they violate.
+    /// What they violate, or the limit that ended the check.
     pub fn check_input(&self, arguments: Node<'_>) -> Result<(), Violations> {
-        if self.input.accepts(arguments) {
-            return Ok(());
-        }
-        let schema = self.definition.input_schema().unwrap_or(arguments);
-        self.input.check(schema, arguments)
+        self.check_input_with(arguments, Effort::Full)
+    }
+
+    /// As [`Contract::check_input`], for a thread that serves others: at most about two milliseconds. Where that is not
+    /// enough, the violations are [`Violations::is_unfinished`] and decide nothing.
+    ///
+    /// # Errors
+    /// What the arguments violate, or the limit that ended the check.
+    #[inline]
+    pub fn check_input_briefly(&self, arguments: Node<'_>) -> Result<(), Violations> {
+        self.check_input_with(arguments, Effort::Brief)
+    }
+
+    fn check_input_with(&self, arguments: Node<'_>, effort: Effort) -> Result<(), Violations> {
+        let schema = || self.definition.input_schema().unwrap_or(arguments);
+        self.input.check_with(schema, arguments, effort)
     }
 
     /// Checks the structured content of an answer. Without an output schema everything passes.
     ///
     /// # Errors
-    /// What it violates.
+    /// What it violates, or the limit that ended the check.
     pub fn check_output(&self, content: Node<'_>) -> Result<(), Violations> {
+        self.check_output_with(content, Effort::Full)
+    }
+
+    /// As [`Contract::check_output`], for a thread that serves others. See [`Contract::check_input_briefly`].
+    ///
+    /// # Errors
+    /// What the content violates, or the limit that ended the check.
+    #[inline]
+    pub fn check_output_briefly(&self, content: Node<'_>) -> Result<(), Violations> {
+        self.check_output_with(content, Effort::Brief)
+    }
+
+    fn check_output_with(&self, content: Node<'_>, effort: Effort) -> Result<(), Violations> {
         let Some(output) = &self.output else { return Ok(()) };
-        if output.accepts(content) {
-            return Ok(());
-        }
-        let schema = self.definition.output_schema().unwrap_or(content);
-        output.check(schema, content)
+        let schema = || self.definition.output_schema().unwrap_or(content);
+        output.check_with(schema, content, effort)
     }
 }
 

@@ -8,6 +8,7 @@
 //! duplicate keys, numbers beyond the range of a double, and text over [`Limits`].
 
 mod build;
+mod distinct;
 mod document;
 mod error;
 mod expected;
@@ -15,6 +16,7 @@ mod familiar;
 mod instance;
 mod limits;
 mod literal;
+pub(crate) mod meter;
 mod node;
 mod number;
 mod parse;

@@ -29,4 +29,4 @@ pub use digest::{Digest, DigestError, Digests};
 pub use name::{NameError, ToolName};
 pub use schema::{Dialect, PatternFault, Schema, SchemaCache, SchemaError, SchemaLimit, SchemaOptions};
 pub use signature::{signature, type_text};
-pub use violation::{Nearest, Shown, Violation, Violations, nearest};
+pub use violation::{Ended, Nearest, Shown, Violation, Violations, nearest};

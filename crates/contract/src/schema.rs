@@ -9,6 +9,7 @@ mod cache;
 mod dialect;
 mod error;
 mod expansion;
+mod explain;
 mod graph;
 mod pattern;
 mod reference;
@@ -25,9 +26,10 @@ pub use dialect::Dialect;
 pub use error::{PatternFault, SchemaError, SchemaLimit};
 use shortcut::Shortcut;
 
+use crate::json::meter::{self, Budget, Exhausted};
 use crate::json::{Expected, Node, Recognise, Recognised, Tape};
 use crate::limits;
-use crate::violation::{Violation, Violations};
+use crate::violation::{Ended, Violations};
 
 /// How schemas are read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -64,9 +66,15 @@ pub struct Admission {
     pub subschemas: usize,
     /// The most schema applications that one value can meet.
     pub expansion: usize,
-    /// A recursion that meets itself more than once at the same value: the compiled check remembers what it
-    /// has seen, but explaining a deep failure could take exponential time and is cut short.
-    pub multiplies: bool,
+    /// The most subschemas that are applied in place to one value, references followed.
+    pub in_place: usize,
+}
+
+impl Admission {
+    /// Steps of the budget of a check that one member or element costs: subschemas that look at nothing cost time too.
+    const fn child_steps(&self) -> u64 {
+        1 + (self.in_place as u64 >> 3)
+    }
 }
 
 /// Judges `schema` without compiling it.
@@ -82,6 +90,7 @@ pub struct Schema {
     admission: Admission,
     shortcut: Option<Shortcut>,
     validator: Validator<Tape>,
+    options: SchemaOptions,
     /// No other schema of this process has it.
     identity: u64,
 }
@@ -103,7 +112,7 @@ impl Schema {
         let validator = compile(&value, admission.dialect, options)?;
         let shortcut = Shortcut::of(&value, options.assert_formats);
         let identity = COMPILED.fetch_add(1, Ordering::Relaxed);
-        Ok(Self { admission, shortcut, validator, identity })
+        Ok(Self { admission, shortcut, validator, options: *options, identity })
     }
 
     /// A value of this schema that is expected in a text where `path` leads. `None` if reading cannot make use of that.
@@ -118,40 +127,92 @@ impl Schema {
         self.admission
     }
 
-    /// `true` if `instance` keeps the schema.
+    /// `true` if `instance` keeps the schema and can be checked within its limits.
     #[must_use]
     pub fn accepts(&self, instance: Node<'_>) -> bool {
+        self.judge(instance, Effort::Full) == Ok(true)
+    }
+
+    /// Whether `instance` keeps the schema.
+    ///
+    /// # Errors
+    /// The limit that was reached before that was known.
+    fn judge(&self, instance: Node<'_>, effort: Effort) -> Result<bool, Exhausted> {
         if instance.is_recognised_by(self.identity) {
-            return true;
+            return Ok(true);
         }
         let instance = instance.unfolded();
-        self.shortcut.as_ref().is_some_and(|shortcut| shortcut.accepts(instance))
-            || self.validator.is_valid(instance)
+        if self.shortcut.as_ref().is_some_and(|shortcut| shortcut.accepts(instance)) {
+            return Ok(true);
+        }
+        let budget =
+            Budget { steps: effort.check_steps(instance), child_steps: self.admission.child_steps() };
+        meter::within(budget, || self.validator.is_valid(instance))
     }
 
     /// Checks `instance`. `schema` is the node this was compiled from; it is read only to explain a failure.
     ///
     /// # Errors
-    /// What `instance` violates, at most [`limits::VIOLATIONS_MAX`] of it.
+    /// What `instance` violates, at most [`limits::VIOLATIONS_MAX`] of it, or the limit that ended the check.
     pub fn check(&self, schema: Node<'_>, instance: Node<'_>) -> Result<(), Violations> {
-        if self.accepts(instance) { Ok(()) } else { Err(self.explain(schema, instance)) }
+        self.check_with(|| schema, instance, Effort::Full)
     }
 
-    #[cold]
-    fn explain(&self, schema: Node<'_>, instance: Node<'_>) -> Violations {
-        let instance = instance.unfolded();
-        if self.admission.multiplies && instance.depth() > limits::VIOLATION_EXPLAIN_DEPTH_MAX {
-            return Violations::unexplained(instance);
+    /// As [`Schema::check`], with the schema looked up only to explain a failure.
+    pub(crate) fn check_with<'s>(
+        &self,
+        schema: impl FnOnce() -> Node<'s>,
+        instance: Node<'_>,
+        effort: Effort,
+    ) -> Result<(), Violations> {
+        match self.judge(instance, effort) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(explain::explain(schema(), instance.unfolded(), &self.options, effort)),
+            Err(Exhausted::Steps) => Err(Violations::unchecked(instance, Ended::CheckSteps)),
+            Err(Exhausted::Stack) => Err(Violations::unchecked(instance, Ended::CheckStack)),
         }
-        let mut errors = self.validator.iter_errors(instance);
-        let list: Vec<_> = errors
-            .by_ref()
-            .take(limits::VIOLATIONS_MAX)
-            .map(|error| Violation::new(&error, schema, instance))
-            .collect();
-        let more = errors.next().is_some();
-        if list.is_empty() { Violations::unexplained(instance) } else { Violations::new(list, more) }
     }
+}
+
+impl Schema {
+    /// Whether the walk that explains violations accepts `instance`; `None` where it cannot know. For tests.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn accepts_by_explanation(&self, schema: Node<'_>, instance: Node<'_>) -> Option<bool> {
+        explain::accepts(schema, instance.unfolded(), &self.options)
+    }
+}
+
+/// How much work a check may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// As much as may be done between two turns of a thread that serves others.
+    Brief,
+    /// As much as a check may cost at all.
+    Full,
+}
+
+impl Effort {
+    fn check_steps(self, instance: Node<'_>) -> u64 {
+        match self {
+            Self::Brief => limits::CHECK_BRIEF_STEPS_MAX,
+            Self::Full => in_proportion(limits::CHECK_STEPS_MAX, instance),
+        }
+    }
+
+    fn explanation_steps(self, instance: Node<'_>) -> u64 {
+        match self {
+            Self::Brief => limits::VIOLATION_BRIEF_STEPS_MAX,
+            Self::Full => in_proportion(limits::VIOLATION_STEPS_MAX, instance),
+        }
+    }
+}
+
+/// `steps` for a value of up to 1 MiB, more in proportion for a larger one.
+fn in_proportion(steps: u64, instance: Node<'_>) -> u64 {
+    const PROPORTIONAL_BYTES: u64 = 1024 * 1024;
+    let bytes = (instance.raw_len() as u64).max(PROPORTIONAL_BYTES);
+    steps.saturating_mul(bytes) / PROPORTIONAL_BYTES
 }
 
 impl Recognise for Schema {

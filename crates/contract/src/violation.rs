@@ -5,14 +5,13 @@
 //! one. Values that look like secrets never appear; on request no value does.
 
 mod nearest;
-mod read;
 mod shown;
 
 use std::fmt::{self, Write as _};
 
 pub use nearest::nearest;
 pub use shown::Shown;
-pub(crate) use shown::is_secret;
+pub(crate) use shown::{counted, is_secret, quoted, shortened_json};
 
 use crate::json::{Node, Pointer};
 
@@ -75,6 +74,16 @@ impl Violation {
         out
     }
 
+    /// Bytes of text in it, causes included.
+    pub(crate) fn bytes(&self) -> usize {
+        let found = self.found.as_ref().map_or(0, |found| found.text().len());
+        let allowed: usize = self.allowed.iter().map(String::len).sum();
+        let nearest = self.nearest.as_ref().map_or(0, |nearest| nearest.given.len() + nearest.known.len());
+        let causes: usize = self.causes.iter().map(Self::bytes).sum();
+        let paths = self.instance_path.as_str().len() + self.schema_path.as_str().len();
+        paths + self.expected.len() + found + allowed + nearest + causes
+    }
+
     fn write_full(&self, out: &mut String, indent: usize, masked: bool) {
         let pad = " ".repeat(indent);
         let _ = writeln!(out, "{pad}{}", Self { causes: Vec::new(), ..self.clone() }.line(masked));
@@ -95,27 +104,72 @@ impl Violation {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violations {
     list: Vec<Violation>,
-    more: bool,
+    ended: Option<Ended>,
+}
+
+/// Limit that ended an explanation before everything was told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Ended {
+    /// As many violations as are reported.
+    Violations,
+    /// As many bytes as a report may have.
+    Bytes,
+    /// As many steps as an explanation may take.
+    Steps,
+    /// As much stack as an explanation may use.
+    Depth,
+    /// As many steps as the check itself may take: nothing is known about the value.
+    CheckSteps,
+    /// As much stack as the check itself may use: nothing is known about the value.
+    CheckStack,
+}
+
+impl Ended {
+    /// Name of the limit, as LIMITS.md has it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Violations => "VIOLATIONS_MAX",
+            Self::Bytes => "VIOLATION_BYTES_MAX",
+            Self::Steps => "VIOLATION_STEPS_MAX",
+            Self::CheckSteps => "CHECK_STEPS_MAX",
+            Self::Depth | Self::CheckStack => "CHECK_STACK_BYTES_MAX",
+        }
+    }
 }
 
 impl Violations {
-    pub(crate) fn new(list: Vec<Violation>, more: bool) -> Self {
-        Self { list, more }
+    pub(crate) fn new(list: Vec<Violation>, ended: Option<Ended>) -> Self {
+        Self { list, ended }
     }
 
-    /// A failure that would cost too much to explain.
-    pub(crate) fn unexplained(instance: Node<'_>) -> Self {
+    /// A failure of which only the value is known.
+    pub(crate) fn unexplained(instance: Node<'_>, ended: Option<Ended>) -> Self {
+        Self::whole(instance, "a value that the schema accepts".to_owned(), ended)
+    }
+
+    /// A value that could not be checked within its limits.
+    pub(crate) fn unchecked(instance: Node<'_>, limit: Ended) -> Self {
+        let expected = format!(
+            "a value that can be checked against its schema within {}: send less at once",
+            limit.name()
+        );
+        Self::whole(instance, expected, Some(limit))
+    }
+
+    fn whole(instance: Node<'_>, expected: String, ended: Option<Ended>) -> Self {
         let violation = Violation {
             instance_path: Pointer::root(),
             schema_path: Pointer::root(),
             keyword: "schema".to_owned(),
-            expected: "a value that the schema accepts (too deep to explain further)".to_owned(),
+            expected,
             found: Some(Shown::of(instance, &Pointer::root())),
             allowed: Vec::new(),
             nearest: None,
             causes: Vec::new(),
         };
-        Self { list: vec![violation], more: false }
+        Self { list: vec![violation], ended }
     }
 
     /// The violations, in the order of the schema.
@@ -124,10 +178,25 @@ impl Violations {
         &self.list
     }
 
-    /// `true` if there were more than [`crate::limits::VIOLATIONS_MAX`].
+    /// Limit that ended the explanation; `None` if every violation is told.
     #[must_use]
-    pub const fn more(&self) -> bool {
-        self.more
+    pub const fn ended(&self) -> Option<Ended> {
+        self.ended
+    }
+
+    /// `true` if more steps would tell more: the check itself or its explanation ended by its budget.
+    #[must_use]
+    pub const fn is_unfinished(&self) -> bool {
+        matches!(self.ended, Some(Ended::Steps | Ended::CheckSteps))
+    }
+
+    /// Closing words where the explanation ended early.
+    fn rest(&self) -> Option<String> {
+        match self.ended? {
+            Ended::Violations => Some("and more".to_owned()),
+            Ended::CheckSteps | Ended::CheckStack => None,
+            ended => Some(format!("the explanation ended at {}", ended.name())),
+        }
     }
 
     /// All violations in one line, separated by `; `.
@@ -150,9 +219,7 @@ impl Violations {
 
     fn lines(&self, line: impl Fn(&Violation) -> String, separator: &str) -> String {
         let mut lines: Vec<_> = self.list.iter().map(line).collect();
-        if self.more {
-            lines.push("and more".to_owned());
-        }
+        lines.extend(self.rest());
         lines.join(separator)
     }
 
@@ -173,9 +240,7 @@ impl Violations {
         for violation in &self.list {
             violation.write_full(&mut out, 0, masked);
         }
-        if self.more {
-            out.push_str("and more\n");
-        }
+        out.extend(self.rest());
         out.truncate(out.trim_end().len());
         out
     }

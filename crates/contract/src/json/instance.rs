@@ -8,11 +8,15 @@ use serde_json::Value;
 
 use super::document::{OwnedDocument, Text};
 use super::limits::Limits;
+use super::meter::{spend, spend_child, text_steps};
 use super::node::{Elements, Kind, NamedMembers, Node};
 use super::number::Number;
 use super::string::Key;
 
-/// The representation that compiled checks run over.
+/// Steps for making a document of one string, measured against a look-up.
+const STRING_NODE_STEPS: u64 = 16;
+
+/// JSON representation that compiled schemas run over. Every look-up is metered, see [`super::meter`].
 #[derive(Debug)]
 pub struct Tape;
 
@@ -34,6 +38,7 @@ impl Json for Tape {
         string: &str,
         f: impl FnOnce(Node<'_>) -> T,
     ) -> T {
+        spend(STRING_NODE_STEPS + text_steps(string.len()));
         let mut text = String::with_capacity(string.len() + 2);
         super::build::write_string(&mut text, string);
         // A string that was just written is always read back; the fallback only keeps this total.
@@ -55,41 +60,50 @@ impl<'a> json::Node<'a, Tape> for Node<'a> {
 
     #[inline]
     fn as_object(&self) -> Option<Node<'a>> {
+        spend(1);
         self.is_object().then_some(*self)
     }
 
     #[inline]
     fn as_array(&self) -> Option<Node<'a>> {
+        spend(1);
         self.is_array().then_some(*self)
     }
 
     #[inline]
     fn as_string(&self) -> Option<Cow<'a, str>> {
+        // The validator asks for a text to match a pattern or a format against it.
+        spend(text_steps(self.raw_len()));
         Node::as_str(*self)
     }
 
     #[inline]
     fn as_number(&self) -> Option<Number<'a>> {
+        spend(text_steps(self.raw_len()));
         Node::as_number(*self)
     }
 
     #[inline]
     fn as_boolean(&self) -> Option<bool> {
+        spend(1);
         self.as_bool()
     }
 
     #[inline]
     fn is_null(&self) -> bool {
+        spend(1);
         Node::is_null(*self)
     }
 
     #[inline]
     fn is_number(&self) -> bool {
+        spend(1);
         self.kind() == Kind::Number
     }
 
     #[inline]
     fn json_type(&self) -> JsonType {
+        spend(1);
         match self.kind() {
             Kind::Null => JsonType::Null,
             Kind::Boolean => JsonType::Boolean,
@@ -102,6 +116,7 @@ impl<'a> json::Node<'a, Tape> for Node<'a> {
 
     #[inline]
     fn string_length(&self) -> Option<u64> {
+        spend(text_steps(self.raw_len()));
         match self.plain_str() {
             Some(text) if text.is_ascii() => Some(text.len() as u64),
             Some(text) => Some(text.chars().count() as u64),
@@ -111,6 +126,9 @@ impl<'a> json::Node<'a, Tape> for Node<'a> {
 
     #[inline]
     fn equals_value(&self, expected: &Value) -> bool {
+        if !spend(1) {
+            return false;
+        }
         match expected {
             Value::String(text) => self.is_text(text),
             Value::Null => Node::is_null(*self),
@@ -151,7 +169,7 @@ impl<'a> json::Node<'a, Tape> for Node<'a> {
 impl<'a> json::Object<'a, Tape> for Node<'a> {
     type Node = Node<'a>;
     type MemberName = &'a str;
-    type MembersIter = NamedMembers<'a>;
+    type MembersIter = MeteredMembers<'a>;
 
     #[inline]
     fn len(&self) -> usize {
@@ -160,18 +178,19 @@ impl<'a> json::Object<'a, Tape> for Node<'a> {
 
     #[inline]
     fn get(&self, key: &Key) -> Option<Node<'a>> {
-        Node::get(*self, key.as_str())
+        // A look-up walks the members.
+        spend_child(Node::len(*self) as u64 >> 2).then(|| Node::get(*self, key.as_str()))?
     }
 
     #[inline]
-    fn members(&self) -> NamedMembers<'a> {
-        self.named_members()
+    fn members(&self) -> MeteredMembers<'a> {
+        MeteredMembers(self.named_members())
     }
 }
 
 impl<'a> json::Array<'a, Tape> for Node<'a> {
     type Node = Node<'a>;
-    type ElementsIter = Elements<'a>;
+    type ElementsIter = MeteredElements<'a>;
 
     #[inline]
     fn len(&self) -> usize {
@@ -179,7 +198,40 @@ impl<'a> json::Array<'a, Tape> for Node<'a> {
     }
 
     #[inline]
-    fn elements(&self) -> Elements<'a> {
-        Node::elements(*self)
+    fn elements(&self) -> MeteredElements<'a> {
+        MeteredElements(Node::elements(*self))
+    }
+
+    fn is_unique(&self) -> bool {
+        super::distinct::are_distinct(*self)
+    }
+}
+
+/// Members of an object, handed out while the budget lasts.
+#[derive(Debug)]
+pub struct MeteredMembers<'a>(NamedMembers<'a>);
+
+impl<'a> Iterator for MeteredMembers<'a> {
+    type Item = (&'a str, Node<'a>);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let (name, value) = self.0.next()?;
+        // A name may be matched against a pattern.
+        spend_child(text_steps(name.len())).then_some((name, value))
+    }
+}
+
+/// Elements of an array, handed out while the budget lasts.
+#[derive(Debug)]
+pub struct MeteredElements<'a>(Elements<'a>);
+
+impl<'a> Iterator for MeteredElements<'a> {
+    type Item = Node<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Node<'a>> {
+        let element = self.0.next()?;
+        spend_child(0).then_some(element)
     }
 }

@@ -52,7 +52,7 @@ pub struct Node<'a> {
 }
 
 /// The place of a node, to find it again without looking for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Spot(usize);
 
 /// Keys of members that are picked together; made ready when the program is compiled.
@@ -160,7 +160,7 @@ impl<'a> Node<'a> {
 
     /// Its place on the tape, and the tape: tells one live node from another.
     #[inline]
-    pub(super) fn identity(self) -> (usize, u32) {
+    pub(crate) fn identity(self) -> (usize, u32) {
         (self.text.slots.as_ptr() as usize, self.at() as u32)
     }
 
@@ -176,6 +176,18 @@ impl<'a> Node<'a> {
     #[must_use]
     pub fn raw(self) -> &'a str {
         self.text.source.get(self.range()).unwrap_or("null")
+    }
+
+    /// Bytes of [`Node::raw`].
+    #[inline]
+    pub(crate) fn raw_len(self) -> usize {
+        self.slot.len()
+    }
+
+    /// Values and keys in this value, itself included.
+    #[inline]
+    pub(crate) fn slot_count(self) -> usize {
+        self.slots().len()
     }
 
     /// Byte range of [`Node::raw`] in the text.
@@ -534,7 +546,7 @@ pub struct Members<'a> {
 
 /// Members with their names unescaped, as the validator wants them.
 #[derive(Debug)]
-pub struct NamedMembers<'a>(Members<'a>);
+pub(crate) struct NamedMembers<'a>(Members<'a>);
 
 impl<'a> Iterator for NamedMembers<'a> {
     type Item = (&'a str, Node<'a>);

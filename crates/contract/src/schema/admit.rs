@@ -18,6 +18,6 @@ pub(super) fn admit(schema: &Value, options: &SchemaOptions) -> Result<Admission
         dialect: graph.dialect(0),
         subschemas: graph.places.len(),
         expansion: expansion.steps,
-        multiplies: expansion.multiplies,
+        in_place: expansion.in_place,
     })
 }

@@ -5,8 +5,8 @@
 //! subschemas for the same member do. Counts saturate, each subschema is counted once, so 26 definitions
 //! that each apply the next one twice cost 26 additions and not 2^26.
 //!
-//! Recursion through children ends with the value. Where it meets itself at most once per child it costs
-//! what the value is long; where more, [`super::Admission::multiplies`] says so.
+//! Recursion through children ends with the value. Where it meets itself more than once per child, the validator
+//! remembers results and every check has a budget of steps ([`limits::CHECK_STEPS_MAX`]).
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,7 +16,8 @@ use crate::limits;
 
 pub(super) struct Expansion {
     pub(super) steps: usize,
-    pub(super) multiplies: bool,
+    /// The most subschemas that are applied in place to one value.
+    pub(super) in_place: usize,
 }
 
 /// Additions spent on one schema before it is refused as too entangled.
@@ -32,12 +33,12 @@ struct Applied<'s> {
 pub(super) fn count(graph: &Graph<'_>) -> Result<Expansion, SchemaError> {
     // Without references the graph is a tree: every subschema is met at most once.
     if graph.references.is_empty() {
-        return Ok(Expansion { steps: graph.places.len(), multiplies: false });
+        return Ok(Expansion { steps: graph.places.len(), in_place: in_place_of_tree(graph) });
     }
     let applied = applied(graph)?;
     let (order, component) = components(&applied);
     let mut steps = vec![0usize; applied.len()];
-    let mut expansion = Expansion { steps: 0, multiplies: false };
+    let mut expansion = Expansion { steps: 0, in_place: 0 };
     for at in order {
         let Some(place) = applied.get(at) else { continue };
         let mut costliest = 0usize;
@@ -47,16 +48,12 @@ pub(super) fn count(graph: &Graph<'_>) -> Result<Expansion, SchemaError> {
                 _ => None,
             };
             let mut cost = 0usize;
-            let mut returns = 0usize;
             for (&target, &times) in targets.iter().chain(everywhere.into_iter().flatten()) {
-                if component.get(target as usize) == component.get(at) {
-                    returns = returns.saturating_add(times);
-                } else {
+                if component.get(target as usize) != component.get(at) {
                     let below = steps.get(target as usize).copied().unwrap_or(0);
                     cost = cost.saturating_add(times.saturating_mul(below));
                 }
             }
-            expansion.multiplies |= returns > 1;
             costliest = costliest.max(cost);
         }
         let total = place.in_place.saturating_add(costliest);
@@ -67,8 +64,21 @@ pub(super) fn count(graph: &Graph<'_>) -> Result<Expansion, SchemaError> {
             *slot = total;
         }
         expansion.steps = expansion.steps.max(total);
+        expansion.in_place = expansion.in_place.max(place.in_place);
     }
     Ok(expansion)
+}
+
+/// The most subschemas that one value meets in place, where subschemas come behind those that apply them.
+fn in_place_of_tree(graph: &Graph<'_>) -> usize {
+    let mut counts = vec![1usize; graph.places.len()];
+    for (at, place) in graph.places.iter().enumerate().rev() {
+        let below: usize = place.in_place.iter().filter_map(|&target| counts.get(target as usize)).sum();
+        if let Some(count) = counts.get_mut(at) {
+            *count += below;
+        }
+    }
+    counts.into_iter().max().unwrap_or(1)
 }
 
 /// Gathers what each subschema applies in place, children first. A cycle in place never ends: refused.

@@ -73,6 +73,8 @@ pub(super) struct Graph<'s> {
     pub(super) anchors: Vec<(u32, &'s str, u32)>,
     pub(super) dynamic_anchors: Vec<(&'s str, u32)>,
     pub(super) references: Vec<Reference<'s>>,
+    /// Place that a reference leads to; `None` where that depends on the value's surroundings.
+    targets: HashMap<(u32, &'static str), Option<u32>>,
     by_address: HashMap<usize, u32>,
     patterns: usize,
 }
@@ -103,6 +105,17 @@ impl<'s> Graph<'s> {
         reference: &'s str,
     ) -> Result<u32, SchemaError> {
         self.visit(value, resource, 0, Step::Elsewhere(reference), 0)
+    }
+
+    /// Notes where a reference of the place `from` leads.
+    pub(super) fn lead(&mut self, from: u32, keyword: &'static str, target: Option<u32>) {
+        self.targets.insert((from, keyword), target);
+    }
+
+    /// Place that the reference `keyword` of the place `from` leads to, if it is always the same.
+    pub(super) fn target(&self, from: u32, keyword: &str) -> Option<u32> {
+        let keyword = ["$ref", "$dynamicRef", "$recursiveRef"].into_iter().find(|name| *name == keyword)?;
+        self.targets.get(&(from, keyword)).copied().flatten()
     }
 
     pub(super) fn place(&self, at: u32) -> Option<&Place<'s>> {

@@ -28,6 +28,8 @@ pub(super) fn resolve<'s>(graph: &mut Graph<'s>) -> Result<(), SchemaError> {
                 if reference.dynamic {
                     targets.extend(overriders(graph, reference, place));
                 }
+                let only = (targets.len() == 1).then_some(place);
+                graph.lead(reference.from, reference.keyword, only);
                 if let Some(from) = graph.places.get_mut(reference.from as usize) {
                     from.in_place.extend(targets);
                 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::json::{Node, Pointer};
+use crate::json::{Kind, Node, Number, Pointer};
 use crate::limits;
 
 const MASK: &str = "«masked»";
@@ -16,21 +16,17 @@ pub struct Shown {
 
 impl Shown {
     pub(crate) fn of(node: Node<'_>, path: &Pointer) -> Self {
-        Self::of_value(&node.to_value(), path)
-    }
-
-    pub(crate) fn of_value(value: &Value, path: &Pointer) -> Self {
-        let kind = match value {
-            Value::Null => "null",
-            Value::Bool(_) => "a boolean",
-            Value::Number(n) if n.is_f64() => "a number",
-            Value::Number(_) => "an integer",
-            Value::String(_) => "a string",
-            Value::Array(_) => "an array",
-            Value::Object(_) => "an object",
+        let kind = match node.kind() {
+            Kind::Null => "null",
+            Kind::Boolean => "a boolean",
+            Kind::Number if matches!(node.as_number(), Some(Number::Double(..))) => "a number",
+            Kind::Number => "an integer",
+            Kind::String => "a string",
+            Kind::Array => "an array",
+            Kind::Object => "an object",
         };
         let secret = path.tokens().any(|token| is_secret(&token));
-        let text = if secret { MASK.to_owned() } else { shortened(value) };
+        let text = if secret { MASK.to_owned() } else { shortened(node) };
         Self { kind, text }
     }
 
@@ -68,51 +64,77 @@ pub(crate) fn is_secret(name: &str) -> bool {
     WORDS.iter().any(|word| folded.contains(word))
 }
 
-fn shortened(value: &Value) -> String {
+/// The name in quotes, escaped and shortened.
+pub(crate) fn quoted(name: &str) -> String {
     let mut out = String::new();
-    write(value, &mut out);
-    if out.chars().count() <= limits::VIOLATION_VALUE_CHARS_MAX {
-        return out;
+    write_text(name, &mut out);
+    cut(out, limits::VIOLATION_VALUE_CHARS_MAX)
+}
+
+/// A value of the schema as JSON, cut where it is long.
+pub(crate) fn shortened_json(value: &Value) -> String {
+    cut(value.to_string(), limits::VIOLATION_ALLOWED_CHARS_MAX)
+}
+
+/// A count with its noun, in the plural where it is not 1.
+pub(crate) fn counted(count: &Value, noun: &str) -> String {
+    format!("{count} {noun}{}", if count.as_f64() == Some(1.0) { "" } else { "s" })
+}
+
+fn shortened(node: Node<'_>) -> String {
+    let mut out = String::new();
+    write(node, &mut out);
+    cut(out, limits::VIOLATION_VALUE_CHARS_MAX)
+}
+
+fn cut(text: String, chars_max: usize) -> String {
+    if text.chars().count() <= chars_max {
+        return text;
     }
-    let mut short: String = out.chars().take(limits::VIOLATION_VALUE_CHARS_MAX - 1).collect();
+    let mut short: String = text.chars().take(chars_max - 1).collect();
     short.push('…');
     short
 }
 
 /// JSON with secrets masked and invisible characters escaped; stops early once it is long enough.
-fn write(value: &Value, out: &mut String) {
-    if out.len() > 4 * limits::VIOLATION_VALUE_CHARS_MAX {
-        return;
-    }
-    match value {
-        Value::Array(items) => {
+fn write(node: Node<'_>, out: &mut String) {
+    let is_enough = |out: &String| out.len() > 4 * limits::VIOLATION_VALUE_CHARS_MAX;
+    match node.kind() {
+        Kind::Array => {
             out.push('[');
-            for (i, item) in items.iter().take(limits::VIOLATION_VALUE_CHARS_MAX).enumerate() {
+            for (i, element) in node.elements().enumerate() {
+                if is_enough(out) {
+                    return;
+                }
                 if i > 0 {
                     out.push(',');
                 }
-                write(item, out);
+                write(element, out);
             }
             out.push(']');
         }
-        Value::Object(members) => {
+        Kind::Object => {
             out.push('{');
-            for (i, (key, item)) in members.iter().take(limits::VIOLATION_VALUE_CHARS_MAX).enumerate() {
+            for (i, (key, member)) in node.members().enumerate() {
+                if is_enough(out) {
+                    return;
+                }
                 if i > 0 {
                     out.push(',');
                 }
-                write_text(key, out);
+                let name = key.as_str().unwrap_or_default();
+                write_text(&name, out);
                 out.push(':');
-                if is_secret(key) {
+                if is_secret(&name) {
                     out.push_str(MASK);
                 } else {
-                    write(item, out);
+                    write(member, out);
                 }
             }
             out.push('}');
         }
-        Value::String(text) => write_text(text, out),
-        scalar => out.push_str(&scalar.to_string()),
+        Kind::String => write_text(&node.as_str().unwrap_or_default(), out),
+        _ => out.extend(node.raw().chars().take(limits::VIOLATION_VALUE_CHARS_MAX)),
     }
 }
 

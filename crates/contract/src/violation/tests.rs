@@ -116,7 +116,8 @@ fn full_form_reads_well() {
 fn the_number_of_violations_is_bounded() {
     let found = violations(&json!({"items": {"type": "string"}}), &json!(vec![1; 1000]));
     assert_eq!(found.as_slice().len(), crate::limits::VIOLATIONS_MAX);
-    assert!(found.more() && found.one_line().ends_with("and more"));
+    assert_eq!(found.ended(), Some(Ended::Violations));
+    assert!(found.one_line().ends_with("and more"));
 }
 
 /// A long enum is not repeated to the model.
@@ -127,19 +128,6 @@ fn no_more_values_are_shown_than_violation_allowed_max() {
     let found = violations(&json!({"enum": values}), &json!("x"));
     let allowed = &found.as_slice()[0].allowed;
     assert_eq!(allowed.len(), VIOLATION_ALLOWED_MAX);
-}
-
-/// A schema that multiplies its own recursion refuses a deep value, without saying why at length.
-#[test]
-fn beyond_violation_explain_depth_max_a_refusal_is_short() {
-    use crate::limits::VIOLATION_EXPLAIN_DEPTH_MAX;
-    let schema = json!({"$ref": "#/$defs/n", "$defs": {"n": {"anyOf": [
-        {"type": "array", "items": {"$ref": "#/$defs/n"}}, {"type": "array", "items": {"$ref": "#/$defs/n"}},
-        {"const": 0}]}}});
-    let nested = |depth: usize| (0..depth).fold(json!("wrong"), |inner, _| json!([inner]));
-    let explained = violations(&schema, &nested(2));
-    let cut = violations(&schema, &nested(VIOLATION_EXPLAIN_DEPTH_MAX + 5));
-    assert!(cut.full().len() < explained.full().len() * 2, "{}", cut.full());
 }
 
 #[test]

@@ -23,6 +23,7 @@ struct Tally {
     refused: Cell<usize>,
     not_admitted: Cell<usize>,
     by_boon_too: Cell<usize>,
+    by_explanation_too: Cell<usize>,
 }
 
 fn more(count: &Cell<usize>) {
@@ -40,7 +41,11 @@ fn agree(dialect: Dialect, schema: &str, instances: &[String], tally: &Tally) ->
         let verdict = taped.accepts(instance);
         more(if verdict { &tally.accepted } else { &tally.refused });
         prop_assert_eq!(verdict, plain.accepts(instance), "tape | tree: {} on {}", schema, instance);
-        if judge::boon_can_tell(schema, instance, taped.multiplies()) {
+        if let Some(walked) = taped.accepts_by_explanation(instance) {
+            more(&tally.by_explanation_too);
+            prop_assert_eq!(verdict, walked, "tape | explanation: {} on {}", schema, instance);
+        }
+        if judge::boon_can_tell(schema, instance) {
             more(&tally.by_boon_too);
             prop_assert_eq!(verdict, boon.accepts(instance), "tape | boon: {} on {}", schema, instance);
         }

@@ -21,6 +21,8 @@ struct Outcome {
     refused: Vec<String>,
     differs: Vec<String>,
     agreed: usize,
+    /// Cases in which the walk that explains knew the verdict as well.
+    explained: usize,
 }
 
 impl Outcome {
@@ -29,8 +31,8 @@ impl Outcome {
         let options = SchemaOptions::default()
             .with_default_dialect(dialect)
             .asserting_formats(group.file.starts_with("optional/format/"));
-        let schema = OwnedDocument::parse(group.schema.as_str(), &Limits::definition()).unwrap();
-        let schema = match Schema::compile(schema.root(), &options) {
+        let source = OwnedDocument::parse(group.schema.as_str(), &Limits::definition()).unwrap();
+        let schema = match Schema::compile(source.root(), &options) {
             Ok(schema) => schema,
             Err(error) => {
                 let group_name = &group.name;
@@ -40,7 +42,15 @@ impl Outcome {
         };
         for case in &group.cases {
             let verdict = match Document::parse(case.data.as_bytes(), &Limits::message()) {
-                Ok(instance) => schema.accepts(instance.root()).to_string(),
+                Ok(instance) => {
+                    let verdict = schema.accepts(instance.root());
+                    let walked = schema.accepts_by_explanation(source.root(), instance.root());
+                    let place =
+                        format!("{} | {} | {} | {}", dialect.name(), group.file, group.name, case.name);
+                    assert!(walked.is_none_or(|walked| walked == verdict), "explained otherwise: {place}");
+                    self.explained += usize::from(walked.is_some());
+                    verdict.to_string()
+                }
                 Err(error) => error.to_string(),
             };
             if verdict == case.valid.to_string() {
@@ -58,9 +68,9 @@ fn run(dialect: Dialect) {
     for group in groups(&Path::new("tests").join(dialect.name())) {
         outcome.run(dialect, &group);
     }
-    let Outcome { refused, differs, agreed } = outcome;
+    let Outcome { refused, differs, agreed, explained } = outcome;
     eprintln!(
-        "{}: {agreed} agree, {} groups refused, {} differ",
+        "{}: {agreed} agree, {explained} by the explanation too, {} groups refused, {} differ",
         dialect.name(),
         refused.len(),
         differs.len()
@@ -70,6 +80,7 @@ fn run(dialect: Dialect) {
         List::read(include_str!("suite/differs.txt"), dialect).compare("differs.txt", &differs),
     ];
     assert!(faults.iter().all(String::is_empty), "{}", faults.concat());
+    assert!(explained > 1_000, "the explanation knew {explained} verdicts only");
     assert!(agreed > 1_000, "the suite is not all there: {agreed} cases ran");
 }
 

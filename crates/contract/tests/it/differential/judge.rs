@@ -18,9 +18,10 @@ impl Taped {
         Ok(Self { schema: Schema::compile(source.root(), &options)?, source })
     }
 
-    /// `true` if a validator that does not remember what it has seen may need exponential time.
-    pub(super) fn multiplies(&self) -> bool {
-        self.schema.admission().multiplies
+    /// What the walk that explains thinks of an instance; `None` where its budget ended or it cannot know.
+    pub(super) fn accepts_by_explanation(&self, instance: &str) -> Option<bool> {
+        let instance = Document::parse(instance.as_bytes(), &Limits::message()).expect("JSON");
+        self.schema.accepts_by_explanation(self.source.root(), instance.root())
     }
 
     pub(super) fn accepts(&self, instance: &str) -> bool {
@@ -87,9 +88,9 @@ impl Boon {
 
 /// `false` where boon's arithmetic is known to be inexact, so that its verdict says nothing: it compares numbers as
 /// doubles, and divides doubles for `multipleOf`. And where it would take exponential time: it remembers nothing.
-pub(super) fn boon_can_tell(schema: &str, instance: &str, multiplies: bool) -> bool {
+pub(super) fn boon_can_tell(schema: &str, instance: &str) -> bool {
     let depth = instance.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count();
-    if multiplies && depth > 8 {
+    if ["$ref", "$dynamicRef"].iter().any(|keyword| schema.contains(keyword)) && depth > 8 {
         return false;
     }
     let (schema, instance) = (value(schema), value(instance));

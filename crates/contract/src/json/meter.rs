@@ -1,0 +1,161 @@
+//! Step and stack budget of one validation.
+//!
+//! The validator cannot be interrupted, but everything it learns about a value comes through [`super::Tape`]. Each of
+//! those look-ups takes steps from the budget of the running thread. Once the budget is used up, containers look empty:
+//! the validator finds nothing to descend into and returns within the frames it has open. Its verdict is discarded
+//! then, and the value is refused by the name of the limit.
+//!
+//! Guarantees: the steps of one validation are bounded whatever schema and value are; recursion stops before the
+//! thread's stack is used up; without a budget nothing is cut.
+
+use std::cell::Cell;
+
+use crate::limits::CHECK_STACK_BYTES_MAX;
+
+/// Budget of one validation.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Budget {
+    /// Look-ups that the validation may make, weighted by their cost.
+    pub(crate) steps: u64,
+    /// Steps for handing out one member or element: subschemas that ask nothing of the value cost time as well.
+    pub(crate) child_steps: u64,
+}
+
+/// Limit that ended a validation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exhausted {
+    Steps,
+    Stack,
+}
+
+struct Meter {
+    left: Cell<u64>,
+    child_steps: Cell<u64>,
+    /// Lowest stack address at which a value may still be descended into.
+    floor: Cell<usize>,
+    exhausted: Cell<Option<Exhausted>>,
+}
+
+thread_local! {
+    static METER: Meter = const {
+        Meter {
+            left: Cell::new(u64::MAX),
+            child_steps: Cell::new(1),
+            floor: Cell::new(0),
+            exhausted: Cell::new(None),
+        }
+    };
+}
+
+/// Runs `validate` under `budget`.
+///
+/// # Errors
+/// The limit that was reached; the result of `validate` means nothing then.
+pub(crate) fn within<T>(budget: Budget, validate: impl FnOnce() -> T) -> Result<T, Exhausted> {
+    /// Lifts the budget also when `validate` panics.
+    struct Lift;
+    impl Drop for Lift {
+        fn drop(&mut self) {
+            METER.with(|meter| {
+                meter.left.set(u64::MAX);
+                meter.child_steps.set(1);
+                meter.floor.set(0);
+                meter.exhausted.set(None);
+            });
+        }
+    }
+    METER.with(|meter| {
+        meter.left.set(budget.steps);
+        meter.child_steps.set(budget.child_steps);
+        meter.floor.set(stack_address().saturating_sub(CHECK_STACK_BYTES_MAX));
+        meter.exhausted.set(None);
+    });
+    let _lift = Lift;
+    let outcome = validate();
+    METER.with(|meter| meter.exhausted.get().map_or(Ok(outcome), Err))
+}
+
+/// Takes `steps` from the budget; `false` once it is used up.
+#[inline]
+pub(super) fn spend(steps: u64) -> bool {
+    METER.with(|meter| match meter.left.get().checked_sub(steps) {
+        Some(left) => {
+            meter.left.set(left);
+            true
+        }
+        None => {
+            meter.end(Exhausted::Steps);
+            false
+        }
+    })
+}
+
+/// Takes the steps of a member or element, and `more`; `false` if it must not be handed out.
+#[inline]
+pub(super) fn spend_child(more: u64) -> bool {
+    METER.with(|meter| {
+        if stack_address() < meter.floor.get() {
+            meter.end(Exhausted::Stack);
+            return false;
+        }
+        match meter.left.get().checked_sub(meter.child_steps.get() + more) {
+            Some(left) => {
+                meter.left.set(left);
+                true
+            }
+            None => {
+                meter.end(Exhausted::Steps);
+                false
+            }
+        }
+    })
+}
+
+/// Steps for looking at `bytes` bytes of text.
+#[inline]
+pub(super) const fn text_steps(bytes: usize) -> u64 {
+    1 + (bytes as u64 >> 4)
+}
+
+impl Meter {
+    #[cold]
+    fn end(&self, why: Exhausted) {
+        self.left.set(0);
+        if self.exhausted.get().is_none() {
+            self.exhausted.set(Some(why));
+        }
+    }
+}
+
+/// Address of the current stack frame. Stacks grow downwards on every platform that is supported.
+#[inline]
+pub(crate) fn stack_address() -> usize {
+    let marker = 0u8;
+    std::ptr::from_ref(&marker) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_ends_by_its_steps_and_is_lifted_afterwards() {
+        let budget = Budget { steps: 10, child_steps: 3 };
+        assert_eq!(within(budget, || spend(4) && spend_child(0) && spend_child(0)), Ok(true));
+        assert_eq!(within(budget, || spend(8) && spend_child(0)), Err(Exhausted::Steps));
+        assert!(spend(1 << 40) && spend_child(1 << 40), "no budget, no end");
+    }
+
+    /// `CHECK_STACK_BYTES_MAX`
+    #[test]
+    fn a_deep_stack_ends_a_budget() {
+        fn descend(levels: u32) -> bool {
+            let frame = std::hint::black_box([0u8; 4096]);
+            spend_child(0) && (levels == 0 || descend(levels - 1)) && std::hint::black_box(frame).len() > 1
+        }
+        let budget = Budget { steps: u64::MAX, child_steps: 1 };
+        assert_eq!(within(budget, || descend(4)), Ok(true));
+        let levels = u32::try_from(CHECK_STACK_BYTES_MAX / 4096).unwrap();
+        assert_eq!(within(budget, || descend(levels + 8)), Err(Exhausted::Stack));
+    }
+}
