@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -21,7 +22,7 @@ use crate::toolset::selection::Approach;
 
 /// 128 random bits in hexadecimal: a name, not a credential.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct SessionId(Box<str>);
+pub struct SessionId(Arc<str>);
 
 impl SessionId {
     pub fn random() -> Result<Self, NoRandomness> {
@@ -64,6 +65,7 @@ pub struct Session {
     question_last: AtomicU64,
     news: Arc<Subscriber>,
     approach: OnceLock<Arc<Approach>>,
+    opened_from: OnceLock<IpAddr>,
     /// What this session enabled; absent: what it started with.
     enabled: Mutex<Option<Arc<Enabled>>>,
     /// The fingerprint of the list that the client last heard of.
@@ -114,6 +116,7 @@ impl Session {
             question_last: AtomicU64::new(0),
             news: Subscriber::new(all),
             approach: OnceLock::new(),
+            opened_from: OnceLock::new(),
             enabled: Mutex::default(),
             seen: AtomicU64::new(0),
             told: AtomicBool::new(false),
@@ -176,6 +179,19 @@ impl Session {
     /// Sets by which address the session is opened; once.
     pub fn come_by(&self, approach: Arc<Approach>) {
         let _ = self.approach.set(approach);
+    }
+
+    /// Network address of the request that opened the session, where its transport has addresses.
+    #[must_use]
+    pub fn opened_from(&self) -> Option<IpAddr> {
+        self.opened_from.get().copied()
+    }
+
+    /// Sets the address that the session is opened from; only the first one counts.
+    pub fn open_from(&self, address: Option<IpAddr>) {
+        if let Some(address) = address {
+            let _ = self.opened_from.set(address);
+        }
     }
 
     /// Whether what is done now is there at the next request.

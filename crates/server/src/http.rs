@@ -1,5 +1,6 @@
 //! One MCP endpoint over HTTP: POST, GET and DELETE, every refusal with its status.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -66,6 +67,7 @@ pub(crate) enum Admitted {
     Post {
         principal: Principal,
         asks: Asks,
+        address: Option<IpAddr>,
     },
     Get(Principal),
     Delete(Principal),
@@ -77,11 +79,11 @@ pub(crate) enum Admitted {
 impl Service for Endpoint {
     type Admitted = Admitted;
 
-    fn admit(&self, head: &Head) -> Result<Admitted, Response> {
+    fn admit(&self, head: &Head, from: Option<IpAddr>) -> Result<Admitted, Response> {
         if let Some(asks) = head.asks() {
             let principal = self.principal(head)?;
             self.check_choice(&principal, asks.approach.as_deref())?;
-            return Ok(Admitted::Post { principal, asks: asks.clone() });
+            return Ok(Admitted::Post { principal, asks: asks.clone(), address: from });
         }
         let is_rest = self.engine.safety().is_some() && head.path().starts_with(rest::PREFIX);
         let address = address::selection(&self.options.path, head.path_bytes(), head.query());
@@ -112,7 +114,7 @@ impl Service for Endpoint {
                 self.check_choice(&principal, approach.as_deref())?;
                 let asks = Asks { accept: postable(head)?, approach };
                 head.note(&asks);
-                Ok(Admitted::Post { principal, asks })
+                Ok(Admitted::Post { principal, asks, address: from })
             }
             Method::GET => Ok(Admitted::Get(principal)),
             Method::DELETE => Ok(Admitted::Delete(principal)),
@@ -140,9 +142,9 @@ impl Service for Endpoint {
 
     async fn answer(self: Arc<Self>, head: Head, admitted: Admitted) -> Response {
         match admitted {
-            Admitted::Post { principal, asks } => {
+            Admitted::Post { principal, asks, address } => {
                 let streams = self.streams(asks.accept);
-                let mut call = self.post(head, principal, asks);
+                let mut call = self.post(head, principal, asks, address);
                 match call.first().await {
                     First::Says(first) => stream(call, first, None),
                     First::Answer(answered) => match call.said() {
@@ -200,7 +202,13 @@ impl Endpoint {
         !accept.json || (accept.events_first && self.options.streams_when_listed_first)
     }
 
-    fn post(self: Arc<Self>, head: Head, principal: Principal, Asks { accept, approach }: Asks) -> Call {
+    fn post(
+        self: Arc<Self>,
+        head: Head,
+        principal: Principal,
+        Asks { accept, approach }: Asks,
+        address: Option<IpAddr>,
+    ) -> Call {
         let exchange = Exchange::alone(accept.events);
         let session = head.get(Name::McpSessionId).and_then(|id| self.sessions.find(id, &principal));
         let post = Post {
@@ -208,6 +216,7 @@ impl Endpoint {
             head,
             principal,
             approach,
+            address,
             exchange: exchange.clone(),
             session: session.clone(),
         };

@@ -3,6 +3,7 @@
 //! Guarantees: every body gets an answer with the status the specification gives; the message is parsed once and
 //! what is validated and forwarded are slices of it.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -23,6 +24,8 @@ pub(crate) struct Post {
     pub(crate) head: Head,
     pub(crate) principal: Principal,
     pub(crate) approach: Option<Arc<Approach>>,
+    /// Network address that it came from.
+    pub(crate) address: Option<IpAddr>,
     pub(crate) exchange: Arc<Exchange>,
     /// The session that its headers name.
     pub(crate) session: Option<Arc<HttpSession>>,
@@ -109,7 +112,7 @@ impl Post {
         };
         let (principal, exchange) = (self.principal.clone(), self.exchange.clone());
         let caller = match caller::modern(principal, Some(&self.head), request, exchange) {
-            Ok(caller) => caller.by(self.approach.clone()),
+            Ok(caller) => caller.by(self.approach.clone()).from_address(self.address),
             Err(refusal) => return self.engine().rescue(Revision::FIRST_MODERN, request, refusal),
         };
         self.engine().request(&caller, request).await
@@ -122,7 +125,8 @@ impl Post {
                 // What a later request chooses narrows its session's choice, for that request.
                 let approach =
                     session.approach().narrowed(&Approach::known(self.approach.as_ref()).selection);
-                let caller = caller::legacy(session, exchange.clone()).by(approach);
+                let caller =
+                    caller::legacy(session, exchange.clone()).by(approach).from_address(self.address);
                 self.engine().request(&caller, request).await
             }
             Frame::Notification(notification) => {
@@ -154,13 +158,16 @@ impl Post {
         match self.engine().initialize(self.principal.clone(), id.clone(), approach, request) {
             Err(reply) => reply.into(),
             Ok((_, reply)) if id.is_none() => reply.into(),
-            Ok((session, reply)) => match self.endpoint.sessions().open(session) {
-                Ok(_) => Answered { reply, opened: id },
-                Err(full) => {
-                    let error = RpcError::new(Code::InternalError, full.to_string());
-                    Reply::error(503, Some(request.id), &error).into()
+            Ok((session, reply)) => {
+                session.open_from(self.address);
+                match self.endpoint.sessions().open(session) {
+                    Ok(_) => Answered { reply, opened: id },
+                    Err(full) => {
+                        let error = RpcError::new(Code::InternalError, full.to_string());
+                        Reply::error(503, Some(request.id), &error).into()
+                    }
                 }
-            },
+            }
         }
     }
 
@@ -175,6 +182,7 @@ impl Post {
     fn ephemeral(&self, revision: Revision) -> Arc<Session> {
         let session = Session::ephemeral(self.principal.clone(), revision);
         session.come_by(self.approach.clone().unwrap_or_default());
+        session.open_from(self.address);
         session
     }
 

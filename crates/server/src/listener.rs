@@ -119,10 +119,12 @@ async fn connection(
     head_ms_max: u64,
     mut stay: Stay,
 ) -> Option<TcpStream> {
-    http1::serve(stream, endpoint, stopped, Duration::from_millis(head_ms_max), || stay.is_over()).await
+    let address = stream.peer_addr().ok().map(|peer| peer.ip());
+    let within = Duration::from_millis(head_ms_max);
+    http1::serve(stream, endpoint, address, stopped, within, || stay.is_over()).await
 }
 
-/// Serves one connection of whatever kind until it ends, or gracefully until `stopped` says so.
+/// Serves one connection without a network address until it ends, or gracefully until `stopped` says so.
 pub async fn serve_connection<S>(
     stream: S,
     endpoint: Arc<Endpoint>,
@@ -131,5 +133,5 @@ pub async fn serve_connection<S>(
 ) where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    http1::serve(stream, endpoint, stopped, Duration::from_millis(head_ms_max), || false).await;
+    http1::serve(stream, endpoint, None, stopped, Duration::from_millis(head_ms_max), || false).await;
 }

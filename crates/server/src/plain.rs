@@ -5,7 +5,7 @@
 
 use std::future::Future;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -72,11 +72,12 @@ impl PlainListener {
             tokio::select! {
                 () = &mut stop => break,
                 accepted = self.tcp.accept() => match accepted {
-                    Ok((stream, _)) => {
+                    Ok((stream, peer)) => {
                         let (plain, stopped) = (self.plain.clone(), stopped.clone());
                         let _ = stream.set_nodelay(true);
                         tokio::spawn(async move {
-                            http1::serve(stream, plain, stopped, Duration::from_millis(HEAD_MS_MAX), || false).await;
+                            let (address, within) = (Some(peer.ip()), Duration::from_millis(HEAD_MS_MAX));
+                            http1::serve(stream, plain, address, stopped, within, || false).await;
                             drop(permit);
                         });
                     }
@@ -99,7 +100,7 @@ impl PlainListener {
 impl Service for Plain {
     type Admitted = ();
 
-    fn admit(&self, head: &Head) -> Result<(), Response> {
+    fn admit(&self, head: &Head, _: Option<IpAddr>) -> Result<(), Response> {
         self.expected.check(head).map_err(|rebinding| refused(StatusCode::FORBIDDEN, &rebinding.to_string()))
     }
 

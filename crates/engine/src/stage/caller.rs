@@ -75,7 +75,7 @@ pub fn modern<'a>(
         }
     }
     let peer = Peer::Modern(peer);
-    Ok(Caller { principal, peer, headers, exchange, approach: None })
+    Ok(Caller { principal, peer, headers, exchange, approach: None, address: None })
 }
 
 /// The caller of a legacy request.
@@ -88,6 +88,7 @@ pub fn legacy<'a>(session: &Arc<Session>, exchange: Arc<Exchange>) -> Caller<'a>
         headers: None,
         exchange,
         approach: Some(session.approach()),
+        address: None,
     }
 }
 
@@ -116,7 +117,8 @@ pub fn supposed<'a>(
             client_info,
         )),
     };
-    Caller { principal, peer, headers: None, exchange: Exchange::silent(), approach: Some(approach) }
+    let (exchange, approach) = (Exchange::silent(), Some(approach));
+    Caller { principal, peer, headers: None, exchange, approach, address: None }
 }
 
 /// What `Mcp-Name` must repeat. A missing or wrongly typed member is refused later, as the parameter it is.

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::future::Future;
 use std::io::{self, IoSlice};
+use std::net::IpAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -39,7 +40,8 @@ pub(crate) trait Service: Send + Sync + 'static {
     /// What was found out from the head.
     type Admitted: Send;
 
-    fn admit(&self, head: &Head) -> Result<Self::Admitted, Response>;
+    /// Judges a request by its head and the network address that it comes from.
+    fn admit(&self, head: &Head, address: Option<IpAddr>) -> Result<Self::Admitted, Response>;
 
     /// Bytes of a body, and how long it may take to arrive.
     fn body_limits(&self) -> (usize, Duration);
@@ -56,6 +58,7 @@ pub(crate) trait Service: Send + Sync + 'static {
 pub(crate) async fn serve<S, V>(
     stream: S,
     service: Arc<V>,
+    address: Option<IpAddr>,
     stopped: watch::Receiver<bool>,
     head_within: Duration,
     mut leaves: impl FnMut() -> bool,
@@ -65,7 +68,8 @@ where
     V: Service,
 {
     let vigil = Vigil::new(stopped, head_within);
-    let mut connection = Connection { stream, input: Vec::new(), before: None, out: Vec::new(), vigil };
+    let mut connection =
+        Connection { stream, address, input: Vec::new(), before: None, out: Vec::new(), vigil };
     loop {
         let ended = match connection.head(head_within).await {
             Ok(head) => connection.answer(&service, head).await,
@@ -109,6 +113,8 @@ struct Reply {
 
 struct Connection<S> {
     stream: S,
+    /// Of the client, where the transport has addresses.
+    address: Option<IpAddr>,
     /// Read and not taken yet.
     input: Vec<u8>,
     /// The head of the request before.
@@ -197,7 +203,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let is_head = head.method() == Method::HEAD;
         let reply = |after| Reply { is_head, is_http_1_0, after };
         let (bytes_max, within) = service.body_limits();
-        let admitted = match service.admit(&head) {
+        let admitted = match service.admit(&head, self.address) {
             Ok(admitted) => admitted,
             Err(response) => {
                 // The connection can be used again if the body is here already and can be passed over.

@@ -66,6 +66,7 @@ fn as_caller(principal: Principal) -> Caller<'static> {
         headers: None,
         exchange: Exchange::silent(),
         approach: None,
+        address: None,
     }
 }
 

@@ -10,7 +10,7 @@ struct Echo;
 impl Service for Echo {
     type Admitted = ();
 
-    fn admit(&self, head: &Head) -> Result<(), Response> {
+    fn admit(&self, head: &Head, _: Option<IpAddr>) -> Result<(), Response> {
         if head.path() == "/no" { Err(Response::empty(StatusCode::FORBIDDEN)) } else { Ok(()) }
     }
 
@@ -44,7 +44,7 @@ fn served(
     stopped: watch::Receiver<bool>,
     leaves: impl FnMut() -> bool + Send + 'static,
 ) -> tokio::task::JoinHandle<Option<DuplexStream>> {
-    tokio::spawn(serve(stream, Arc::new(Echo), stopped, Duration::from_secs(10), leaves))
+    tokio::spawn(serve(stream, Arc::new(Echo), None, stopped, Duration::from_secs(10), leaves))
 }
 
 fn client() -> Client {
