@@ -89,7 +89,7 @@ fn run(input: &[u8]) -> Shape {
                 admission.dialect.name(),
                 &size,
                 &steps,
-                &admission.multiplies.to_string(),
+                &admission.in_place.ilog2().to_string(),
             ])
         }
         (Err(error), admitted) => {

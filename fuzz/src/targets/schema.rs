@@ -54,7 +54,7 @@ fn run(input: &[u8]) -> Shape {
         "the plain validator says {plain:?}, we say {accepted}"
     );
     let admission = compiled.admission();
-    let sizes = (admission.subschemas.min(16), admission.expansion.ilog2(), admission.multiplies);
+    let sizes = (admission.subschemas.min(16), admission.expansion.ilog2(), admission.in_place.ilog2());
     Shape::of(&[keyword.as_deref().unwrap_or("accepted"), admission.dialect.name(), &format!("{sizes:?}")])
 }
 
