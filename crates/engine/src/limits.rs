@@ -27,6 +27,12 @@ pub const STATE_BYTES_MAX: usize = 256 * 1024;
 /// Bytes of a tool's answer.
 pub const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
 
+/// Long pieces of work (checks of costly values) that may wait for their thread; further ones are refused.
+pub const LONG_WORK_WAITING_MAX: usize = 64;
+
+/// How long a call waits for a long piece of work, in milliseconds.
+pub const LONG_WORK_MS_MAX: u64 = 10_000;
+
 /// Requests one session or connection may have in flight.
 pub const IN_FLIGHT_MAX: usize = 1_024;
 

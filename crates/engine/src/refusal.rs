@@ -12,6 +12,7 @@ use toolcrib_protocol::{Capability, Code, Era, Revision, RpcError};
 use crate::answer::ToolResult;
 use crate::hub::TooManySubscriptions;
 use crate::listing::BadCursor;
+use crate::long_work::LongWorkError;
 use crate::round::{BadState, CannotSeal};
 use crate::session::TooManyInFlight;
 
@@ -47,6 +48,7 @@ pub enum Refusal {
     },
     CannotSeal(CannotSeal),
     Busy(TooManyInFlight),
+    LongWork(LongWorkError),
     TooManySubscriptions(TooManySubscriptions),
     NeedsStream,
     Cancelled,
@@ -132,6 +134,9 @@ impl Refusal {
                 failed(scope, era, format!("The tool's answer is over {bytes_max} bytes.").into())
             }
             Self::CannotSeal(cause) => error(200, era, RpcError::new(Code::InternalError, cause.to_string())),
+            Self::LongWork(cause) => {
+                failed(scope, era, format!("The call could not be checked: {cause}.").into())
+            }
             Self::Busy(cause) => error(200, era, RpcError::new(Code::InvalidRequest, cause.to_string())),
             Self::TooManySubscriptions(cause) => {
                 error(200, era, RpcError::new(Code::InvalidParams, cause.to_string()))

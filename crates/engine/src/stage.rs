@@ -121,6 +121,13 @@ impl<'a, S> Call<'a, S> {
     }
 }
 
+/// Outcome of a stage that has little time on the thread that serves.
+enum Briefly<T, U> {
+    Done(T),
+    /// The stage needs more time, see [`crate::long_work`].
+    Unfinished(U),
+}
+
 /// The whole life.
 pub(crate) async fn live<'a>(
     engine: &'a Engine,
@@ -128,14 +135,21 @@ pub(crate) async fn live<'a>(
     request: &'a Request<'a>,
 ) -> Result<Reply, Refusal> {
     // One statement for each stage that waits: what is done with is not kept while the next one runs.
-    let checked = Call { engine, caller, request, stage: Known }.resolve()?.check()?;
+    let checked = match (Call { engine, caller, request, stage: Known }).resolve()?.check()? {
+        Briefly::Done(checked) => checked,
+        Briefly::Unfinished(resolved) => Box::pin(resolved.check_at_length()).await?,
+    };
     let mut recorded = match checked.unwatched() {
         Ok(recorded) => recorded,
         // Boxed: a call that nobody watches is no larger for it.
         Err((checked, safety)) => Box::pin(watched(checked, safety)).await?,
     };
     let ran = recorded.execute().await?;
-    Ok(recorded.executed(ran).verify()?.reply())
+    let verified = match recorded.executed(ran).verify()? {
+        Briefly::Done(verified) => verified,
+        Briefly::Unfinished(executed) => Box::pin(executed.verify_at_length()).await?,
+    };
+    Ok(verified.reply())
 }
 
 /// Gate and journal, where safety is switched on.

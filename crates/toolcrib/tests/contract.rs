@@ -222,3 +222,72 @@ async fn older_peers_get_no_structured_content_they_do_not_know() {
     let modern_list = modern(to, "tools/call", json!({"name": "list"})).await.result();
     assert_eq!(modern_list["structuredContent"], json!([1]));
 }
+
+/// Eight equal branches that come back to themselves, and a value that none of them accepts.
+fn branching() -> (Value, Value) {
+    let branch = json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/n"}}, "required": ["a"]});
+    let schema = json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"anyOf": vec![branch; 8]}}});
+    (schema, (0..9).fold(json!(1), |inner, _| json!({"a": inner})))
+}
+
+/// A schema and a value of which each is allowed, and whose product takes longer than a serving thread may be held.
+fn costly() -> (Value, Value) {
+    let schema =
+        json!({"type": "object", "properties": {"list": {"items": {"allOf": vec![json!({}); 4_000]}}}});
+    (schema, json!({"list": vec![0; 100_000]}))
+}
+
+fn serves(input: Value, output: Value, answer: Value) -> Server {
+    let server = Server::new("costly", "1").unwrap();
+    server
+        .register("input", "x", input, |_: Value, _: Context| async move { Ok::<_, ToolError>("served") })
+        .unwrap();
+    let spec = ToolSpec::new("output", "x").input_schema(json!({"type": "object"})).output_schema(output);
+    server
+        .add(spec, move |_: Value, _: Context| {
+            let answer = answer.clone();
+            async move { Ok::<_, ToolError>(ToolResult::structured(&answer)?) }
+        })
+        .unwrap();
+    server
+}
+
+/// R1.8, R2.6: 57 bytes against a schema of 875 bytes took all memory, as arguments and as an answer.
+#[tokio::test]
+async fn violations_of_recursive_branches_are_told_at_once() {
+    let (schema, value) = branching();
+    let running = serve(&serves(schema.clone(), schema, value.clone())).await;
+    let begun = std::time::Instant::now();
+    let input = modern(running.address, "tools/call", json!({"name": "input", "arguments": value})).await;
+    let text = input.result()["content"][0]["text"].to_string();
+    assert!(text.contains("one of 8 alternatives to match, none does"), "{text}");
+    let output = modern(running.address, "tools/call", json!({"name": "output"})).await.result();
+    assert_eq!(output["isError"], true);
+    let text = output["content"][0]["text"].as_str().unwrap();
+    assert!(
+        text.starts_with("Output validation failed:") && text.contains("one of 8 alternatives"),
+        "{text}"
+    );
+    assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
+}
+
+/// `CHECK_BRIEF_STEPS_MAX`, `VIOLATION_BRIEF_STEPS_MAX`: what takes long is checked on another thread, and what takes
+/// too long is refused by the name of the limit, arguments and answers alike.
+#[tokio::test]
+async fn costly_values_are_checked_elsewhere_and_refused_by_the_limits_name() {
+    let (schema, value) = costly();
+    let running = serve(&serves(schema.clone(), schema, value.clone())).await;
+    let (costly, neighbour) = tokio::join!(
+        modern(running.address, "tools/call", json!({"name": "input", "arguments": value})),
+        modern(running.address, "tools/call", json!({"name": "input", "arguments": {"list": [1]}})),
+    );
+    let text = costly.result()["content"][0]["text"].to_string();
+    assert!(text.contains("CHECK_STEPS_MAX"), "{text}");
+    assert_eq!(neighbour.result()["content"][0]["text"], "served");
+    // More steps than a serving thread may take, fewer than a check may.
+    let some = json!({"name": "input", "arguments": {"list": vec![0; 1_000]}});
+    assert_eq!(modern(running.address, "tools/call", some).await.result()["content"][0]["text"], "served");
+    let output = modern(running.address, "tools/call", json!({"name": "output"})).await.result();
+    let text = output["content"][0]["text"].as_str().unwrap();
+    assert!(text.starts_with("Output validation failed:") && text.contains("CHECK_STEPS_MAX"), "{text}");
+}

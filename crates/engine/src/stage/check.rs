@@ -1,31 +1,61 @@
 //! Check: the arguments against the contract, and the headers that repeat some of them.
 //!
-//! Guarantees: what goes on keeps the input schema, unless the operator wants it passed on. The arguments are checked in place, in the text the client sent.
+//! Guarantees: arguments that go on keep the input schema, unless the operator wants them passed on. They are checked
+//! in place, in the text the client sent. A check that takes longer than a serving thread may be held is done again on
+//! the thread for long work.
 
-use super::{Call, Checked, Resolved};
+use toolcrib_contract::Violations;
+use toolcrib_contract::json::{Document, Limits};
+
+use super::{Briefly, Call, Checked, Resolved};
 use crate::engine::Fault;
+use crate::long_work;
 use crate::refusal::Refusal;
 use crate::validation::Strictness;
 
 impl<'a> Call<'a, Resolved<'a>> {
     #[inline(always)]
-    pub(super) fn check(self) -> Result<Call<'a, Checked<'a>>, Refusal> {
+    pub(super) fn check(self) -> Result<Briefly<Call<'a, Checked<'a>>, Self>, Refusal> {
         let Resolved { entry, arguments, inner, .. } = &self.stage;
         // Headers repeat the arguments of the tool that the request names, which is not the inner one.
         if let (Some(headers), false) = (self.caller.headers, *inner || entry.param_headers().is_empty()) {
             entry.param_headers().check(headers, Some(arguments.node()))?;
         }
-        match (entry.validation().input, entry.contract()) {
-            (Strictness::Off, _) => {}
-            (Strictness::Enforce, contract) => {
-                contract.check_input(arguments.node()).map_err(Refusal::BadArguments)?;
+        if entry.validation().input != Strictness::Off
+            && let Err(violations) = entry.contract().check_input_briefly(arguments.node())
+        {
+            if violations.is_unfinished() {
+                return Ok(Briefly::Unfinished(self));
             }
-            (Strictness::Warn, contract) => {
-                if let Err(violations) = contract.check_input(arguments.node()) {
-                    self.engine.report(&Fault::InputInvalid { tool: entry.name(), violations: &violations });
-                }
-            }
+            self.refuse_arguments(violations)?;
+        }
+        Ok(Briefly::Done(self.at(Checked)))
+    }
+
+    /// Checks the arguments with all the time that a check may take.
+    pub(super) async fn check_at_length(self) -> Result<Call<'a, Checked<'a>>, Refusal> {
+        let entry = self.stage.entry.clone();
+        let text: Box<str> = self.stage.arguments.node().raw().into();
+        let checked = long_work::run(move || {
+            let limits = Limits::message().with_bytes_max(usize::MAX);
+            let document = Document::parse(text.as_bytes(), &limits).ok()?;
+            Some(entry.contract().check_input(document.root()))
+        });
+        match checked.await.map_err(Refusal::LongWork)? {
+            Some(Err(violations)) => self.refuse_arguments(violations)?,
+            Some(Ok(())) => {}
+            // The text was read before, so it can be read again.
+            None => return Err(Refusal::LongWork(long_work::LongWorkError::Failed)),
         }
         Ok(self.at(Checked))
+    }
+
+    fn refuse_arguments(&self, violations: Violations) -> Result<(), Refusal> {
+        let entry = &self.stage.entry;
+        if entry.validation().input == Strictness::Warn {
+            self.engine.report(&Fault::InputInvalid { tool: entry.name(), violations: &violations });
+            return Ok(());
+        }
+        Err(Refusal::BadArguments(violations))
     }
 }

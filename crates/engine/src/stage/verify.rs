@@ -1,16 +1,18 @@
 //! Check of the answer: its structured content against the output schema, before it leaves (R2.6).
 //!
-//! Guarantees: with an output schema, what leaves keeps it or is an error result without structured content. A
-//! result that is an error already goes on unchecked, without structured content.
+//! Guarantees: with an output schema, an answer that leaves keeps it or is an error result without structured content.
+//! A result that is an error already goes on unchecked, without structured content. A check that takes longer than a
+//! serving thread may be held is done again on the thread for long work.
 
 use toolcrib_contract::Violations;
 use toolcrib_contract::json::{Document, Keys, Limits, Node, ObjectWriter};
 
-use super::{Call, Executed, Outcome, Verified};
+use super::{Briefly, Call, Executed, Outcome, Verified};
 use crate::answer::{Answer, ToolResult};
 use crate::engine::{Engine, Fault};
 use crate::entry::Entry;
 use crate::limits::ANSWER_BYTES_MAX;
+use crate::long_work;
 use crate::refusal::Refusal;
 use crate::safety::keep::Outcome as Ended;
 use crate::validation::Strictness;
@@ -18,72 +20,122 @@ use crate::validation::Strictness;
 /// What a result is judged by.
 static JUDGED: Keys<3> = Keys::new(["structuredContent", "isError", "resultType"]);
 
+/// How structured content is checked against the output schema.
+enum Judge {
+    /// On the thread that serves, with little time.
+    Brief,
+    /// It was checked already.
+    Known(Result<(), Violations>),
+}
+
+impl Judge {
+    fn check(&self, entry: &Entry, content: Node<'_>) -> Result<(), Violations> {
+        match self {
+            Self::Brief => entry.contract().check_output_briefly(content),
+            Self::Known(outcome) => outcome.clone(),
+        }
+    }
+
+    /// `true` if these violations only say that there was too little time.
+    const fn needs_longer(&self, violations: &Violations) -> bool {
+        matches!(self, Self::Brief) && violations.is_unfinished()
+    }
+}
+
 impl<'a> Call<'a, Executed<'a>> {
     #[inline(always)]
-    pub(super) fn verify(self) -> Result<Call<'a, Verified>, Refusal> {
-        let engine = self.engine;
-        let Executed { entry, inner, outcome, mut receipt } = self.stage;
+    pub(super) fn verify(mut self) -> Result<Briefly<Call<'a, Verified>, Self>, Refusal> {
         // What ran has run, whatever its answer is worth.
-        receipt.settle(ended(&outcome));
+        self.stage.receipt.settle(ended(&self.stage.outcome));
+        let change = match self.inspect(&Judge::Brief) {
+            Err(Refusal::OutputInvalid(violations)) if Judge::Brief.needs_longer(&violations) => {
+                return Ok(Briefly::Unfinished(self));
+            }
+            outcome => outcome?,
+        };
+        self.verified(change).map(Briefly::Done)
+    }
+
+    /// Checks the answer with all the time that a check may take.
+    pub(super) async fn verify_at_length(self) -> Result<Call<'a, Verified>, Refusal> {
+        let entry = self.stage.entry.clone();
+        let text = match &self.stage.outcome {
+            Outcome::Answer(answer) => structured_text(answer),
+            Outcome::Asks(_) => None,
+        };
+        let Some(text) = text else { return Err(Refusal::AnswerMalformed) };
+        let checked = long_work::run(move || {
+            let document = Document::parse(text.as_bytes(), &answer_limits()).ok()?;
+            Some(entry.contract().check_output(document.root()))
+        });
+        let checked = checked.await.map_err(Refusal::LongWork)?.ok_or(Refusal::AnswerMalformed)?;
+        let change = self.inspect(&Judge::Known(checked))?;
+        self.verified(change)
+    }
+
+    /// Gives back what must be sent instead of the answer, if anything in it has to change.
+    fn inspect(&self, judge: &Judge) -> Result<Option<Box<str>>, Refusal> {
+        match &self.stage.outcome {
+            Outcome::Answer(answer) => inspect(self.engine, &self.stage.entry, answer, judge),
+            Outcome::Asks(_) => Ok(None),
+        }
+    }
+
+    fn verified(self, change: Option<Box<str>>) -> Result<Call<'a, Verified>, Refusal> {
+        let Executed { inner, outcome, .. } = self.stage;
         let verified = match outcome {
             Outcome::Answer(answer) => {
-                let answer = verify(engine, &entry, answer)?;
+                let answer = changed(answer, change);
                 Outcome::Answer(if inner { as_call_tool(answer)? } else { answer })
             }
             asks @ Outcome::Asks(_) => asks,
         };
-        Ok(Call { engine, caller: self.caller, request: self.request, stage: Verified(verified) })
+        Ok(Call {
+            engine: self.engine,
+            caller: self.caller,
+            request: self.request,
+            stage: Verified(verified),
+        })
     }
 }
 
-pub(crate) fn verify(engine: &Engine, entry: &Entry, answer: Answer) -> Result<Answer, Refusal> {
+fn inspect(
+    engine: &Engine,
+    entry: &Entry,
+    answer: &Answer,
+    judge: &Judge,
+) -> Result<Option<Box<str>>, Refusal> {
     if answer.size() > ANSWER_BYTES_MAX {
         return Err(Refusal::AnswerTooLarge { bytes_max: ANSWER_BYTES_MAX });
     }
     match answer {
-        Answer::Built(result) => verify_built(engine, entry, result).map(Answer::Built),
+        Answer::Built(result) => inspect_built(engine, entry, result, judge).map(|()| None),
         Answer::Raw(raw) => {
             let document =
                 Document::parse(raw.as_bytes(), &answer_limits()).map_err(|_| Refusal::AnswerMalformed)?;
-            let changed = verify_result(engine, entry, document.root())?;
-            drop(document);
-            Ok(Answer::Raw(changed.unwrap_or(raw)))
+            inspect_result(engine, entry, document.root(), judge)
         }
-        Answer::Forwarded(forwarded) => {
-            let changed = verify_result(engine, entry, forwarded.result())?;
-            Ok(changed.map_or(Answer::Forwarded(forwarded), Answer::Raw))
-        }
+        Answer::Forwarded(forwarded) => inspect_result(engine, entry, forwarded.result(), judge),
     }
 }
 
-fn verify_built(
-    engine: &Engine,
-    entry: &Entry,
-    mut result: Box<ToolResult>,
-) -> Result<Box<ToolResult>, Refusal> {
-    if result.is_error {
-        result.structured = None;
-        return Ok(result);
+fn inspect_built(engine: &Engine, entry: &Entry, result: &ToolResult, judge: &Judge) -> Result<(), Refusal> {
+    if result.is_error || entry.contract().output().is_none() {
+        return Ok(());
     }
-    let Some(structured) = &result.structured else {
-        return if entry.contract().output().is_some() { Err(missing(engine, entry)) } else { Ok(result) };
-    };
-    if entry.contract().output().is_some() {
-        let document =
-            Document::parse(structured.as_bytes(), &answer_limits()).map_err(|_| Refusal::AnswerMalformed)?;
-        entry
-            .contract()
-            .check_output(document.root())
-            .map_err(|violations| invalid(engine, entry, violations))?;
-    }
-    if !result.content.iter().any(crate::content::Content::is_text) {
-        result.content.push(crate::content::Content::text(structured));
-    }
-    Ok(result)
+    let Some(structured) = &result.structured else { return Err(missing(engine, entry)) };
+    let document =
+        Document::parse(structured.as_bytes(), &answer_limits()).map_err(|_| Refusal::AnswerMalformed)?;
+    judge.check(entry, document.root()).map_err(|violations| invalid(engine, entry, judge, violations))
 }
 
 /// A whole result as JSON; gives back what must be sent instead, if anything had to change.
-fn verify_result(engine: &Engine, entry: &Entry, result: Node<'_>) -> Result<Option<Box<str>>, Refusal> {
+fn inspect_result(
+    engine: &Engine,
+    entry: &Entry,
+    result: Node<'_>,
+    judge: &Judge,
+) -> Result<Option<Box<str>>, Refusal> {
     if !result.is_object() {
         return Err(Refusal::AnswerMalformed);
     }
@@ -103,16 +155,44 @@ fn verify_result(engine: &Engine, entry: &Entry, result: Node<'_>) -> Result<Opt
     if entry.contract().output().is_none() || !complete || mode == Strictness::Off {
         return Ok(None);
     }
-    let kept = match structured {
-        None => Err(missing(engine, entry)),
-        Some(structured) => {
-            entry.contract().check_output(structured).map_err(|violations| invalid(engine, entry, violations))
-        }
+    let Some(structured) = structured else {
+        let refusal = missing(engine, entry);
+        return if mode == Strictness::Warn { Ok(None) } else { Err(refusal) };
     };
-    match kept {
-        // It was reported; the operator wants it passed on.
-        Err(_) if mode == Strictness::Warn => Ok(None),
-        other => other.map(|()| None),
+    let Err(violations) = judge.check(entry, structured) else { return Ok(None) };
+    let is_decided = !judge.needs_longer(&violations);
+    let refusal = invalid(engine, entry, judge, violations);
+    // Under `warn` it was reported, and the operator wants it passed on.
+    if mode == Strictness::Warn && is_decided { Ok(None) } else { Err(refusal) }
+}
+
+/// The structured content of an answer that has any.
+fn structured_text(answer: &Answer) -> Option<Box<str>> {
+    match answer {
+        Answer::Built(result) => result.structured.clone(),
+        Answer::Raw(raw) => {
+            let document = Document::parse(raw.as_bytes(), &answer_limits()).ok()?;
+            Some(document.root().get("structuredContent")?.raw().into())
+        }
+        Answer::Forwarded(forwarded) => Some(forwarded.result().get("structuredContent")?.raw().into()),
+    }
+}
+
+/// The answer as it leaves: `change` in its place, or in the form of R2.6.
+fn changed(answer: Answer, change: Option<Box<str>>) -> Answer {
+    match (answer, change) {
+        (_, Some(change)) => Answer::Raw(change),
+        (Answer::Built(mut result), None) => {
+            if result.is_error {
+                result.structured = None;
+            } else if let Some(structured) = &result.structured
+                && !result.content.iter().any(crate::content::Content::is_text)
+            {
+                result.content.push(crate::content::Content::text(structured));
+            }
+            Answer::Built(result)
+        }
+        (answer, None) => answer,
     }
 }
 
@@ -120,7 +200,10 @@ fn answer_limits() -> Limits {
     Limits::message().with_bytes_max(ANSWER_BYTES_MAX)
 }
 
-fn invalid(engine: &Engine, entry: &Entry, violations: Violations) -> Refusal {
+fn invalid(engine: &Engine, entry: &Entry, judge: &Judge, violations: Violations) -> Refusal {
+    if judge.needs_longer(&violations) {
+        return Refusal::OutputInvalid(violations);
+    }
     engine.report(&Fault::OutputInvalid { tool: entry.name(), violations: &violations });
     Refusal::OutputInvalid(violations)
 }

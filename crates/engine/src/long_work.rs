@@ -1,0 +1,128 @@
+//! Work that would hold a serving thread for longer than a few milliseconds, on a thread of its own.
+//!
+//! Guarantees: one piece of such work runs at a time, at a lower priority than the threads that serve; at most
+//! [`LONG_WORK_WAITING_MAX`] pieces wait, further ones are refused at once; nobody waits longer than
+//! [`LONG_WORK_MS_MAX`]. A panic ends that piece alone.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
+
+use crate::limits::{LONG_WORK_MS_MAX, LONG_WORK_WAITING_MAX};
+
+type Work = Box<dyn FnOnce() + Send>;
+
+/// Steps of niceness below the threads that serve: a tenth of their share where both want the same core.
+const NICENESS: i32 = 10;
+
+/// Work was refused or came to no end in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum LongWorkError {
+    #[error(
+        "too much work of this kind is waiting (LONG_WORK_WAITING_MAX, {LONG_WORK_WAITING_MAX}); try again later"
+    )]
+    Full,
+    #[error("the work was not done in time (LONG_WORK_MS_MAX, {LONG_WORK_MS_MAX} ms); try again later")]
+    Late,
+    #[error("the work failed unexpectedly")]
+    Failed,
+}
+
+/// Runs `work` on the thread for long work.
+///
+/// # Errors
+/// The queue is full, or the work was not done in time.
+pub(crate) async fn run<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, LongWorkError> {
+    static QUEUE: OnceLock<mpsc::Sender<Work>> = OnceLock::new();
+    let queue = QUEUE.get_or_init(|| start(LONG_WORK_WAITING_MAX));
+    run_in(queue, Duration::from_millis(LONG_WORK_MS_MAX), work).await
+}
+
+async fn run_in<T: Send + 'static>(
+    queue: &mpsc::Sender<Work>,
+    within: Duration,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, LongWorkError> {
+    let (done, result) = oneshot::channel();
+    let work: Work = Box::new(move || {
+        // Nobody waits any more: the call was cancelled or its time is over.
+        if !done.is_closed() {
+            let _ = done.send(work());
+        }
+    });
+    queue.try_send(work).map_err(|_| LongWorkError::Full)?;
+    match timeout(within, result).await {
+        Ok(Ok(done)) => Ok(done),
+        Ok(Err(_)) => Err(LongWorkError::Failed),
+        Err(_) => Err(LongWorkError::Late),
+    }
+}
+
+/// Starts the thread. Without one, everything that is queued fails.
+fn start(waiting_max: usize) -> mpsc::Sender<Work> {
+    let (queue, mut waiting) = mpsc::channel::<Work>(waiting_max);
+    let body = move || {
+        // On Linux the priority is the thread's own. Where it cannot be lowered, the work is still done.
+        let _ = rustix::process::setpriority_process(None, NICENESS);
+        while let Some(work) = waiting.blocking_recv() {
+            let _ = catch_unwind(AssertUnwindSafe(work));
+        }
+    };
+    let started = std::thread::Builder::new().name("toolcrib-long".to_owned()).spawn(body);
+    if let Err(error) = started {
+        tracing::error!(%error, "no thread for long work");
+    }
+    queue
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::sync_channel;
+
+    use super::*;
+
+    /// `LONG_WORK_WAITING_MAX`, `LONG_WORK_MS_MAX`: the queue is bounded, and so is the wait.
+    #[tokio::test]
+    async fn long_work_waits_within_bounds() {
+        assert_eq!(run(|| 7).await, Ok(7));
+        let queue = start(2);
+        let (release, held) = sync_channel::<()>(1);
+        let (begun, begins) = sync_channel::<()>(1);
+        let second = Duration::from_secs(1);
+        let holding = tokio::spawn({
+            let queue = queue.clone();
+            async move {
+                run_in(&queue, 60 * second, move || {
+                    begun.send(()).unwrap();
+                    held.recv().unwrap();
+                })
+                .await
+            }
+        });
+        tokio::task::spawn_blocking(move || begins.recv().unwrap()).await.unwrap();
+        let late = run_in(&queue, Duration::from_millis(20), || ()).await;
+        assert_eq!(late, Err(LongWorkError::Late));
+        let (first, next) = (run_in(&queue, 60 * second, || 2), run_in(&queue, second, || 3));
+        let (first, next, ()) = tokio::join!(first, next, async {
+            release.send(()).unwrap();
+        });
+        assert_eq!((first, next), (Ok(2), Err(LongWorkError::Full)), "one that is late still has its place");
+        assert_eq!(holding.await.unwrap(), Ok(()));
+    }
+
+    #[tokio::test]
+    async fn a_panic_ends_one_piece_of_work_alone() {
+        let queue = start(4);
+        let second = Duration::from_secs(10);
+        assert_eq!(
+            run_in(&queue, second, || panic!("on purpose")).await,
+            Err::<(), _>(LongWorkError::Failed)
+        );
+        assert_eq!(run_in(&queue, second, || 1).await, Ok(1));
+    }
+}
