@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
 mod bench;
+mod campaign;
 mod conformance;
 mod deny;
 mod fuzz;
@@ -37,6 +38,8 @@ enum Verb {
     Provision(provision::Args),
     /// Run a benchmark and print its ratios.
     Bench(bench::Args),
+    /// Attack the real binary and print what each attack costs.
+    Campaign(campaign::Args),
     /// Compare docs/requirements.md with the tests that exist.
     Requirements(requirements::Args),
     /// Compare LIMITS.md with the limits in the code.
@@ -60,6 +63,7 @@ fn main() -> ExitCode {
         Verb::Test(args) => test::run(&args),
         Verb::Provision(args) => provision::run(&args),
         Verb::Bench(args) => bench::run(&args),
+        Verb::Campaign(args) => campaign::run(&args),
         Verb::Requirements(args) => requirements::run(&args),
         Verb::Limits(args) => limits::run(&args),
         Verb::Fuzz(args) => fuzz::run(&args),

@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, bail};
 use toolcrib_testkit::deps::Deps;
 
 use crate::shell::{self, answers, cargo, run as run_command};
-use crate::{conformance, deny, fuzz, limits, pairs, provision, requirements};
+use crate::{campaign, conformance, deny, fuzz, limits, pairs, provision, requirements};
 
 /// Time for all fuzz targets together.
 const FUZZ_SECONDS: u64 = 30;
@@ -37,12 +37,13 @@ enum Step {
     Tests,
     DocTests,
     Score,
+    Campaign,
     Fuzz,
     Conformance,
 }
 
 /// Cheap checks first: a run that is going to fail should not make anybody wait for it.
-const STEPS: [Step; 12] = [
+const STEPS: [Step; 13] = [
     Step::Provision,
     Step::Format,
     Step::Requirements,
@@ -53,6 +54,7 @@ const STEPS: [Step; 12] = [
     Step::Tests,
     Step::DocTests,
     Step::Score,
+    Step::Campaign,
     Step::Fuzz,
     Step::Conformance,
 ];
@@ -113,6 +115,7 @@ fn take(step: Step, summary: &mut Option<String>) -> Result<()> {
         }
         Step::DocTests => run_command(&mut cargo(["test", "--workspace", "--doc", "--locked", "--quiet"])),
         Step::Score => pairs::judge(),
+        Step::Campaign => campaign::small(),
         Step::Fuzz => fuzz::plain(None, FUZZ_SECONDS),
         Step::Conformance => conformance::everything(),
     }

@@ -1,0 +1,26 @@
+//! No attack at all: shows how much the machine's own noise moves the figures.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::case::{Attack, Case};
+use crate::client::Post;
+use crate::upstream::{Offer, Upstream};
+
+pub(super) fn cases() -> Vec<Case> {
+    vec![
+        Case::new("control", "nothing", |_| {
+            Ok(Attack::storm(|_, phase| {
+                phase.pause(Duration::from_secs(60));
+                Ok(0)
+            }))
+        }),
+        // Ordinary callers at the rate of the attackers.
+        Case::new("control", "ordinary-callers", |_| {
+            let other = Upstream::hostile(&Offer::tool("echo", &json!({"type": "object"})))?;
+            let post = Post::modern("tools/call", &json!({"name": "other__echo", "arguments": {}}));
+            Ok(Attack::request(post).with_server(other.entry("other"), other))
+        }),
+    ]
+}

@@ -1,0 +1,84 @@
+//! Hostile servers of the example `hostile`, over stdio and HTTP.
+
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::Result;
+use serde_json::json;
+use toolcrib_testkit::process::Process;
+
+use crate::case::{Attack, Case, Setting};
+use crate::client::Post;
+use crate::gateway::Server;
+
+/// Behaviours over HTTP.
+const HTTP: [&str; 16] = [
+    "hang",
+    "half-head",
+    "half-body",
+    "half-event",
+    "closes",
+    "closes-body",
+    "huge",
+    "huge-chunks",
+    "endless-head",
+    "endless-sse",
+    "endless-event",
+    "not-http",
+    "unauthorized",
+    "depth-bomb",
+    "garbage",
+    "forgets",
+];
+
+/// Behaviours over stdio.
+const STDIO: [&str; 20] = [
+    "silent",
+    "hang",
+    "half",
+    "babble",
+    "garbage",
+    "wrong-id",
+    "string-id",
+    "depth-bomb",
+    "no-object",
+    "huge",
+    "dies",
+    "closes-mid-frame",
+    "asks-forever",
+    "storm",
+    "endless-cursor",
+    "many-pages",
+    "heavy-pages",
+    "same-cursor",
+    "million-tools",
+    "hang-list",
+];
+
+pub(super) fn cases() -> Vec<Case> {
+    let http = HTTP.into_iter().map(|behaviour| {
+        Case::new("servers", format!("http-{behaviour}"), move |setting| over_http(setting, behaviour))
+    });
+    let stdio = STDIO.into_iter().map(|behaviour| {
+        Case::new("servers", format!("stdio-{behaviour}"), move |setting| over_stdio(setting, behaviour))
+    });
+    http.chain(stdio).collect()
+}
+
+fn poke() -> Attack {
+    Attack::poke(Post::modern("tools/call", &json!({"name": "bad__poke", "arguments": {}})))
+}
+
+fn over_http(setting: &Setting, behaviour: &str) -> Result<Attack> {
+    let mut command = Command::new("nice");
+    command.args(["-n", "19"]).arg(&setting.hostile).args(["http", behaviour]);
+    let mut process = Process::start(&mut command)?;
+    let address = process.wait_for_address(Duration::from_secs(10))?;
+    Ok(poke().with_server(Server::at("bad", address), process))
+}
+
+fn over_stdio(setting: &Setting, behaviour: &str) -> Result<Attack> {
+    let program = setting.hostile.display().to_string();
+    let reach = format!("command = \"nice\"\nargs = [\"-n\", \"19\", {program:?}, \"stdio\", {behaviour:?}]");
+    Ok(poke().with_server(Server { name: "bad", reach }, ()))
+}

@@ -1,0 +1,118 @@
+//! The honest client beside an attack: a steady caller of a well-behaved server over one kept connection.
+//!
+//! Latency counts from the moment a call was due. A gateway that stops for a second is therefore seen by every call
+//! that was due in that second, not by one call alone.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::client::{Post, Wire};
+
+/// Interval between two calls: 200 a second, 1 to 2 % of a core.
+const EVERY: Duration = Duration::from_millis(5);
+/// A call that takes longer has failed; the connection is made anew.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Latencies of one phase, sorted, in seconds.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Latencies {
+    sorted: Vec<f64>,
+    pub(crate) failed: usize,
+    /// Last failure, for the report.
+    pub(crate) failure: Option<String>,
+}
+
+impl Latencies {
+    /// The value that `part` of all calls stay below; the largest one where there are too few calls to tell.
+    pub(crate) fn quantile(&self, part: f64) -> f64 {
+        let at = (self.sorted.len() as f64 * part) as usize;
+        self.sorted.get(at).or(self.sorted.last()).copied().unwrap_or(f64::NAN)
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Neighbour {
+    to: SocketAddr,
+    wire: Option<Wire>,
+    /// Every call has other arguments, so that the loop guard has nothing to stop.
+    calls: u64,
+}
+
+impl Neighbour {
+    pub(crate) fn new(to: SocketAddr) -> Self {
+        Self { to, wire: None, calls: 0 }
+    }
+
+    /// Calls for this long. A phase ends late if its last call does.
+    pub(crate) fn run(&mut self, phase: Duration) -> Latencies {
+        let begun = Instant::now();
+        let mut latencies = Latencies::default();
+        let mut due = begun;
+        while due.duration_since(begun) < phase {
+            let mut from = due;
+            while let Some(left) = due.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
+                std::thread::park_timeout(left);
+                // Waking up late is this program's own delay.
+                from = Instant::now();
+            }
+            match self.call() {
+                Ok(()) => latencies.sorted.push(from.elapsed().as_secs_f64()),
+                Err(failure) => {
+                    latencies.sorted.push(PATIENCE.as_secs_f64());
+                    latencies.failed += 1;
+                    latencies.failure = Some(failure);
+                }
+            }
+            due += EVERY;
+            // After a long silence only as many calls are made up for as the phase has.
+            if begun.elapsed() > phase * 4 {
+                break;
+            }
+        }
+        latencies.sorted.sort_by(f64::total_cmp);
+        latencies
+    }
+
+    /// One call, whose answer must be right.
+    pub(crate) fn call(&mut self) -> Result<(), String> {
+        self.calls += 1;
+        let arguments = json!({"text": "hello", "number": self.calls});
+        let post = Post::modern("tools/call", &json!({"name": "good__echo", "arguments": arguments}));
+        let answered = self.wire().and_then(|wire| wire.ask(&post));
+        match answered {
+            Ok(answer) if answer.is_success() => Ok(()),
+            Ok(answer) => Err(format!("HTTP {}: {}", answer.status, excerpt(&answer.text()))),
+            Err(error) => {
+                self.wire = None;
+                Err(error.to_string())
+            }
+        }
+    }
+
+    fn wire(&mut self) -> std::io::Result<&mut Wire> {
+        let wire = match self.wire.take() {
+            Some(wire) => wire,
+            None => Wire::open(self.to, Ipv4Addr::LOCALHOST, PATIENCE)?,
+        };
+        Ok(self.wire.insert(wire))
+    }
+}
+
+/// The beginning of a text, on one line.
+pub(crate) fn excerpt(text: &str) -> String {
+    text.chars().take(160).map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quantile_is_the_value_that_so_many_calls_stay_below() {
+        let latencies = Latencies { sorted: (0..200).map(f64::from).collect(), ..Latencies::default() };
+        assert_eq!((latencies.quantile(0.5), latencies.quantile(0.99)), (100.0, 198.0));
+        assert!(Latencies::default().quantile(0.5).is_nan());
+    }
+}
