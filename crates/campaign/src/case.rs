@@ -15,11 +15,14 @@ use crate::gateway::{Gateway, OPEN, Server};
 /// Source address of attackers that share nothing with the neighbour.
 pub(crate) const ELSEWHERE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
+/// Starts the hostile servers of an attack and builds its requests.
+pub(crate) type Prepare = dyn Fn(&Setting) -> Result<Attack> + Send + Sync;
+
 /// An attack by its name.
 pub(crate) struct Case {
     pub(crate) family: &'static str,
     pub(crate) name: String,
-    pub(crate) prepare: Box<dyn Fn(&Setting) -> Result<Attack> + Send + Sync>,
+    pub(crate) prepare: Box<Prepare>,
 }
 
 impl Case {
@@ -68,6 +71,10 @@ pub(crate) struct Attack {
     pub(crate) policy: String,
     pub(crate) action: Action,
     pub(crate) honest: Option<Box<Honest>>,
+    /// Whether the neighbour has a session: without one it shares what is counted by address with the attacker.
+    pub(crate) has_session: bool,
+    /// Phases are this many times as long, for attacks that need time to reach their size.
+    pub(crate) phases: u32,
     /// Servers and processes that have to live as long as the attack.
     pub(crate) keep: Vec<Box<dyn Any + Send + Sync>>,
 }
@@ -86,7 +93,15 @@ impl Attack {
     }
 
     fn new(action: Action) -> Self {
-        Self { servers: Vec::new(), policy: OPEN.to_owned(), action, honest: None, keep: Vec::new() }
+        Self {
+            servers: Vec::new(),
+            policy: OPEN.to_owned(),
+            action,
+            honest: None,
+            has_session: false,
+            phases: 1,
+            keep: Vec::new(),
+        }
     }
 
     /// With a hostile server in the configuration.
@@ -98,6 +113,16 @@ impl Attack {
 
     pub(crate) fn with_policy(mut self, policy: &str) -> Self {
         policy.clone_into(&mut self.policy);
+        self
+    }
+
+    pub(crate) fn with_session_of_neighbour(mut self) -> Self {
+        self.has_session = true;
+        self
+    }
+
+    pub(crate) fn with_phases(mut self, phases: u32) -> Self {
+        self.phases = phases;
         self
     }
 

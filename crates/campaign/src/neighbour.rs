@@ -6,6 +6,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
+use anyhow::{Context as _, Result};
 use serde_json::json;
 
 use crate::client::{Post, Wire};
@@ -36,13 +37,22 @@ impl Latencies {
 pub(crate) struct Neighbour {
     to: SocketAddr,
     wire: Option<Wire>,
+    /// Session of a legacy client; without one it is a modern client.
+    session: Option<String>,
     /// Every call has other arguments, so that the loop guard has nothing to stop.
     calls: u64,
 }
 
 impl Neighbour {
     pub(crate) fn new(to: SocketAddr) -> Self {
-        Self { to, wire: None, calls: 0 }
+        Self { to, wire: None, session: None, calls: 0 }
+    }
+
+    /// A legacy client with a session of its own.
+    pub(crate) fn with_session(to: SocketAddr) -> Result<Self> {
+        let greeted = Wire::open(to, Ipv4Addr::LOCALHOST, PATIENCE)?.ask(&Post::initialize())?;
+        let session = greeted.header("mcp-session-id").context("the neighbour gets no session")?.to_owned();
+        Ok(Self { session: Some(session), ..Self::new(to) })
     }
 
     /// Calls for this long. A phase ends late if its last call does.
@@ -76,10 +86,17 @@ impl Neighbour {
     }
 
     /// One call, whose answer must be right.
-    pub(crate) fn call(&mut self) -> Result<(), String> {
+    fn call(&mut self) -> Result<(), String> {
         self.calls += 1;
         let arguments = json!({"text": "hello", "number": self.calls});
-        let post = Post::modern("tools/call", &json!({"name": "good__echo", "arguments": arguments}));
+        let params = json!({"name": "good__echo", "arguments": arguments});
+        let post = match &self.session {
+            None => Post::modern("tools/call", &params),
+            Some(session) => {
+                let call = json!({"jsonrpc": "2.0", "id": self.calls, "method": "tools/call", "params": params});
+                Post::legacy(call.to_string()).header("Mcp-Session-Id", session)
+            }
+        };
         let answered = self.wire().and_then(|wire| wire.ask(&post));
         match answered {
             Ok(answer) if answer.is_success() => Ok(()),

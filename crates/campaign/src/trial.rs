@@ -18,8 +18,8 @@ use crate::usage::{Cpu, PeakMemory, memory_kib, reset_peak};
 const STRIKERS: usize = 2;
 /// Callers of a hostile server at once.
 const POKERS: usize = 8;
-/// Pause of a striker between two requests.
-const STRIKE_PAUSE: Duration = Duration::from_millis(50);
+/// Pause of a striker between two requests: both together send up to 20 MiB a second.
+const STRIKE_PAUSE: Duration = Duration::from_millis(100);
 /// Wait for the answer to a single request; the CPU until then counts.
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
 /// The same for a striker, who is one of many.
@@ -57,7 +57,10 @@ impl Trial {
         let folder = self.folder.join(format!("{}-{}", case.family, case.name));
         let gateway =
             Gateway::start(&self.binary, &folder, &attack.policy, good.address, self.effort.call_ms_max)?;
-        let mut neighbour = Neighbour::new(gateway.address);
+        let mut neighbour = match attack.has_session {
+            true => Neighbour::with_session(gateway.address)?,
+            false => Neighbour::new(gateway.address),
+        };
         neighbour.run(self.effort.phase / 2);
         let baseline = neighbour.run(self.effort.phase);
         anyhow::ensure!(baseline.failed == 0, "the neighbour is not served: {:?}", baseline.failure);
@@ -145,7 +148,8 @@ impl Trial {
         neighbour: &mut Neighbour,
         row: &mut Row,
     ) -> (Latencies, u64, f64) {
-        let phase = Phase::of(self.effort.phase);
+        let time = self.effort.phase * attack.phases;
+        let phase = Phase::of(time);
         let before = Cpu::of(target.gateway.pid);
         let requests = AtomicU64::new(0);
         let (during, notes) = std::thread::scope(|scope| {
@@ -168,12 +172,12 @@ impl Trial {
                 .collect();
             let honest = scope.spawn(|| match &attack.honest {
                 Some(honest) => {
-                    phase.pause(self.effort.phase / 2);
+                    phase.pause(time / 2);
                     honest(target)
                 }
                 None => Ok(()),
             });
-            let during = scope.spawn(|| neighbour.run(self.effort.phase)).join().unwrap_or_default();
+            let during = scope.spawn(|| neighbour.run(time)).join().unwrap_or_default();
             phase.stop();
             let mut notes: Vec<String> = Vec::new();
             for strike in strikes {

@@ -16,6 +16,13 @@ pub(super) fn cases() -> Vec<Case> {
                 Ok(0)
             }))
         }),
+        // Calls of 1 MiB that are accepted and handed on.
+        Case::new("control", "ordinary-large-calls", |setting| {
+            let other = Upstream::hostile(&Offer::tool("echo", &json!({"type": "object"})))?;
+            let arguments = json!({"text": "x".repeat(setting.size(1 << 20, 1 << 14))});
+            Ok(Attack::request(Post::call_text("other__echo", &arguments.to_string()))
+                .with_server(other.entry("other"), other))
+        }),
         // Ordinary callers at the rate of the attackers.
         Case::new("control", "ordinary-callers", |_| {
             let other = Upstream::hostile(&Offer::tool("echo", &json!({"type": "object"})))?;

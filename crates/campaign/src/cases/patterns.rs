@@ -30,7 +30,8 @@ pub(super) fn cases() -> Vec<Case> {
                 phase.pause(Duration::from_secs(60));
                 Ok(1)
             })
-            .with_server(entry, bad))
+            .with_server(entry, bad)
+            .with_phases(4))
         }),
     ]
 }
@@ -45,7 +46,8 @@ fn at_start(tools: usize, setting: &Setting) -> Result<Attack> {
         phase.pause(Duration::from_secs(60));
         target.gateway.configure(&[])?;
         Ok(1)
-    }))
+    })
+    .with_phases(4))
 }
 
 /// Tools with patterns like `^(\p{L}{2}|…)$`, of about 17 KB each.

@@ -64,7 +64,11 @@ pub(super) fn cases() -> Vec<Case> {
                 ask(&target.beside_neighbour(), &Post::call_text("bad__delete", "{\"number\":1}"))?;
                 Ok(number < 60)
             })
-            .map(|attack| attack.with_honest(|target| honest_session(&target.beside_neighbour())))
+            .map(|attack| {
+                attack
+                    .with_honest(|target| honest_session(&target.beside_neighbour()))
+                    .with_session_of_neighbour()
+            })
         }),
         Case::new("shares", "subscriptions", subscriptions),
         Case::new("shares", "slow-readers", slow_readers),
@@ -132,7 +136,8 @@ fn unfinished(setting: &Setting, sent: usize) -> Result<Attack> {
         phase.pause(Duration::from_secs(60));
         Ok(wires.len() as u64)
     })
-    .with_honest(honest_body))
+    .with_honest(honest_body)
+    .with_phases(4))
 }
 
 /// A call with a body of 256 KiB.
