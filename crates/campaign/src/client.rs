@@ -5,7 +5,7 @@ use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream};
 use std::time::Duration;
 
-use rustix::net::sockopt::set_socket_recv_buffer_size;
+use rustix::net::sockopt::{Timeout, set_socket_recv_buffer_size, set_socket_timeout};
 use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
 use serde_json::{Value, json};
 
@@ -135,11 +135,12 @@ impl Wire {
         if source != Ipv4Addr::LOCALHOST {
             bind(&fd, &SocketAddrV4::new(source, 0))?;
         }
+        // On Linux this bounds the connecting as well.
+        set_socket_timeout(&fd, Timeout::Send, Some(patience))?;
         connect(&fd, &to)?;
         let tcp = TcpStream::from(fd);
         tcp.set_nodelay(true)?;
         tcp.set_read_timeout(Some(patience))?;
-        tcp.set_write_timeout(Some(patience))?;
         Ok(Self { reader: BufReader::new(tcp), to })
     }
 

@@ -93,7 +93,8 @@ impl Neighbour {
         let post = match &self.session {
             None => Post::modern("tools/call", &params),
             Some(session) => {
-                let call = json!({"jsonrpc": "2.0", "id": self.calls, "method": "tools/call", "params": params});
+                let call =
+                    json!({"jsonrpc": "2.0", "id": self.calls, "method": "tools/call", "params": params});
                 Post::legacy(call.to_string()).header("Mcp-Session-Id", session)
             }
         };

@@ -116,12 +116,17 @@ impl Trial {
             if is_over() {
                 return;
             }
+            let (before, begun) = (Cpu::of(gateway.pid), Instant::now());
             let mut quiet = neighbour.run(self.effort.phase);
+            let quiet_cpu = Cpu::of(gateway.pid).since(before) / begun.elapsed().as_secs_f64();
+            let begun = Instant::now();
             if quiet.failed > 0 {
                 // The last attack is still felt: the value from before all of them counts.
                 quiet = baseline.clone();
             }
-            let (during, requests, cpu_ms) = self.beside(attack, &target, neighbour, row);
+            let (during, requests, spent) = self.beside(attack, &target, neighbour, row);
+            // Without what the neighbour's own calls cost.
+            let cpu_ms = (spent - quiet_cpu * begun.elapsed().as_secs_f64()).max(0.0);
             row.turns.push(Turn { quiet, during, requests, cpu_ms });
         }
     }

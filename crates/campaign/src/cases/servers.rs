@@ -12,7 +12,7 @@ use crate::client::Post;
 use crate::gateway::Server;
 
 /// Behaviours over HTTP.
-const HTTP: [&str; 16] = [
+const HTTP: [&str; 24] = [
     "hang",
     "half-head",
     "half-body",
@@ -24,6 +24,14 @@ const HTTP: [&str; 16] = [
     "endless-head",
     "endless-sse",
     "endless-event",
+    "endless-empty-lines",
+    "endless-pings",
+    "endless-interim-heads@list",
+    "endless-trailers@start",
+    "one-byte-event-chunks",
+    "drip",
+    "drip-head",
+    "drip-trailers",
     "not-http",
     "unauthorized",
     "depth-bomb",
@@ -32,7 +40,7 @@ const HTTP: [&str; 16] = [
 ];
 
 /// Behaviours over stdio.
-const STDIO: [&str; 20] = [
+const STDIO: [&str; 27] = [
     "silent",
     "hang",
     "half",
@@ -53,6 +61,13 @@ const STDIO: [&str; 20] = [
     "same-cursor",
     "million-tools",
     "hang-list",
+    "endless-stderr",
+    "endless-blank-lines",
+    "endless-pings",
+    "endless-notices",
+    "endless-stray-answers",
+    "costly-schemas",
+    "costly-schemas-later",
 ];
 
 pub(super) fn cases() -> Vec<Case> {
