@@ -55,7 +55,7 @@ fn costly(salt: usize, tools: usize, patterns: usize) -> Offer {
     let tool = |tool: usize| {
         let property = |number: usize| {
             let pattern = format!("^(\\p{{L}}{{2}}|{salt}-{tool}-{number})$");
-            (format!("p{number}"), json!({"type": "string", "pattern": pattern}))
+            (format!("property_{number}"), json!({"type": "string", "pattern": pattern}))
         };
         let properties: serde_json::Map<String, Value> = (0..patterns).map(property).collect();
         json!({"name": format!("t{tool}"), "inputSchema": {"type": "object", "properties": properties}})
