@@ -1,15 +1,17 @@
-//! How long a call may still take.
+//! Deadlines of calls.
 //!
 //! A timer is set a minute ahead and a call takes a millisecond: setting and clearing one for each call is work for
 //! nothing. A timer is therefore used again as it stands; one that goes off too early is set right then.
 //!
-//! Guarantees: what runs within an alarm is stopped at its time, never before.
+//! Guarantees: what runs within an alarm is stopped at its time, never before, however busy it is: a future that uses
+//! up tokio's cooperative budget at every poll leaves none for its timer, so the clock is read then.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use tokio::task::coop;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::by_thread::{ByThread, thread};
@@ -57,7 +59,7 @@ impl Alarm<'_> {
         self.at += by;
     }
 
-    /// What comes of `future`; `None` if that takes too long.
+    /// Returns the output of `future`; `None` if that takes too long.
     pub fn within<F: Future>(&mut self, mut future: Pin<&mut F>) -> impl Future<Output = Option<F::Output>> {
         poll_fn(move |cx| match future.as_mut().poll(cx) {
             Poll::Ready(outcome) => Poll::Ready(Some(outcome)),
@@ -65,8 +67,11 @@ impl Alarm<'_> {
         })
     }
 
-    /// Ready at its time.
+    /// Ready at its time. To be polled after what it bounds.
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if is_overdue(self.at) {
+            return Poll::Ready(());
+        }
         let kept = self.timer.take().or_else(|| self.kept.take());
         let mut timer = kept.unwrap_or_else(|| Box::pin(sleep_until(self.at)));
         if timer.deadline() > self.at {
@@ -81,6 +86,13 @@ impl Alarm<'_> {
         self.timer = Some(timer);
         Poll::Pending
     }
+}
+
+/// Returns whether `deadline` has passed, where the task's cooperative budget is used up and a timer would therefore
+/// stay pending whatever the time. With budget left the timer decides, and the clock is not read.
+#[must_use]
+pub fn is_overdue(deadline: Instant) -> bool {
+    !coop::has_budget_remaining() && Instant::now() >= deadline
 }
 
 impl Drop for Alarm<'_> {
@@ -117,6 +129,21 @@ mod tests {
         last.postpone(SECOND);
         assert_eq!(last.within(pin!(pending::<()>())).await, None);
         assert_eq!(start.elapsed().as_secs(), 10);
+    }
+
+    /// R5.6: a peer that sends without end makes its reader use up the budget at every poll. Real time: a paused clock
+    /// stands still while a task is busy.
+    #[tokio::test]
+    async fn an_alarm_goes_off_while_its_future_uses_up_every_budget() {
+        let alarms = Alarms::default();
+        let begun = Instant::now();
+        let busy = async {
+            while begun.elapsed() < 5 * SECOND {
+                tokio::task::consume_budget().await;
+            }
+        };
+        assert_eq!(alarms.set(Duration::from_millis(100)).within(pin!(busy)).await, None);
+        assert!(begun.elapsed() >= Duration::from_millis(100));
     }
 
     #[tokio::test(start_paused = true)]

@@ -2,7 +2,7 @@
 //!
 //! `hostile stdio BEHAVIOUR` speaks on stdin and stdout; `hostile http BEHAVIOUR` prints its address and speaks
 //! Streamable HTTP, one thread per connection. Every behaviour but those of the start serves `echo` and `poke`; `poke`
-//! does the harm.
+//! does the harm. Behaviours that flood or drip are in `hostile/floods.rs`.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -16,6 +16,9 @@
     clippy::print_stderr,
     reason = "a server that misbehaves on purpose"
 )]
+
+#[path = "hostile/floods.rs"]
+mod floods;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -74,6 +77,8 @@ fn over_stdio(server: &Server) {
         let line = line.unwrap_or_default();
         let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
         *server.raw.lock().unwrap() = line;
+        let method = message.get("method").and_then(Value::as_str).unwrap_or_default();
+        floods::over_stdio(&server.behaviour, method);
         server.take(&message, &mut say);
     }
     if server.behaviour == "deaf" {
@@ -338,6 +343,9 @@ fn serve(server: &Server, sessions: &Sessions, connection: &TcpStream) -> Option
         server.raw.lock().unwrap().clone_from(&body);
         let method = message.get("method").and_then(Value::as_str).unwrap_or_default().to_owned();
         let number = sessions.posts.fetch_add(1, Ordering::Relaxed);
+        if floods::over_http(&server.behaviour, &method, &mut out) {
+            return None;
+        }
         match (server.behaviour.as_str(), method.as_str()) {
             ("unauthorized", _) => {
                 write!(out, "HTTP/1.1 401 No\r\nWWW-Authenticate: Bearer\r\nContent-Length: 0\r\n\r\n")

@@ -18,6 +18,21 @@ pub const HEAD_KEPT_BYTES_MAX: usize = 2 * 1024;
 /// Headers of one request.
 pub const HEADERS_MAX: usize = 100;
 
+/// Empty lines before a request's head, which some clients send behind the request before.
+pub const EMPTY_LINES_MAX: usize = 8;
+
+/// Bytes of the line that begins a chunk of a request's body, its extensions included.
+pub const CHUNK_LINE_BYTES_MAX: usize = 4 * 1024;
+
+/// Bytes of the chunk extensions of one request, which nothing here uses.
+pub const CHUNK_EXTENSION_BYTES_MAX: usize = 16 * 1024;
+
+/// Bytes of the trailers of one request, its last empty line included; nothing here uses them.
+pub const TRAILER_BYTES_MAX: usize = 16 * 1024;
+
+/// Bytes of a request's body that are read before other connections of the thread have a turn.
+pub const BODY_TURN_BYTES_MAX: usize = 256 * 1024;
+
 /// Connections open at once; further ones wait to be accepted.
 pub const CONNECTIONS_MAX: usize = 10_000;
 
@@ -62,6 +77,9 @@ pub const AHEAD_BYTES_MAX: usize = 64 * 1024;
 
 /// How long a client may take nothing of its answer, in milliseconds.
 pub const WRITE_MS_MAX: u64 = 30_000;
+
+/// Bytes of its answer that a client must take in a second on average, besides `WRITE_MS_MAX`: less than any modem.
+pub const WRITE_BYTES_PER_S_MIN: u64 = 4 * 1024;
 
 /// How long a client that is still sending is listened to after the last answer, in milliseconds.
 pub const LINGER_MS_MAX: u64 = 1_000;

@@ -213,3 +213,31 @@ pub(crate) async fn send(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake;
+    use crate::limits::{UPSTREAM_DISCOVER_MS_MAX, UPSTREAM_START_MS_MAX};
+
+    /// R5.6: a server that says nothing when it is greeted.
+    #[tokio::test(start_paused = true)]
+    async fn a_server_has_upstream_start_ms_max_to_start_by_default() {
+        let spec = Spec::url("silent", &fake::serve(|_| None).await);
+        let begun = tokio::time::Instant::now();
+        let error = Connection::open(&spec).await.unwrap_err();
+        assert_eq!(*error.cause, Cause::TooSlow { ms_max: UPSTREAM_START_MS_MAX });
+        assert_eq!(begun.elapsed(), Duration::from_millis(UPSTREAM_START_MS_MAX));
+    }
+
+    /// R5.1: a server that refuses to be posted to, and opens no stream of the transport of 2024 either.
+    #[tokio::test(start_paused = true)]
+    async fn another_transport_is_tried_for_upstream_discover_ms_max() {
+        let refused = "HTTP/1.1 405 No\r\nContent-Length: 0\r\n\r\n";
+        let url = fake::serve(|asked| (asked.verb == "POST").then(|| refused.to_owned())).await;
+        let begun = tokio::time::Instant::now();
+        let error = Connection::open(&Spec::url("odd", &url)).await.unwrap_err();
+        assert_eq!(*error.cause, Cause::Status { status: 405 });
+        assert_eq!(begun.elapsed(), Duration::from_millis(UPSTREAM_DISCOVER_MS_MAX));
+    }
+}

@@ -11,6 +11,8 @@ pub mod catalogue;
 pub mod connection;
 mod era;
 pub mod error;
+#[cfg(test)]
+mod fake;
 mod http;
 mod inbox;
 pub mod limits;

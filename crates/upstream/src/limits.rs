@@ -27,6 +27,21 @@ pub const UPSTREAM_HEAD_KEPT_BYTES_MAX: usize = 2 * 1024;
 /// Headers of an HTTP answer.
 pub const UPSTREAM_HEADERS_MAX: usize = 100;
 
+/// Interim heads (1xx) before one HTTP answer: one for each second of a call's default deadline.
+pub const UPSTREAM_INTERIM_HEADS_MAX: usize = 64;
+
+/// Bytes of all interim heads (1xx) before one HTTP answer: as much as one head may have.
+pub const UPSTREAM_INTERIM_BYTES_MAX: usize = 64 * 1024;
+
+/// Bytes of the line that begins a chunk of an HTTP answer, its extensions included.
+pub const UPSTREAM_CHUNK_LINE_BYTES_MAX: usize = 4 * 1024;
+
+/// Bytes of the chunk extensions of one HTTP answer, which nothing here uses.
+pub const UPSTREAM_CHUNK_EXTENSION_BYTES_MAX: usize = 16 * 1024;
+
+/// Bytes of the trailers of one HTTP answer, its last empty line included; nothing here uses them.
+pub const UPSTREAM_TRAILER_BYTES_MAX: usize = 16 * 1024;
+
 /// Bytes of an answer above which it is large: a server's large answers are read one at a time, with pauses.
 pub const UPSTREAM_LARGE_BYTES: usize = 1024 * 1024;
 
@@ -45,8 +60,12 @@ pub const UPSTREAM_STREAM_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Messages besides the answer that wait for one call over stdio; further notifications are dropped.
 pub const UPSTREAM_CALL_EVENTS_MAX: usize = 64;
 
-/// Notifications outside of calls that are read from a server in one go; then it is not read for a moment.
+/// Messages that no call waits for, and lines that are no messages, that are read from a server in one go; then it is
+/// not read for a moment.
 pub const UPSTREAM_NOTICES_MAX: usize = 1_000;
+
+/// Bytes of such messages that are read in one go: about as long to read as `UPSTREAM_NOTICES_MAX` small ones.
+pub const UPSTREAM_NOTICES_BYTES_MAX: usize = 1024 * 1024;
 
 /// How long that moment is, in milliseconds.
 pub const UPSTREAM_NOTICES_PAUSE_MS: u64 = 20;
@@ -80,6 +99,9 @@ pub const UPSTREAM_STOP_MS_MAX: u64 = 1_000;
 
 /// How long a child is given to end after SIGTERM, in milliseconds; then its process group is killed.
 pub const UPSTREAM_TERM_MS_MAX: u64 = 1_000;
+
+/// How long a message that nobody waits for may take to be sent over HTTP, in milliseconds.
+pub const UPSTREAM_ASIDE_MS_MAX: u64 = 5_000;
 
 /// The first pause before a failed server is tried again, in milliseconds; each further one is twice as long.
 pub const UPSTREAM_RETRY_MS_MIN: u64 = 200;

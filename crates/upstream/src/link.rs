@@ -66,8 +66,11 @@ impl News {
     }
 }
 
-/// What has to be done about a message.
+/// Where a message went, and what has to be done about it.
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Delivery {
+    /// It answered a call that waited for it.
+    Reached,
     Done,
     /// This has to be sent back.
     Answer(Vec<u8>),
@@ -114,10 +117,15 @@ impl Link {
             Kind::Response(Some(id)) => {
                 let waiting = lock(&self.slots).get(id).map(|slot| slot.inbox.clone());
                 match waiting {
-                    Some(inbox) => inbox.answer(message),
-                    None => tracing::debug!(target: "toolcrib", id, "an answer to nothing that is under way"),
+                    Some(inbox) => {
+                        inbox.answer(message);
+                        Delivery::Reached
+                    }
+                    None => {
+                        tracing::debug!(target: "toolcrib", id, "an answer to nothing that is under way");
+                        Delivery::Done
+                    }
                 }
-                Delivery::Done
             }
             Kind::Response(None) => Delivery::Done,
             Kind::Notification => {

@@ -88,3 +88,21 @@ async fn walk(
     }
     Err(too_long("UPSTREAM_PAGES_MAX", UPSTREAM_PAGES_MAX, "pages"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake;
+    use crate::spec::Spec;
+
+    /// R5.6: a page that never comes.
+    #[tokio::test(start_paused = true)]
+    async fn a_page_of_a_list_has_upstream_list_ms_max() {
+        let url = fake::serve(|asked| (asked.method != "tools/list").then(|| asked.usual())).await;
+        let connection = Connection::open(&Spec::url("silent", &url)).await.unwrap();
+        let begun = tokio::time::Instant::now();
+        let error = tools(&connection).await.unwrap_err();
+        assert_eq!(*error.cause, Cause::TooSlow { ms_max: UPSTREAM_LIST_MS_MAX });
+        assert_eq!(begun.elapsed(), std::time::Duration::from_millis(UPSTREAM_LIST_MS_MAX));
+    }
+}

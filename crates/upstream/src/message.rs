@@ -67,6 +67,11 @@ impl Message {
         matches!(self.kind, Kind::Response(_))
     }
 
+    /// Bytes of its text.
+    pub(crate) fn bytes(&self) -> usize {
+        self.root().raw().len()
+    }
+
     pub(crate) fn root(&self) -> Node<'_> {
         self.document.root()
     }

@@ -15,6 +15,7 @@ use toolcrib_engine::ask::InputRequired;
 use toolcrib_engine::{AskError, Context, Forwarded, Question, ToolError, trace};
 use toolcrib_protocol::{Capability, Code, Era, RpcError, write};
 
+use crate::brake::Brake;
 use crate::called;
 use crate::connection::Connection;
 use crate::error::{Cause, UpstreamError};
@@ -105,13 +106,16 @@ impl Remote {
             let message = self.next(&mut call, &request).await.map_err(|error| self.failed(&error))?;
             match message.kind() {
                 Kind::Response(_) => return self.answered(message, context),
-                Kind::Notification => match message.method().as_str() {
-                    method @ ("notifications/progress" | "notifications/message") => {
-                        context.relay(method, message.params());
+                Kind::Notification => {
+                    Box::pin(self.hold(&mut call, message.bytes())).await?;
+                    match message.method().as_str() {
+                        method @ ("notifications/progress" | "notifications/message") => {
+                            context.relay(method, message.params());
+                        }
+                        // A change of its lists may be told in the middle of a call.
+                        _ => drop(call.connection.link().deliver(message)),
                     }
-                    // A change of its lists may be told in the middle of a call.
-                    _ => drop(call.connection.link().deliver(message)),
-                },
+                }
                 Kind::Request(id) => call = Box::pin(self.asked(call, id, &message, context)).await?,
             }
         }
@@ -140,7 +144,8 @@ impl Remote {
         });
         match alarm.within(begun).await.unwrap_or_else(|| Err(self.too_slow())) {
             Ok((pending, connection, tries, seat)) => {
-                Ok(Call { pending, connection, alarm, tries, asked: 0, _seat: seat })
+                let brake = Brake::default();
+                Ok(Call { pending, connection, alarm, brake, tries, asked: 0, _seat: seat })
             }
             Err(error) => Err(self.failed(&error)),
         }
@@ -190,6 +195,18 @@ impl Remote {
             drop(again);
             (call.connection, call.pending) = sent.unwrap_or_else(|| Err(self.too_slow()))?;
         }
+    }
+
+    /// Slows down a server that sends notifications faster than anybody needs them, within the call's time.
+    async fn hold(&self, call: &mut Call<'_>, bytes: usize) -> Result<(), ToolError> {
+        let held = call.alarm.within(pin!(call.brake.hold(bytes))).await;
+        held.ok_or_else(|| self.failed(&self.too_slow()))
+    }
+
+    /// Answers a request of the server, within the call's time.
+    async fn reply(&self, call: &mut Call<'_>, text: Vec<u8>) -> Result<(), UpstreamError> {
+        let sent = call.alarm.within(pin!(call.pending.reply(text))).await;
+        sent.unwrap_or_else(|| Err(self.too_slow()))
     }
 
     /// The server's answer, which may be a question of the modern kind.
@@ -249,7 +266,8 @@ impl Remote {
     ) -> Result<Call<'c>, ToolError> {
         let method = message.method();
         if method == "ping" {
-            let _ = call.pending.reply(write::result(id, b"{}")).await;
+            // Where this fails, so does the call: its answer or its deadline says how.
+            let _ = self.reply(&mut call, write::result(id, b"{}")).await;
             return Ok(call);
         }
         let empty = no_params()?;
@@ -260,7 +278,7 @@ impl Remote {
             Some(_) => return Err(ToolError::new(format!("{} asks without end.", self.shown()))),
             None => {
                 let error = write::error(Some(id), &RpcError::method_not_found(&method));
-                let _ = call.pending.reply(error).await;
+                let _ = self.reply(&mut call, error).await;
                 return Ok(call);
             }
         };
@@ -293,7 +311,7 @@ impl Remote {
         };
         // A person's time is not the server's.
         call.alarm.postpone(since.elapsed());
-        call.pending.reply(reply).await.map_err(|error| self.failed(&error))?;
+        self.reply(&mut call, reply).await.map_err(|error| self.failed(&error))?;
         Ok(call)
     }
 
@@ -309,7 +327,8 @@ impl Remote {
         // Half done: never from the start again.
         let tries = SENT_TIMES_MAX;
         let (pending, asked) = (waiting.pending, waiting.asked);
-        let call = Call { pending, connection, alarm, tries, asked, _seat: seat };
+        let brake = Brake::default();
+        let call = Call { pending, connection, alarm, brake, tries, asked, _seat: seat };
         self.put_question(call, waiting.key, waiting.question, waiting.question_id, context).await
     }
 
@@ -349,6 +368,7 @@ struct Call<'a> {
     pending: Pending,
     connection: Arc<Connection>,
     alarm: Alarm<'a>,
+    brake: Brake,
     tries: usize,
     asked: usize,
     _seat: Entered<'a>,

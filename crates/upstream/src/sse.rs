@@ -5,7 +5,6 @@
 //! `UPSTREAM_MESSAGE_BYTES_MAX` bytes; when the stream ends, whoever waits hears of it.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::task::JoinHandle;
 use toolcrib_protocol::sse;
@@ -18,9 +17,6 @@ use crate::link::{Delivery, Link, Seat};
 use crate::message::Message;
 use crate::pending::cancelled;
 use crate::spec::Endpoint;
-
-/// How long a message that nobody waits for may take to be posted.
-const ASIDE: Duration = Duration::from_secs(5);
 
 pub(crate) struct SseLink {
     pub(crate) link: Arc<Link>,
@@ -79,9 +75,14 @@ async fn read(mut events: Events, link: Arc<Link>, post: Arc<HttpLink>) {
         if event.data.is_empty() || event.event.as_deref().is_some_and(|kind| kind != "message") {
             continue;
         }
-        let Ok(message) = Message::read(event.data) else { continue };
-        brake.hold(&message).await;
-        if let Delivery::Answer(answer) = link.deliver(message) {
+        let bytes = event.data.len();
+        let Ok(message) = Message::read(event.data) else {
+            brake.hold(bytes).await;
+            continue;
+        };
+        let delivery = link.deliver(message);
+        brake.after(&delivery, bytes).await;
+        if let Delivery::Answer(answer) = delivery {
             aside(post.clone(), answer);
         }
     };
@@ -90,9 +91,7 @@ async fn read(mut events: Events, link: Arc<Link>, post: Arc<HttpLink>) {
 
 /// Posts something that nobody waits for, without holding up what comes in.
 fn aside(post: Arc<HttpLink>, text: Vec<u8>) {
-    tokio::spawn(async move {
-        let _ = tokio::time::timeout(ASIDE, post.tell(&text)).await;
-    });
+    tokio::spawn(async move { post.tell_aside(&text).await });
 }
 
 /// The events of an open stream.

@@ -136,19 +136,23 @@ async fn read(name: Arc<str>, stdout: ChildStdout, link: Arc<Link>, writer: Arc<
             Ok(None) => return Cause::Closed,
             Err(cause) => return cause,
         };
+        let bytes = line.len();
         if line.iter().all(u8::is_ascii_whitespace) {
+            brake.hold(bytes).await;
             continue;
         }
         match Message::from_bytes(line) {
             Ok(message) => {
-                brake.hold(&message).await;
-                if let Delivery::Answer(answer) = link.deliver(message)
+                let delivery = link.deliver(message);
+                brake.after(&delivery, bytes).await;
+                if let Delivery::Answer(answer) = delivery
                     && let Ok(answer) = single_line(answer)
                 {
                     let _ = writer.try_send(answer);
                 }
             }
             Err(cause) => {
+                brake.hold(bytes).await;
                 // A banner is for those who look for it; a message that nobody will get is not.
                 match cause {
                     Cause::Garbage(_) => {

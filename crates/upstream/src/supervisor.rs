@@ -8,10 +8,11 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
 use toolcrib_engine::alarm::{Alarm, Alarms};
 use toolcrib_engine::by_thread::Apart;
 use toolcrib_protocol::{Era, Revision};
@@ -396,7 +397,7 @@ async fn subscriptions(upstream: &Upstream, connection: &Connection) {
                     break;
                 }
                 Ok(message) => {
-                    brake.hold(&message).await;
+                    brake.hold(message.bytes()).await;
                     drop(connection.link().deliver(message));
                 }
                 // A stream that is open for weeks comes to the limit of one answer at some time.
@@ -410,3 +411,6 @@ async fn subscriptions(upstream: &Upstream, connection: &Connection) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

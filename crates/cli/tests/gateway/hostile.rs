@@ -25,7 +25,7 @@ const NOISE: Duration = Duration::from_millis(1_500);
 const GROWTH_KIB_MAX: u64 = 64 * 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Over {
+pub(crate) enum Over {
     Stdio,
     Http,
 }
@@ -33,8 +33,8 @@ enum Over {
 use Over::{Http, Stdio};
 
 /// A gateway with one good server and, once `let_in`, one bad one.
-struct Trial {
-    gateway: Gateway,
+pub(crate) struct Trial {
+    pub(crate) gateway: Gateway,
     folder: Folder,
     bad: String,
     _process: Option<Process>,
@@ -56,6 +56,12 @@ fn good() -> String {
 
 impl Trial {
     fn new(over: Over, behaviour: &str) -> Self {
+        let call_ms_max = u64::try_from(deadline(behaviour).as_millis()).unwrap();
+        Self::timed(over, behaviour, call_ms_max, 5_000)
+    }
+
+    /// The same with these deadlines of the bad server, in milliseconds.
+    pub(crate) fn timed(over: Over, behaviour: &str, call_ms_max: u64, start_ms_max: u64) -> Self {
         let folder = Folder::new(&format!("hostile-{over:?}-{behaviour}"));
         let (process, reached) = match over {
             Stdio => (None, format!("command = {:?}\nargs = [\"stdio\", {behaviour:?}]", hostile())),
@@ -66,29 +72,30 @@ impl Trial {
                 (Some(process), format!("url = \"http://{address}/mcp\""))
             }
         };
-        let call_ms_max = deadline(behaviour).as_millis();
-        let bad = format!("[servers.bad]\n{reached}\ncall_ms_max = {call_ms_max}\nstart_ms_max = 5000\n");
+        let bad = format!(
+            "[servers.bad]\n{reached}\ncall_ms_max = {call_ms_max}\nstart_ms_max = {start_ms_max}\n"
+        );
         let gateway = Gateway::start(&["--config", &folder.file("toolcrib.toml", &good())]);
         Self { gateway, folder, bad, _process: process }
     }
 
     /// Puts the bad one beside the good one, while that is served.
-    fn let_in(&self) {
+    pub(crate) fn let_in(&self) {
         self.folder.file("toolcrib.toml", &format!("{}{}", good(), self.bad));
     }
 
-    fn status(&self) -> Value {
+    pub(crate) fn status(&self) -> Value {
         let ready: Value = serde_json::from_str(&self.gateway.get("/readyz").1).unwrap();
         let all = ready["servers"].as_array().unwrap();
         all.iter().find(|server| server["name"] == "bad").cloned().unwrap_or_default()
     }
 
-    fn state(&self) -> String {
+    pub(crate) fn state(&self) -> String {
         self.status()["state"].as_str().unwrap_or_default().to_owned()
     }
 
     /// From `/proc/PID/status`, in KiB.
-    fn memory(&self, line: &str) -> u64 {
+    pub(crate) fn memory(&self, line: &str) -> u64 {
         let path = format!("/proc/{}/status", self.gateway.process.id());
         let status = std::fs::read_to_string(path).unwrap();
         let found = status.lines().find_map(|own| own.strip_prefix(line)).unwrap();
@@ -97,31 +104,40 @@ impl Trial {
 
     /// Does something while the neighbour is called without a break.
     fn beside<T>(&self, act: impl FnOnce() -> T) -> T {
+        self.beside_timed(act).0
+    }
+
+    /// The same, with the longest time that one of the neighbour's calls took.
+    pub(crate) fn beside_timed<T>(&self, act: impl FnOnce() -> T) -> (T, Duration) {
         let done = AtomicBool::new(false);
         std::thread::scope(|scope| {
             let neighbour = scope.spawn(|| {
+                let mut slowest = Duration::ZERO;
                 for number in 0.. {
                     if done.load(Ordering::Relaxed) && number >= 20 {
                         break;
                     }
                     let arguments = json!({"number": number});
+                    let begun = Instant::now();
                     let answer = self
                         .gateway
                         .ask("tools/call", &json!({"name": "good__echo", "arguments": arguments}));
+                    slowest = slowest.max(begun.elapsed());
                     let text =
                         answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
                     assert!(text.contains(&format!("\"number\":{number}")), "{answer}");
                 }
+                slowest
             });
             let acted = std::panic::catch_unwind(std::panic::AssertUnwindSafe(act));
             done.store(true, Ordering::Relaxed);
-            neighbour.join().expect("the neighbour is served");
-            acted.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            let slowest = neighbour.join().expect("the neighbour is served");
+            (acted.unwrap_or_else(|panic| std::panic::resume_unwind(panic)), slowest)
         })
     }
 
     /// The text of the answer to `poke`, which must be an error, and how long it took.
-    fn poked(&self) -> (String, Duration) {
+    pub(crate) fn poked(&self) -> (String, Duration) {
         let begun = Instant::now();
         let answer = self.gateway.ask("tools/call", &json!({"name": "bad__poke", "arguments": {}}));
         let took = begun.elapsed();
@@ -129,7 +145,7 @@ impl Trial {
         (answer["result"]["content"][0]["text"].as_str().unwrap().to_owned(), took)
     }
 
-    fn assert_small(&self, baseline: u64, what: &str) {
+    pub(crate) fn assert_small(&self, baseline: u64, what: &str) {
         let grown = self.memory("VmHWM:").saturating_sub(baseline);
         assert!(grown <= GROWTH_KIB_MAX, "{what}: {grown} KiB more");
     }

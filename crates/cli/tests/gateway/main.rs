@@ -16,6 +16,7 @@ mod conformance;
 mod drift;
 mod fidelity;
 mod files;
+mod floods;
 mod folder;
 mod hostile;
 mod matrix;

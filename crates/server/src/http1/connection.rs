@@ -12,6 +12,7 @@ use std::time::Duration;
 use http::{Method, StatusCode};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::sync::watch;
+use tokio::time::Instant;
 use toolcrib_engine::Payload;
 use toolcrib_engine::reply::SPLICE_TAIL;
 
@@ -22,7 +23,9 @@ use super::name::Name;
 use super::response::{After, Response};
 use super::vigil::{Over, Vigil};
 use crate::body::{Events, ReplyBody};
-use crate::limits::{AHEAD_BYTES_MAX, HEAD_BYTES_MAX, LINGER_MS_MAX, WRITE_MS_MAX};
+use crate::limits::{
+    AHEAD_BYTES_MAX, BODY_TURN_BYTES_MAX, HEAD_BYTES_MAX, LINGER_MS_MAX, WRITE_BYTES_PER_S_MIN, WRITE_MS_MAX,
+};
 
 /// What is asked of the socket at once.
 const READ_BYTES: usize = 64 * 1024;
@@ -288,14 +291,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             self.flush(&[]).await.map_err(|_| Unread::Ended(Ended::Gone))?;
         }
         self.vigil.expect_within(within);
+        let mut since_yield = 0;
         loop {
+            let before = self.input.len();
             match self.more_in_time().await {
-                Ok(()) => {}
+                Ok(()) => since_yield += self.input.len() - before,
                 Err(Ended::Refused(_)) => return Err(Unread::Refused(Unreadable::TooSlow)),
                 Err(ended) => return Err(Unread::Ended(ended)),
             }
             if self.body_read(incoming, head, bytes_max)? {
                 return Ok(());
+            }
+            if since_yield >= BODY_TURN_BYTES_MAX {
+                since_yield = 0;
+                tokio::task::yield_now().await;
             }
         }
     }
@@ -359,7 +368,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// Sends what was written, then `parts`. A client that takes nothing for too long is gone.
+    /// Sends what was written, then `parts`. A client that takes nothing for too long, or too little in all, is gone.
     async fn flush(&mut self, parts: &[&[u8]]) -> Result<(), Ended> {
         let mut slices = [IoSlice::new(&self.out), IoSlice::new(&[]), IoSlice::new(&[]), IoSlice::new(&[])];
         for (slice, part) in slices.iter_mut().skip(1).zip(parts) {
@@ -369,6 +378,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         // Takes away what is empty.
         IoSlice::advance_slices(&mut left, 0);
         let mut is_patient = true;
+        // Set when the client first does not take everything at once.
+        let mut last = None;
         while !left.is_empty() {
             let sent = std::future::poll_fn(|cx| {
                 let sent = match &*left {
@@ -377,7 +388,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 };
                 if sent.is_pending() {
                     if std::mem::take(&mut is_patient) {
-                        self.vigil.expect_within(Duration::from_millis(WRITE_MS_MAX));
+                        let bytes = || left.iter().map(|slice| slice.len()).sum();
+                        let last = *last.get_or_insert_with(|| Instant::now() + write_time_max(bytes()));
+                        let within = last.saturating_duration_since(Instant::now());
+                        self.vigil.expect_within(within.min(Duration::from_millis(WRITE_MS_MAX)));
                     }
                     return self.vigil.poll_late(cx).map(|()| Err(io::ErrorKind::TimedOut.into()));
                 }
@@ -421,6 +435,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         });
         let _ = tokio::time::timeout(Duration::from_millis(LINGER_MS_MAX), drained).await;
     }
+}
+
+/// Time that a client has for so many bytes, however steadily it takes them.
+fn write_time_max(bytes: usize) -> Duration {
+    let ms = bytes as u64 * 1_000 / WRITE_BYTES_PER_S_MIN;
+    Duration::from_millis(WRITE_MS_MAX + ms)
 }
 
 /// Whether the end of what was written is known to the client.

@@ -10,7 +10,7 @@ use toolcrib_protocol::header::{Field, Headers, Mirrors, is_visible};
 
 use super::name::{NAMES, Name, Sought};
 use crate::accept::Asks;
-use crate::limits::{HEAD_BYTES_MAX, HEAD_KEPT_BYTES_MAX, HEADERS_MAX};
+use crate::limits::{EMPTY_LINES_MAX, HEAD_BYTES_MAX, HEAD_KEPT_BYTES_MAX, HEADERS_MAX};
 
 /// Method, target and headers of a request.
 #[derive(Debug, Clone)]
@@ -258,6 +258,9 @@ impl Head {
 impl Shape {
     /// The shape of the head that `input` begins with.
     fn read(input: &[u8]) -> Result<Option<Self>, StatusCode> {
+        if begins_with_too_many_empty_lines(input) {
+            return Err(StatusCode::BAD_REQUEST);
+        }
         let mut lines = [const { std::mem::MaybeUninit::uninit() }; HEADERS_MAX];
         let mut request = httparse::Request::new(&mut []);
         let length = match request.parse_with_uninit_headers(input, &mut lines) {
@@ -313,6 +316,12 @@ impl Headers for Head {
 /// The text of a value that every reader of a header reads alike.
 pub(crate) fn visible(value: &[u8]) -> Option<&str> {
     if is_visible(value) { std::str::from_utf8(value).ok() } else { None }
+}
+
+/// Whether more than `EMPTY_LINES_MAX` lines come before the first line of a head.
+fn begins_with_too_many_empty_lines(input: &[u8]) -> bool {
+    let before = input.iter().take_while(|byte| matches!(byte, b'\r' | b'\n'));
+    before.filter(|byte| **byte == b'\n').take(EMPTY_LINES_MAX + 1).count() > EMPTY_LINES_MAX
 }
 
 /// Path and query of a target, which a proxy may send with scheme and host before it.
@@ -444,6 +453,18 @@ mod tests {
         let long = format!("GET / HTTP/1.1\r\na: {}", "b".repeat(HEAD_BYTES_MAX));
         assert_eq!(take(&long).unwrap_err().as_u16(), 431);
         assert_eq!(take(&format!("{long}\r\n\r\n")).unwrap_err().as_u16(), 431);
+    }
+
+    /// `EMPTY_LINES_MAX`
+    #[test]
+    fn a_head_behind_too_many_empty_lines_is_refused() {
+        let head = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+        for line in ["\n", "\r\n"] {
+            assert!(take(&format!("{}{head}", line.repeat(EMPTY_LINES_MAX))).unwrap().is_some());
+            let more = line.repeat(EMPTY_LINES_MAX + 1);
+            assert_eq!(take(&format!("{more}{head}")).unwrap_err().as_u16(), 400);
+            assert_eq!(take(&more).unwrap_err().as_u16(), 400, "whether a head follows or not");
+        }
     }
 
     #[test]

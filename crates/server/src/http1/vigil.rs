@@ -1,4 +1,4 @@
-//! What a connection waits for besides its client: the end of its patience, and the server's.
+//! A connection's deadline and the shutdown signal.
 //!
 //! One timer serves a connection for life: it is moved when it rings too early, not for every request.
 
@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::{Instant, Sleep, sleep_until};
+use toolcrib_engine::alarm::is_overdue;
 
 pub(super) struct Vigil {
     deadline: Instant,
@@ -59,8 +60,11 @@ impl Vigil {
         self.stopped.has_changed().unwrap_or_default() && *self.stopped.borrow()
     }
 
-    /// Ready when the deadline has passed.
+    /// Ready when the deadline has passed, however fast the client sends.
     pub(super) fn poll_late(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if is_overdue(self.deadline) {
+            return Poll::Ready(());
+        }
         if self.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
             if !self.alarm.is_elapsed() {
                 return Poll::Pending;
@@ -93,5 +97,29 @@ impl Vigil {
 impl fmt::Debug for Vigil {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Vigil").field("deadline", &self.deadline).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// R5.6: a client that sends without end makes its reader use up the cooperative budget at every poll. Real time: a
+    /// paused clock stands still while a task is busy.
+    #[tokio::test]
+    async fn a_deadline_passes_while_the_budget_is_used_up() {
+        let (_stop, stopped) = watch::channel(false);
+        let within = Duration::from_millis(100);
+        let mut vigil = Vigil::new(stopped, within);
+        let begun = Instant::now();
+        let is_late = std::future::poll_fn(|cx| {
+            while Box::pin(tokio::task::consume_budget()).as_mut().poll(cx).is_ready() {}
+            match vigil.poll_late(cx) {
+                Poll::Pending if begun.elapsed() > 50 * within => Poll::Ready(false),
+                late => late.map(|()| true),
+            }
+        });
+        assert!(is_late.await, "the deadline did not pass in 5 s");
+        assert!(begun.elapsed() >= within);
     }
 }

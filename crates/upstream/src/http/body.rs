@@ -1,4 +1,4 @@
-//! The body of an HTTP answer, piece by piece, and what becomes of the connection after it.
+//! The body of an HTTP answer, piece by piece, and the return of its connection to the pool.
 //!
 //! Guarantees: a body that was read to its end gives its connection back; one that was not closes it, which tells a
 //! modern server that the call is given up. A body never costs more memory than its limit; of one server's large bodies
@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use tokio::sync::OwnedSemaphorePermit;
 
+use super::chunk::{ChunkLines, more};
 use super::conn::Conn;
 use super::head::{Framing, Head, Media};
 use super::pool::Pool;
@@ -21,6 +22,7 @@ pub(crate) struct Body {
     pool: Arc<Pool>,
     keeps_alive: bool,
     state: State,
+    lines: ChunkLines,
     turn: Turn,
 }
 
@@ -47,10 +49,12 @@ enum State {
     Done,
 }
 
-const CHUNK_LINE_BYTES_MAX: usize = 8 * 1024;
-
-/// Bytes of a body of many that are read before others have a turn.
+/// Bytes of a long body that are read before other tasks have a turn; also the largest piece.
 const REST_BYTES: usize = 32 * 1024;
+
+/// Cost of handing on one piece, in bytes that could be read meanwhile: a flood of one-byte chunks has its pauses as
+/// often as one of long chunks.
+const PIECE_COST_BYTES: usize = 256;
 
 impl Body {
     pub(crate) fn new(conn: Box<Conn>, pool: Arc<Pool>, head: &Head) -> Self {
@@ -60,7 +64,8 @@ impl Body {
             Framing::Chunked => State::ChunkHead,
             Framing::UntilClose => State::UntilClose,
         };
-        let mut body = Self { conn: Some(conn), pool, keeps_alive, state, turn: Turn::new(head.media) };
+        let (lines, turn) = (ChunkLines::default(), Turn::new(head.media));
+        let mut body = Self { conn: Some(conn), pool, keeps_alive, state, lines, turn };
         if state == State::Left(0) {
             body.finish();
         }
@@ -129,7 +134,7 @@ impl Body {
         Ok(whole)
     }
 
-    /// Shows the next piece to `take`; false at the end.
+    /// Shows the next piece, of at most `REST_BYTES`, to `take`; false at the end.
     pub(crate) async fn piece(
         &mut self,
         take: impl FnOnce(&[u8]) -> Result<(), Cause>,
@@ -146,10 +151,11 @@ impl Body {
                         more(conn, hint).await?;
                         continue;
                     }
-                    let here = usize::try_from(left).unwrap_or(usize::MAX).min(conn.ahead().len());
+                    let here = usize::try_from(left).unwrap_or(usize::MAX);
+                    let here = here.min(conn.ahead().len()).min(REST_BYTES);
                     let outcome = take(conn.ahead().get(..here).unwrap_or_default());
                     conn.take(here);
-                    self.turn.count(here);
+                    self.turn.count(here + PIECE_COST_BYTES);
                     let left = left - here as u64;
                     let is_chunk = matches!(state, State::ChunkLeft(_));
                     match (left, is_chunk) {
@@ -165,27 +171,22 @@ impl Body {
                         self.finish();
                         return Ok(false);
                     }
-                    let here = conn.ahead().len();
-                    let outcome = take(conn.ahead());
-                    self.turn.count(here);
+                    let here = conn.ahead().len().min(REST_BYTES);
+                    let outcome = take(conn.ahead().get(..here).unwrap_or_default());
                     conn.take(here);
+                    self.turn.count(here + PIECE_COST_BYTES);
                     return outcome.map(|()| true);
                 }
                 State::ChunkHead => {
-                    let line = line(conn).await?;
-                    let digits = line.split(';').next().unwrap_or_default().trim();
-                    let size =
-                        u64::from_str_radix(digits, 16).map_err(|_| Cause::Garbage("a chunk has no size"))?;
+                    let size = self.lines.size(conn).await?;
                     self.state = if size == 0 { State::Trailers } else { State::ChunkLeft(size) };
                 }
                 State::ChunkEnd => {
-                    if !line(conn).await?.is_empty() {
-                        return Err(Cause::Garbage("a chunk is longer than it says"));
-                    }
+                    ChunkLines::end(conn).await?;
                     self.state = State::ChunkHead;
                 }
                 State::Trailers => {
-                    if line(conn).await?.is_empty() {
+                    if self.lines.trailer(conn).await? {
                         self.finish();
                         return Ok(false);
                     }
@@ -281,31 +282,12 @@ impl Turn {
     }
 }
 
-async fn more(conn: &mut Conn, hint: usize) -> Result<(), Cause> {
-    match conn.read(hint).await {
-        Ok(0) | Err(_) => Err(Cause::Closed),
-        Ok(_) => Ok(()),
-    }
-}
-
-async fn line(conn: &mut Conn) -> Result<String, Cause> {
-    loop {
-        if let Some(end) = conn.ahead().iter().position(|byte| *byte == b'\n') {
-            let line = conn.ahead().get(..end).unwrap_or_default();
-            let text = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line)).into_owned();
-            conn.take(end + 1);
-            return Ok(text);
-        }
-        if conn.ahead().len() > CHUNK_LINE_BYTES_MAX {
-            return Err(Cause::Garbage("a chunk's head has no end"));
-        }
-        more(conn, 0).await?;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::http::link::HttpLink;
+    use crate::http::once;
+    use crate::spec::Endpoint;
 
     #[test]
     fn what_is_gathered_in_parts_is_whole_in_the_end() {
@@ -316,5 +298,17 @@ mod tests {
             assert_eq!(gathered.bytes, text.len());
             assert!(gathered.joined() == text, "{size}");
         }
+    }
+
+    /// R5.6: what a server says in a refusal is looked at only where it is short.
+    #[tokio::test]
+    async fn a_refusal_over_upstream_refusal_bytes_max_is_not_looked_at() {
+        let refusal = async |bytes: usize| {
+            let endpoint = Endpoint { url: once::serve(bytes).await, ..Endpoint::default() };
+            let mut answer = HttpLink::new(&endpoint).unwrap().plain("GET", "", "").await.unwrap();
+            answer.body.refusal().await.map(|text| text.len())
+        };
+        assert_eq!(refusal(UPSTREAM_REFUSAL_BYTES_MAX).await, Some(UPSTREAM_REFUSAL_BYTES_MAX));
+        assert_eq!(refusal(UPSTREAM_REFUSAL_BYTES_MAX + 1).await, None);
     }
 }

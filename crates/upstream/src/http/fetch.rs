@@ -15,6 +15,20 @@ pub async fn post_json(
     headers: &BTreeMap<String, String>,
     body: &str,
 ) -> Result<(), UpstreamError> {
+    post_within(DOCUMENT_MS_MAX, url, headers, body).await
+}
+
+/// Reads a document; no redirect is followed.
+pub async fn fetch(url: &str, ca_file: Option<&Path>) -> Result<String, UpstreamError> {
+    fetch_within(DOCUMENT_MS_MAX, url, ca_file).await
+}
+
+async fn post_within(
+    ms_max: u64,
+    url: &str,
+    headers: &BTreeMap<String, String>,
+    body: &str,
+) -> Result<(), UpstreamError> {
     let endpoint = Endpoint { url: url.to_owned(), headers: headers.clone(), ..Endpoint::default() };
     let link = HttpLink::new(&endpoint).map_err(UpstreamError::unsent)?;
     let posted = async {
@@ -25,11 +39,10 @@ pub async fn post_json(
             status => Err(UpstreamError::sent(Cause::Status { status })),
         }
     };
-    in_time(posted).await
+    in_time(ms_max, posted).await
 }
 
-/// Reads a document; no redirect is followed.
-pub async fn fetch(url: &str, ca_file: Option<&Path>) -> Result<String, UpstreamError> {
+async fn fetch_within(ms_max: u64, url: &str, ca_file: Option<&Path>) -> Result<String, UpstreamError> {
     let endpoint =
         Endpoint { url: url.to_owned(), ca_file: ca_file.map(Path::to_owned), ..Endpoint::default() };
     let link = HttpLink::new(&endpoint).map_err(UpstreamError::unsent)?;
@@ -42,13 +55,16 @@ pub async fn fetch(url: &str, ca_file: Option<&Path>) -> Result<String, Upstream
             status => Err(UpstreamError::sent(Cause::Status { status })),
         }
     };
-    in_time(read).await
+    in_time(ms_max, read).await
 }
 
-async fn in_time<T>(work: impl Future<Output = Result<T, UpstreamError>>) -> Result<T, UpstreamError> {
-    match tokio::time::timeout(Duration::from_millis(DOCUMENT_MS_MAX), work).await {
+async fn in_time<T>(
+    ms_max: u64,
+    work: impl Future<Output = Result<T, UpstreamError>>,
+) -> Result<T, UpstreamError> {
+    match tokio::time::timeout(Duration::from_millis(ms_max), work).await {
         Ok(done) => done,
-        Err(_) => Err(UpstreamError::sent(Cause::TooSlow { ms_max: DOCUMENT_MS_MAX })),
+        Err(_) => Err(UpstreamError::sent(Cause::TooSlow { ms_max })),
     }
 }
 
@@ -65,5 +81,30 @@ mod tests {
         let more = once::serve(DOCUMENT_BYTES_MAX + 1).await;
         let refused = fetch(&more, None).await.unwrap_err().to_string();
         assert_eq!(refused, "DOCUMENT_BYTES_MAX: the server sent more than 1048576 bytes");
+    }
+
+    /// R5.9: the keys of an issuer, and the spans for a collector.
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_is_silent_for_document_ms_max_is_given_up() {
+        let url = once::silent().await;
+        let too_slow = Err(UpstreamError::sent(Cause::TooSlow { ms_max: DOCUMENT_MS_MAX }));
+        let begun = tokio::time::Instant::now();
+        assert_eq!(fetch(&url, None).await.map(drop), too_slow);
+        assert_eq!(begun.elapsed(), Duration::from_millis(DOCUMENT_MS_MAX));
+        assert_eq!(post_json(&url, &BTreeMap::new(), "{}").await, too_slow);
+        assert_eq!(begun.elapsed(), 2 * Duration::from_millis(DOCUMENT_MS_MAX));
+    }
+
+    /// R5.9: however the server talks. Real time, and less of it.
+    #[tokio::test]
+    async fn a_document_that_drips_or_never_ends_is_given_up_in_time() {
+        for (talk, says) in once::TALKS {
+            let url = once::talk(talk).await;
+            let begun = std::time::Instant::now();
+            let refused = fetch_within(300, &url, None).await.unwrap_err().to_string();
+            assert!(refused.contains(says) || refused.contains("DOCUMENT_BYTES_MAX"), "{talk:?}: {refused}");
+            let _ = post_within(300, &url, &BTreeMap::new(), "{}").await;
+            assert!(begun.elapsed() < Duration::from_secs(5), "{talk:?}: {:?}", begun.elapsed());
+        }
     }
 }

@@ -90,9 +90,9 @@ impl Head {
         let parsed =
             ParserConfig::default().parse_response_with_uninit_headers(&mut response, bytes, &mut fields);
         let length = match parsed {
-            Ok(Status::Complete(length)) => length,
+            Ok(Status::Complete(length)) if length <= UPSTREAM_HEAD_BYTES_MAX => length,
             Ok(Status::Partial) if bytes.len() <= UPSTREAM_HEAD_BYTES_MAX => return Ok(None),
-            Ok(Status::Partial) => {
+            Ok(_) => {
                 return Err(Cause::TooLarge {
                     limit: "UPSTREAM_HEAD_BYTES_MAX",
                     max: UPSTREAM_HEAD_BYTES_MAX,
@@ -302,6 +302,10 @@ mod tests {
         let many = read(&headers(UPSTREAM_HEADERS_MAX + 1));
         assert!(matches!(many, Err(Cause::TooMuch { limit: "UPSTREAM_HEADERS_MAX", .. })), "{many:?}");
         let endless = format!("HTTP/1.1 200 OK\r\nX: {}", "x".repeat(UPSTREAM_HEAD_BYTES_MAX));
-        assert!(matches!(read(&endless), Err(Cause::TooLarge { limit: "UPSTREAM_HEAD_BYTES_MAX", .. })));
+        let too_large = |text: &str| {
+            matches!(read(text), Err(Cause::TooLarge { limit: "UPSTREAM_HEAD_BYTES_MAX", .. }))
+        };
+        assert!(too_large(&endless) && too_large(&format!("{endless}\r\n\r\n")));
+        assert!(too_large(&"\r\n".repeat(UPSTREAM_HEAD_BYTES_MAX)), "empty lines are part of the head");
     }
 }

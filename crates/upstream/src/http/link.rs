@@ -7,8 +7,8 @@ use std::time::Duration;
 use toolcrib_protocol::{Era, Revision, sse};
 
 use super::body::Body;
-use super::conn::Conn;
 use super::head::{Head, Media};
+use super::interim::read_head;
 use super::outgoing::{Outgoing, POSTED};
 use super::pending::HttpPending;
 use super::pool::Pool;
@@ -16,7 +16,7 @@ use super::target::Target;
 use super::tls::Tls;
 use crate::brake::Brake;
 use crate::error::{Cause, UpstreamError};
-use crate::limits::UPSTREAM_MESSAGE_BYTES_MAX;
+use crate::limits::{UPSTREAM_ASIDE_MS_MAX, UPSTREAM_MESSAGE_BYTES_MAX};
 use crate::link::{Delivery, Link};
 use crate::message::Message;
 use crate::oauth::{Bearer, more_rights};
@@ -157,6 +157,13 @@ impl HttpLink {
             404 if self.session().is_some() => Err(UpstreamError::sent(Cause::SessionGone)),
             status => Err(UpstreamError::sent(Cause::Status { status })),
         }
+    }
+
+    /// The same for a message that nobody waits for: a server that does not take it is left alone after
+    /// `UPSTREAM_ASIDE_MS_MAX`.
+    pub(crate) async fn tell_aside(&self, text: &[u8]) {
+        let within = Duration::from_millis(UPSTREAM_ASIDE_MS_MAX);
+        let _ = tokio::time::timeout(within, self.tell(text)).await;
     }
 
     async fn post(
@@ -311,10 +318,12 @@ impl HttpLink {
         if data.is_empty() {
             return;
         }
-        let Ok(message) = Message::read(data) else { return };
-        brake.hold(&message).await;
-        if let Delivery::Answer(answer) = self.link.deliver(message) {
-            let _ = self.tell(&answer).await;
+        let bytes = data.len();
+        let Ok(message) = Message::read(data) else { return brake.hold(bytes).await };
+        let delivery = self.link.deliver(message);
+        brake.after(&delivery, bytes).await;
+        if let Delivery::Answer(answer) = delivery {
+            Box::pin(self.tell_aside(&answer)).await;
         }
     }
 
@@ -329,17 +338,17 @@ impl HttpLink {
     }
 }
 
-async fn read_head(conn: &mut Conn) -> Result<Head, Cause> {
-    loop {
-        if let Some((head, length)) = conn.head()? {
-            conn.take(length);
-            if head.is_interim() {
-                continue;
-            }
-            return Ok(head);
-        }
-        if conn.read(0).await.map_err(|_| Cause::Closed)? == 0 {
-            return Err(Cause::Closed);
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::once;
+
+    /// R5.6: an answer to a ping, or a cancellation, that the server does not take.
+    #[tokio::test(start_paused = true)]
+    async fn a_message_that_nobody_waits_for_has_upstream_aside_ms_max() {
+        let endpoint = Endpoint { url: once::silent().await, ..Endpoint::default() };
+        let begun = tokio::time::Instant::now();
+        HttpLink::new(&endpoint).unwrap().tell_aside(b"{}").await;
+        assert_eq!(begun.elapsed(), Duration::from_millis(UPSTREAM_ASIDE_MS_MAX));
     }
 }

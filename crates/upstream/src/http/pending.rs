@@ -180,9 +180,42 @@ impl Drop for HttpPending {
             return;
         }
         let (http, text) = (self.http.clone(), crate::pending::cancelled(self.id));
-        tokio::spawn(async move {
-            let told = http.tell(&text);
-            let _ = tokio::time::timeout(Duration::from_secs(5), told).await;
-        });
+        tokio::spawn(async move { http.tell_aside(&text).await });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::connection::Connection;
+    use crate::fake;
+    use crate::request::Request;
+    use crate::spec::Spec;
+
+    /// R5.6: a stream that breaks off behind an event, whenever it is taken up.
+    #[tokio::test(start_paused = true)]
+    async fn a_broken_stream_is_taken_up_upstream_resumes_max_times() {
+        let resumed = Arc::new(AtomicUsize::new(0));
+        let url = fake::serve({
+            let resumed = resumed.clone();
+            move |asked| {
+                let broken = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\nid: 7\ndata:\n\n";
+                match (asked.verb.as_str(), asked.method.as_str()) {
+                    ("POST", "tools/list") => Some(broken.to_owned()),
+                    ("GET", _) => {
+                        resumed.fetch_add(1, Ordering::Relaxed);
+                        Some(broken.to_owned())
+                    }
+                    _ => Some(asked.usual()),
+                }
+            }
+        })
+        .await;
+        let connection = Connection::open(&Spec::url("broken", &url)).await.unwrap();
+        let error = connection.ask(&Request::new("tools/list"), 60_000).await.unwrap_err();
+        assert_eq!(*error.cause, Cause::Closed);
+        assert_eq!(resumed.load(Ordering::Relaxed), UPSTREAM_RESUMES_MAX);
     }
 }

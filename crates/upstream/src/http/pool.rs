@@ -106,4 +106,16 @@ mod tests {
         pool.put(kept.pop().unwrap());
         assert!(pool.take().is_some());
     }
+
+    /// R5.6: a server that takes the connection and leaves the handshake unanswered.
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_has_upstream_connect_ms_max_to_be_made() {
+        let url = crate::http::once::silent().await.replace("http://", "https://");
+        let target = Target::read(&url).unwrap();
+        let tls = Tls::new(&target, None).unwrap();
+        let begun = tokio::time::Instant::now();
+        let cause = Pool::new(target, Some(tls)).connect().await.err().unwrap();
+        assert!(matches!(cause, Cause::Connect { kind: std::io::ErrorKind::TimedOut, .. }), "{cause}");
+        assert_eq!(begun.elapsed(), Duration::from_millis(UPSTREAM_CONNECT_MS_MAX));
+    }
 }

@@ -43,8 +43,7 @@ impl Bearer {
     pub(crate) fn of(name: &str, endpoint: &Endpoint) -> Option<Arc<Self>> {
         let settings = endpoint.oauth.clone()?;
         let name = settings.known_as.as_deref().unwrap_or(name).to_owned();
-        let way =
-            Way { server: endpoint.url.as_str().into(), ca_file: endpoint.ca_file.as_deref().map(Box::from) };
+        let way = Way::new(endpoint);
         let kept = read(settings.folder.as_deref(), &name, &endpoint.url);
         let current = kept.map(|kept| Arc::new(Token { tokens: kept.tokens }));
         Some(Arc::new(Self {

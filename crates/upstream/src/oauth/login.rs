@@ -33,8 +33,7 @@ pub struct Login {
 pub async fn login(name: &str, endpoint: &Endpoint, show: impl FnOnce(&str)) -> Result<Login, OAuthError> {
     let settings = endpoint.oauth.clone().unwrap_or_default();
     let name = settings.known_as.as_deref().unwrap_or(name);
-    let way =
-        Way { server: endpoint.url.as_str().into(), ca_file: endpoint.ca_file.as_deref().map(Box::from) };
+    let way = Way::new(endpoint);
     let mut found = discover(&way, settings.issuer.as_deref(), &settings.scopes).await?;
     let before = read(settings.folder.as_deref(), name, &way.server);
     // What the server asked for in the meantime, and this login is perhaps for.
@@ -57,11 +56,7 @@ pub async fn login(name: &str, endpoint: &Endpoint, show: impl FnOnce(&str)) -> 
     let url = authorization(&found, &client, &redirect, &verifier, &state)?;
     super::address::check(&url, &way.server).await?;
     show(&url);
-    let within = Duration::from_millis(LOGIN_MS_MAX);
-    let code = match tokio::time::timeout(within, wait(&listener, &state, &found)).await {
-        Ok(code) => code?,
-        Err(_) => return Err(OAuthError::TooSlow { ms_max: LOGIN_MS_MAX }),
-    };
+    let code = code(&listener, &state, &found).await?;
     let ask = Ask::Code { code: &code, verifier: &verifier, redirect: &redirect };
     let tokens = token(&way, &found, &client, &ask).await?;
     let is_renewable = tokens.refresh.is_some();
@@ -127,6 +122,15 @@ fn authorization(
     }
     let mark = if endpoint.contains('?') { '&' } else { '?' };
     Ok(format!("{endpoint}{mark}{query}"))
+}
+
+/// The code that the browser brings within `LOGIN_MS_MAX`.
+async fn code(listener: &TcpListener, state: &str, found: &Found) -> Result<String, OAuthError> {
+    let within = Duration::from_millis(LOGIN_MS_MAX);
+    match tokio::time::timeout(within, wait(listener, state, found)).await {
+        Ok(code) => code,
+        Err(_) => Err(OAuthError::TooSlow { ms_max: LOGIN_MS_MAX }),
+    }
 }
 
 /// The code that the browser brings. Other visitors of the port are turned away and change nothing.
@@ -208,6 +212,7 @@ async fn answer(visitor: &mut TcpStream, status: u16, says: &str) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::discovery::Issuer;
     use super::*;
 
     /// R5.9: whoever comes to the port while a person logs in.
@@ -224,5 +229,27 @@ mod tests {
         };
         assert_eq!(visit(LOGIN_REQUEST_BYTES_MAX / 2).await.as_deref(), Some("code=c"));
         assert_eq!(visit(LOGIN_REQUEST_BYTES_MAX * 2).await, None);
+    }
+
+    /// R5.9: nobody comes, or somebody who says nothing.
+    #[tokio::test(start_paused = true)]
+    async fn a_login_ends_after_login_ms_max() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let issuer = Issuer {
+            issuer: String::new(),
+            token_endpoint: String::new(),
+            authorization_endpoint: None,
+            registration_endpoint: None,
+            auth_methods: Vec::new(),
+            has_pkce: true,
+            reads_clients: false,
+            names_itself: false,
+        };
+        let found = Found { resource: String::new(), issuer, scopes: Vec::new() };
+        let _silent = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let begun = tokio::time::Instant::now();
+        let ended = code(&listener, "state", &found).await.unwrap_err();
+        assert!(matches!(ended, OAuthError::TooSlow { ms_max: LOGIN_MS_MAX }), "{ended}");
+        assert_eq!(begun.elapsed(), Duration::from_millis(LOGIN_MS_MAX));
     }
 }

@@ -17,7 +17,9 @@ use crate::spec::Endpoint;
 pub(super) struct Way {
     /// The server's URL.
     pub(super) server: Box<str>,
-    pub(super) ca_file: Option<Box<Path>>,
+    ca_file: Option<Box<Path>>,
+    /// Time for one exchange.
+    ms_max: u64,
 }
 
 /// What came back.
@@ -37,6 +39,11 @@ impl Answer {
 }
 
 impl Way {
+    pub(super) fn new(endpoint: &Endpoint) -> Self {
+        let ca_file = endpoint.ca_file.as_deref().map(Box::from);
+        Self { server: endpoint.url.as_str().into(), ca_file, ms_max: OAUTH_ANSWER_MS_MAX }
+    }
+
     /// Reads metadata; `None` where there is none.
     pub(super) async fn metadata(&self, url: &str) -> Result<Option<Value>, OAuthError> {
         let answer = self.exchange("GET", url, "Accept: application/json\r\n", "").await?;
@@ -54,8 +61,12 @@ impl Way {
         fields: &str,
         body: &str,
     ) -> Result<Answer, OAuthError> {
-        address::check(url, &self.server).await?;
-        self.unchecked(method, url, fields, body).await
+        // An address may have to be looked up, which takes its time too.
+        let checked = async {
+            address::check(url, &self.server).await?;
+            self.reach(method, url, fields, body).await
+        };
+        self.in_time(url, checked).await
     }
 
     /// The same to the server itself, which the operator named.
@@ -66,11 +77,14 @@ impl Way {
         fields: &str,
         body: &str,
     ) -> Result<Answer, OAuthError> {
-        let unreachable = |cause| OAuthError::Unreachable { url: plain(url), cause: Box::new(cause) };
+        self.in_time(url, self.reach(method, url, fields, body)).await
+    }
+
+    async fn reach(&self, method: &str, url: &str, fields: &str, body: &str) -> Result<Answer, OAuthError> {
         let ca_file = self.ca_file.as_ref().map(|file| file.to_path_buf());
         let endpoint = Endpoint { url: url.to_owned(), ca_file, ..Endpoint::default() };
-        let link = HttpLink::new(&endpoint).map_err(unreachable)?;
         let exchange = async {
+            let link = HttpLink::new(&endpoint)?;
             let mut answer = link.plain(method, fields, body).await.map_err(|error| *error.cause)?;
             let text = answer.body.text("OAUTH_ANSWER_BYTES_MAX", OAUTH_ANSWER_BYTES_MAX).await?;
             Ok(Answer {
@@ -79,11 +93,23 @@ impl Way {
                 body: text,
             })
         };
-        match tokio::time::timeout(Duration::from_millis(OAUTH_ANSWER_MS_MAX), exchange).await {
-            Ok(answer) => answer.map_err(unreachable),
-            Err(_) => Err(unreachable(Cause::TooSlow { ms_max: OAUTH_ANSWER_MS_MAX })),
+        exchange.await.map_err(|cause| unreachable(url, cause))
+    }
+
+    async fn in_time(
+        &self,
+        url: &str,
+        exchange: impl Future<Output = Result<Answer, OAuthError>>,
+    ) -> Result<Answer, OAuthError> {
+        match tokio::time::timeout(Duration::from_millis(self.ms_max), exchange).await {
+            Ok(answer) => answer,
+            Err(_) => Err(unreachable(url, Cause::TooSlow { ms_max: self.ms_max })),
         }
     }
+}
+
+fn unreachable(url: &str, cause: Cause) -> OAuthError {
+    OAuthError::Unreachable { url: plain(url), cause: Box::new(cause) }
 }
 
 #[cfg(test)]
@@ -91,12 +117,16 @@ mod tests {
     use super::*;
     use crate::http::once;
 
+    fn way(url: &str) -> Way {
+        Way::new(&Endpoint { url: url.to_owned(), ..Endpoint::default() })
+    }
+
     /// R5.9: an authorization server is a stranger too.
     #[tokio::test]
     async fn an_answer_over_oauth_answer_bytes_max_is_refused() {
         let ask = async |bytes| {
             let url = once::serve(bytes).await;
-            Way { server: url.as_str().into(), ca_file: None }.unchecked("GET", &url, "", "").await
+            way(&url).unchecked("GET", &url, "", "").await
         };
         assert_eq!(ask(OAUTH_ANSWER_BYTES_MAX).await.unwrap().body.len(), OAUTH_ANSWER_BYTES_MAX);
         let refused = ask(OAUTH_ANSWER_BYTES_MAX + 1).await.unwrap_err().to_string();
@@ -104,5 +134,35 @@ mod tests {
             refused.contains("OAUTH_ANSWER_BYTES_MAX: the server sent more than 262144 bytes"),
             "{refused}"
         );
+    }
+
+    /// R5.9
+    #[tokio::test(start_paused = true)]
+    async fn an_authorization_server_that_is_silent_for_oauth_answer_ms_max_is_given_up() {
+        let url = once::silent().await;
+        for checked in [false, true] {
+            let begun = tokio::time::Instant::now();
+            let way = way(&url);
+            let asked = match checked {
+                false => way.unchecked("GET", &url, "", "").await.map(drop),
+                true => way.metadata(&url).await.map(drop),
+            };
+            let refused = asked.unwrap_err().to_string();
+            assert!(refused.contains("did not answer within 10000 ms"), "{refused}");
+            assert_eq!(begun.elapsed(), Duration::from_millis(OAUTH_ANSWER_MS_MAX));
+        }
+    }
+
+    /// R5.9: however it talks. Real time, and less of it.
+    #[tokio::test]
+    async fn an_authorization_server_that_drips_or_floods_is_given_up_in_time() {
+        for (talk, says) in once::TALKS {
+            let url = once::talk(talk).await;
+            let way = Way { ms_max: 300, ..way(&url) };
+            let begun = std::time::Instant::now();
+            let refused = way.metadata(&url).await.unwrap_err().to_string();
+            assert!(refused.contains(says) || refused.contains("OAUTH_ANSWER_BYTES_MAX"), "{talk:?}: {refused}");
+            assert!(begun.elapsed() < Duration::from_secs(5), "{talk:?}: {:?}", begun.elapsed());
+        }
     }
 }

@@ -243,6 +243,65 @@ async fn a_client_that_reads_nothing_does_not_hold_its_connection() {
     assert_eq!(begun.elapsed().as_millis(), u128::from(WRITE_MS_MAX));
 }
 
+/// `WRITE_BYTES_PER_S_MIN`: a few bytes every ten seconds would hold an answer in memory for hours.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_reads_drop_by_drop_does_not_hold_its_connection() {
+    let (mut stream, other) = duplex(64);
+    let (_stop, stopped) = watch::channel(false);
+    let served = served(other, stopped, || false);
+    stream.write_all(b"GET /long HTTP/1.1\r\n\r\n").await.unwrap();
+    let begun = tokio::time::Instant::now();
+    let reading = tokio::spawn(async move {
+        while stream.read(&mut [0; 32]).await.is_ok_and(|read| read > 0) {
+            tokio::time::sleep(Duration::from_secs(10)).await;
+        }
+    });
+    served.await.unwrap();
+    let most = WRITE_MS_MAX + 100_000 * 1_000 / WRITE_BYTES_PER_S_MIN;
+    let took = begun.elapsed().as_millis() as u64;
+    assert!((most - 1_000..=most + 1_000).contains(&took), "{took} ms of {most}");
+    reading.abort();
+}
+
+/// `BODY_TURN_BYTES_MAX`: other tasks of the thread run while a long body arrives.
+#[tokio::test(start_paused = true)]
+async fn a_long_body_leaves_turns_to_others() {
+    struct Large;
+    impl Service for Large {
+        type Admitted = ();
+        fn admit(&self, _head: &Head) -> Result<(), Response> {
+            Ok(())
+        }
+        fn body_limits(&self) -> (usize, Duration) {
+            (usize::MAX, Duration::from_secs(5))
+        }
+        fn unread(&self, (): (), why: Unreadable) -> Response {
+            Response::json(StatusCode::BAD_REQUEST, format!("{why:?}"))
+        }
+        async fn answer(self: Arc<Self>, head: Head, (): ()) -> Response {
+            Response::json(StatusCode::OK, head.body().len().to_string())
+        }
+    }
+    const TURNS: usize = 4;
+    let body = "x".repeat(TURNS * BODY_TURN_BYTES_MAX);
+    let text = format!("POST / HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    let (mut stream, other) = duplex(text.len());
+    stream.write_all(text.as_bytes()).await.unwrap();
+    let (_stop, stopped) = watch::channel(false);
+    let mut serving = pin!(serve(other, Arc::new(Large), stopped, Duration::from_secs(5), || false));
+    // All of the body is there: whenever the connection is not ready, it has given others a turn.
+    let mut polls = 0;
+    std::future::poll_fn(|cx| {
+        polls += 1;
+        serving.as_mut().poll(cx).map(drop)
+    })
+    .await;
+    assert!(polls > TURNS - 1, "{polls}");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.ends_with(&body.len().to_string()), "{answer}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn long_answers_arrive_whole_and_a_head_request_gets_none_of_them() {
     let (mut stream, other) = duplex(1_000);
