@@ -132,9 +132,10 @@ impl Service for Endpoint {
                 (StatusCode::PAYLOAD_TOO_LARGE, format!("the body is over {max} bytes"))
             }
             Unreadable::TooSlow => (StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive".into()),
-            Unreadable::Framing { limit, max } => {
-                (StatusCode::BAD_REQUEST, format!("{limit}: the framing of the body's chunks is over {max} bytes"))
-            }
+            Unreadable::Framing { limit, max } => (
+                StatusCode::BAD_REQUEST,
+                format!("{limit}: the framing of the body's chunks is over {max} bytes"),
+            ),
             Unreadable::Broken => (StatusCode::BAD_REQUEST, "the body could not be read".into()),
         };
         match admitted {

@@ -112,7 +112,9 @@ impl Service for Plain {
         match why {
             Unreadable::TooLong(_) => refused(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large"),
             Unreadable::TooSlow => refused(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive"),
-            Unreadable::Framing { .. } | Unreadable::Broken => refused(StatusCode::BAD_REQUEST, "the body could not be read"),
+            Unreadable::Framing { .. } | Unreadable::Broken => {
+                refused(StatusCode::BAD_REQUEST, "the body could not be read")
+            }
         }
     }
 

@@ -57,6 +57,9 @@ pub const UPSTREAM_TURN_PAUSE_MS: u64 = 1;
 /// Bytes of everything a server may send in answer to one call, notifications included.
 pub const UPSTREAM_STREAM_BYTES_MAX: usize = 64 * 1024 * 1024;
 
+/// Bytes of the id of a server-sent event that is kept to take up a broken stream; a longer one is not kept.
+pub const UPSTREAM_EVENT_ID_BYTES_MAX: usize = 4 * 1024;
+
 /// Messages besides the answer that wait for one call over stdio; further notifications are dropped.
 pub const UPSTREAM_CALL_EVENTS_MAX: usize = 64;
 

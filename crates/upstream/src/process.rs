@@ -12,6 +12,7 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReade
 use tokio::net::unix::pipe;
 use tokio::process::{ChildStdout, Command};
 
+use crate::brake::Brake;
 use crate::error::Cause;
 use crate::limits::{STDERR_LINE_CHARS_MAX, UPSTREAM_STOP_MS_MAX, UPSTREAM_TERM_MS_MAX};
 use crate::spec;
@@ -95,15 +96,17 @@ impl Drop for Child {
 
 async fn log_lines(name: Arc<str>, stderr: impl AsyncRead + Unpin) {
     let mut reader = BufReader::new(stderr);
-    while let Some(line) = next_line(&mut reader).await {
+    let mut brake = Brake::default();
+    while let Some(line) = next_line(&mut reader, &mut brake).await {
         if !line.is_empty() {
             tracing::info!(target: "toolcrib::stderr", upstream = &*name, "{line}");
         }
     }
 }
 
-/// The next line without what could move a cursor; of a long one the beginning, marked. None at the end.
-async fn next_line(reader: &mut (impl AsyncBufRead + Unpin)) -> Option<String> {
+/// The next line without what could move a cursor; of a long one the beginning, marked. None at the end. A process that
+/// writes without end is read no faster than `brake` lets it.
+async fn next_line(reader: &mut (impl AsyncBufRead + Unpin), brake: &mut Brake) -> Option<String> {
     // No character takes more.
     let most = STDERR_LINE_CHARS_MAX as u64 * 4;
     let mut line = Vec::new();
@@ -116,10 +119,12 @@ async fn next_line(reader: &mut (impl AsyncBufRead + Unpin)) -> Option<String> {
     if !is_whole && read as u64 == most || shown.next().is_some() {
         kept.push('…');
     }
-    // The rest of the line is nobody's.
+    brake.hold(read).await;
+    // The rest of the line is read over.
     while !is_whole && read > 0 {
         line.clear();
         read = (&mut *reader).take(most).read_until(b'\n', &mut line).await.ok()?;
+        brake.hold(read).await;
         if line.last() == Some(&b'\n') {
             break;
         }
@@ -133,7 +138,7 @@ mod tests {
 
     async fn lines(text: &str) -> Vec<String> {
         let (mut reader, mut lines) = (text.as_bytes(), Vec::new());
-        while let Some(line) = next_line(&mut reader).await {
+        while let Some(line) = next_line(&mut reader, &mut Brake::default()).await {
             lines.push(line);
         }
         lines

@@ -15,7 +15,7 @@ const CALL_MS: u64 = 2_000;
 /// Time a call may take: the deadline, and a second for a machine that runs other tests as well.
 const CALL_MAX: Duration = Duration::from_millis(CALL_MS + 1_000);
 
-/// Longest answer of the neighbour while both workers are flooded.
+/// Time that nine in ten of the neighbour's calls may take while both workers are flooded.
 const NEIGHBOUR_MAX: Duration = Duration::from_millis(1_000);
 
 const TOO_SLOW: &str = "did not answer within 2000 ms";
@@ -26,7 +26,7 @@ fn flooded_call(over: Over, behaviour: &str, says: &[&str]) {
     let baseline = trial.memory("VmRSS:");
     trial.let_in();
     until("served", || trial.gateway.tools().contains(&"bad__poke".to_owned()));
-    let (pokes, slowest) = trial.beside_timed(|| {
+    let (pokes, waited) = trial.beside_timed(|| {
         std::thread::scope(|scope| {
             let pokes = [scope.spawn(|| trial.poked()), scope.spawn(|| trial.poked())];
             pokes.map(|poke| poke.join().unwrap())
@@ -37,7 +37,7 @@ fn flooded_call(over: Over, behaviour: &str, says: &[&str]) {
         assert!(says.iter().any(|says| text.contains(says)), "{behaviour}: {text}");
         assert!(took <= CALL_MAX, "{behaviour}: {took:?}");
     }
-    assert!(slowest <= NEIGHBOUR_MAX, "{behaviour}: the neighbour waited {slowest:?}");
+    assert!(waited <= NEIGHBOUR_MAX, "{behaviour}: the neighbour waited {waited:?}");
     trial.assert_small(baseline, behaviour);
 }
 
@@ -45,13 +45,13 @@ fn flooded_call(over: Over, behaviour: &str, says: &[&str]) {
 fn flooded_start(over: Over, behaviour: &str, says: &[&str]) {
     let trial = Trial::timed(over, behaviour, CALL_MS, CALL_MS);
     let baseline = trial.memory("VmRSS:");
-    let ((), slowest) = trial.beside_timed(|| {
+    let ((), waited) = trial.beside_timed(|| {
         trial.let_in();
         until("failed", || trial.state() == "failed");
     });
     let reason = trial.status()["reason"].as_str().unwrap_or_default().to_owned();
     assert!(says.iter().any(|says| reason.contains(says)), "{behaviour}: {reason}");
-    assert!(slowest <= NEIGHBOUR_MAX, "{behaviour}: the neighbour waited {slowest:?}");
+    assert!(waited <= NEIGHBOUR_MAX, "{behaviour}: the neighbour waited {waited:?}");
     trial.assert_small(baseline, behaviour);
 }
 
@@ -99,7 +99,9 @@ fn a_call_ends_in_time_under_endless_pings_and_notifications() {
 /// R5.6: the same over stdio, where a flood reaches every call of the server.
 #[test]
 fn a_stdio_call_ends_in_time_under_endless_lines() {
-    for flood in ["endless-blank-lines", "endless-pings", "endless-notices", "endless-stray-answers"] {
+    for flood in
+        ["endless-blank-lines", "endless-pings", "endless-notices", "endless-stray-answers", "endless-stderr"]
+    {
         flooded_call(Stdio, flood, &[TOO_SLOW]);
     }
 }

@@ -72,9 +72,8 @@ impl Trial {
                 (Some(process), format!("url = \"http://{address}/mcp\""))
             }
         };
-        let bad = format!(
-            "[servers.bad]\n{reached}\ncall_ms_max = {call_ms_max}\nstart_ms_max = {start_ms_max}\n"
-        );
+        let bad =
+            format!("[servers.bad]\n{reached}\ncall_ms_max = {call_ms_max}\nstart_ms_max = {start_ms_max}\n");
         let gateway = Gateway::start(&["--config", &folder.file("toolcrib.toml", &good())]);
         Self { gateway, folder, bad, _process: process }
     }
@@ -107,12 +106,12 @@ impl Trial {
         self.beside_timed(act).0
     }
 
-    /// The same, with the longest time that one of the neighbour's calls took.
+    /// The same, with the time that nine in ten of the neighbour's calls took at most: the slowest may be the machine's.
     pub(crate) fn beside_timed<T>(&self, act: impl FnOnce() -> T) -> (T, Duration) {
         let done = AtomicBool::new(false);
         std::thread::scope(|scope| {
             let neighbour = scope.spawn(|| {
-                let mut slowest = Duration::ZERO;
+                let mut took = Vec::new();
                 for number in 0.. {
                     if done.load(Ordering::Relaxed) && number >= 20 {
                         break;
@@ -122,17 +121,18 @@ impl Trial {
                     let answer = self
                         .gateway
                         .ask("tools/call", &json!({"name": "good__echo", "arguments": arguments}));
-                    slowest = slowest.max(begun.elapsed());
+                    took.push(begun.elapsed());
                     let text =
                         answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
                     assert!(text.contains(&format!("\"number\":{number}")), "{answer}");
                 }
-                slowest
+                took.sort_unstable();
+                took[took.len() * 9 / 10]
             });
             let acted = std::panic::catch_unwind(std::panic::AssertUnwindSafe(act));
             done.store(true, Ordering::Relaxed);
-            let slowest = neighbour.join().expect("the neighbour is served");
-            (acted.unwrap_or_else(|panic| std::panic::resume_unwind(panic)), slowest)
+            let took = neighbour.join().expect("the neighbour is served");
+            (acted.unwrap_or_else(|panic| std::panic::resume_unwind(panic)), took)
         })
     }
 

@@ -14,7 +14,8 @@ const EVENTS_CHUNKS: &str =
     "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
 
 const PING: &str = r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#;
-const NOTICE: &str = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}"#;
+const NOTICE: &str =
+    r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}"#;
 const STRAY: &str = r#"{"jsonrpc":"2.0","id":999999,"result":{}}"#;
 
 /// Interval of the bytes of `drip`.
@@ -40,7 +41,9 @@ pub(crate) fn over_http(behaviour: &str, method: &str, out: &mut &TcpStream) -> 
     let Some(flood) = flood_of(behaviour, method) else { return false };
     let event = |message: &str| format!("data: {message}\n\n");
     let (head, repeated) = match flood {
-        "endless-interim-heads" => (String::new(), "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n".to_owned()),
+        "endless-interim-heads" => {
+            (String::new(), "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n".to_owned())
+        }
         "endless-empty-lines" => (String::new(), "\r\n".to_owned()),
         "endless-trailers" => (format!("{JSON_CHUNKS}2\r\n{{}}\r\n0\r\n"), "X-Trailer: x\r\n".to_owned()),
         "endless-chunk-line" => (format!("{JSON_CHUNKS}1;x="), "x".to_owned()),
@@ -79,9 +82,14 @@ fn drip(out: &mut &TcpStream, bytes: &[u8]) -> bool {
     true
 }
 
-/// Floods stdout until it is closed; returns at once where this behaviour does not flood this method.
+/// Floods stdout or stderr until it is closed; returns at once where this behaviour does not flood this method.
 pub(crate) fn over_stdio(behaviour: &str, method: &str) {
     let line = match flood_of(behaviour, method) {
+        Some("endless-stderr") => {
+            let piece = "a line of a log\n".repeat(PIECE_BYTES / 16);
+            while std::io::stderr().lock().write_all(piece.as_bytes()).is_ok() {}
+            return;
+        }
         Some("endless-blank-lines") => "",
         Some("endless-pings") => PING,
         Some("endless-notices") => NOTICE,

@@ -302,9 +302,8 @@ mod tests {
         let many = read(&headers(UPSTREAM_HEADERS_MAX + 1));
         assert!(matches!(many, Err(Cause::TooMuch { limit: "UPSTREAM_HEADERS_MAX", .. })), "{many:?}");
         let endless = format!("HTTP/1.1 200 OK\r\nX: {}", "x".repeat(UPSTREAM_HEAD_BYTES_MAX));
-        let too_large = |text: &str| {
-            matches!(read(text), Err(Cause::TooLarge { limit: "UPSTREAM_HEAD_BYTES_MAX", .. }))
-        };
+        let too_large =
+            |text: &str| matches!(read(text), Err(Cause::TooLarge { limit: "UPSTREAM_HEAD_BYTES_MAX", .. }));
         assert!(too_large(&endless) && too_large(&format!("{endless}\r\n\r\n")));
         assert!(too_large(&"\r\n".repeat(UPSTREAM_HEAD_BYTES_MAX)), "empty lines are part of the head");
     }

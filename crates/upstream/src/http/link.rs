@@ -10,7 +10,7 @@ use super::body::Body;
 use super::head::{Head, Media};
 use super::interim::read_head;
 use super::outgoing::{Outgoing, POSTED};
-use super::pending::HttpPending;
+use super::pending::{HttpPending, resumable};
 use super::pool::Pool;
 use super::target::Target;
 use super::tls::Tls;
@@ -306,7 +306,7 @@ impl HttpLink {
                 .await
             {
                 for event in events.drain(..) {
-                    last_event = event.id.or(last_event);
+                    last_event = resumable(event.id).or(last_event);
                     self.deliver(event.data, &mut brake).await;
                 }
             }

@@ -59,18 +59,18 @@ pub(crate) enum Talk {
 pub(crate) async fn talk(talk: Talk) -> String {
     act(move |mut visitor| async move {
         match talk {
-        Talk::Drip => {
-            let _ = visitor.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n").await;
-            while visitor.write_all(b" ").await.is_ok() {
-                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            Talk::Drip => {
+                let _ = visitor.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n").await;
+                while visitor.write_all(b" ").await.is_ok() {
+                    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+                }
+            }
+            Talk::Repeat(first, then) => {
+                let _ = visitor.write_all(first.as_bytes()).await;
+                let piece = then.repeat(16 * 1024 / then.len());
+                while visitor.write_all(piece.as_bytes()).await.is_ok() {}
             }
         }
-        Talk::Repeat(first, then) => {
-            let _ = visitor.write_all(first.as_bytes()).await;
-            let piece = then.repeat(16 * 1024 / then.len());
-            while visitor.write_all(piece.as_bytes()).await.is_ok() {}
-        }
-    }
     })
     .await
 }

@@ -14,7 +14,9 @@ use super::body::Body;
 use super::head::Media;
 use super::link::HttpLink;
 use crate::error::{Cause, UpstreamError};
-use crate::limits::{UPSTREAM_MESSAGE_BYTES_MAX, UPSTREAM_RESUMES_MAX, UPSTREAM_STREAM_BYTES_MAX};
+use crate::limits::{
+    UPSTREAM_EVENT_ID_BYTES_MAX, UPSTREAM_MESSAGE_BYTES_MAX, UPSTREAM_RESUMES_MAX, UPSTREAM_STREAM_BYTES_MAX,
+};
 use crate::link::Seat;
 use crate::message::{Kind, Message};
 
@@ -108,9 +110,7 @@ impl HttpPending {
         body.keeps(stream.decoder.held()).await;
         let arrived = std::mem::take(&mut stream.events);
         for event in arrived {
-            if event.id.is_some() {
-                stream.last_event = event.id;
-            }
+            stream.last_event = resumable(event.id).or(stream.last_event.take());
             stream.retry_ms = event.retry_ms.unwrap_or(stream.retry_ms).min(10_000);
             if !event.data.is_empty() {
                 let message = Message::read_expecting(event.data, expected)?;
@@ -149,6 +149,11 @@ impl HttpPending {
     pub(crate) async fn reply(&self, text: Vec<u8>) -> Result<(), UpstreamError> {
         self.http.tell(&text).await
     }
+}
+
+/// The id of an event, if it is short enough to be kept and sent back.
+pub(super) fn resumable(id: Option<String>) -> Option<String> {
+    id.filter(|id| id.len() <= UPSTREAM_EVENT_ID_BYTES_MAX)
 }
 
 /// Refuses an answer to anything else.
@@ -217,5 +222,13 @@ mod tests {
         let error = connection.ask(&Request::new("tools/list"), 60_000).await.unwrap_err();
         assert_eq!(*error.cause, Cause::Closed);
         assert_eq!(resumed.load(Ordering::Relaxed), UPSTREAM_RESUMES_MAX);
+    }
+
+    /// R5.6: an id is kept and sent back, as long as it is one.
+    #[test]
+    fn an_event_id_over_upstream_event_id_bytes_max_is_not_kept() {
+        let id = |bytes: usize| Some("x".repeat(bytes));
+        assert_eq!(resumable(id(UPSTREAM_EVENT_ID_BYTES_MAX)), id(UPSTREAM_EVENT_ID_BYTES_MAX));
+        assert_eq!(resumable(id(UPSTREAM_EVENT_ID_BYTES_MAX + 1)), None);
     }
 }

@@ -161,7 +161,10 @@ mod tests {
             let way = Way { ms_max: 300, ..way(&url) };
             let begun = std::time::Instant::now();
             let refused = way.metadata(&url).await.unwrap_err().to_string();
-            assert!(refused.contains(says) || refused.contains("OAUTH_ANSWER_BYTES_MAX"), "{talk:?}: {refused}");
+            assert!(
+                refused.contains(says) || refused.contains("OAUTH_ANSWER_BYTES_MAX"),
+                "{talk:?}: {refused}"
+            );
             assert!(begun.elapsed() < Duration::from_secs(5), "{talk:?}: {:?}", begun.elapsed());
         }
     }

@@ -108,7 +108,10 @@ async fn a_call_waits_upstream_ready_ms_max_for_a_server_that_is_starting() {
     let begun = Instant::now();
     let error = upstream.connection(None).await.unwrap_err();
     assert_eq!(begun.elapsed(), Duration::from_millis(UPSTREAM_READY_MS_MAX));
-    assert_eq!((error.to_string().as_str(), error.sent), ("the server is not available: it is still starting", false));
+    assert_eq!(
+        (error.to_string().as_str(), error.sent),
+        ("the server is not available: it is still starting", false)
+    );
     upstream.stop().await;
 }
 

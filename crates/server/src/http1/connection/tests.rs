@@ -284,7 +284,8 @@ async fn a_long_body_leaves_turns_to_others() {
     }
     const TURNS: usize = 4;
     let body = "x".repeat(TURNS * BODY_TURN_BYTES_MAX);
-    let text = format!("POST / HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    let text =
+        format!("POST / HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}", body.len());
     let (mut stream, other) = duplex(text.len());
     stream.write_all(text.as_bytes()).await.unwrap();
     let (_stop, stopped) = watch::channel(false);
