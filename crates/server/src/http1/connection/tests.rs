@@ -269,7 +269,7 @@ async fn a_long_body_leaves_turns_to_others() {
     struct Large;
     impl Service for Large {
         type Admitted = ();
-        fn admit(&self, _head: &Head) -> Result<(), Response> {
+        fn admit(&self, _head: &Head, _address: Option<IpAddr>) -> Result<(), Response> {
             Ok(())
         }
         fn body_limits(&self) -> (usize, Duration) {
@@ -289,7 +289,7 @@ async fn a_long_body_leaves_turns_to_others() {
     let (mut stream, other) = duplex(text.len());
     stream.write_all(text.as_bytes()).await.unwrap();
     let (_stop, stopped) = watch::channel(false);
-    let mut serving = pin!(serve(other, Arc::new(Large), stopped, Duration::from_secs(5), || false));
+    let mut serving = pin!(serve(other, Arc::new(Large), None, stopped, Duration::from_secs(5), || false));
     // All of the body is there: whenever the connection is not ready, it has given others a turn.
     let mut polls = 0;
     std::future::poll_fn(|cx| {
