@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use toolcrib_contract::json::Node;
 
@@ -34,9 +35,9 @@ impl fmt::Debug for dyn Completer {
     }
 }
 
-/// What is completed: an argument of a prompt, or a variable of a template.
+/// Prompt or template whose argument or variable is completed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Reference {
-    Prompt(Box<str>),
-    Template(Box<str>),
+    Prompt(Arc<str>),
+    Template(Arc<str>),
 }

@@ -45,6 +45,23 @@ pub const CHANGE_BATCH_MS: u64 = 20;
 /// Items of one page of a list, unless the server says otherwise.
 pub const PAGE_ITEMS_MAX: usize = 10_000;
 
+/// Maximum bytes of a URI that a client sends. Addresses that people and servers use are far shorter; matching is
+/// proportional to it.
+pub const URI_BYTES_MAX: usize = 8 * 1024;
+
+/// Maximum bytes of a resource template's URI template; none in the field comes near it.
+pub const TEMPLATE_BYTES_MAX: usize = 2 * 1024;
+
+/// Maximum variables of one URI template; matching is proportional to it.
+pub const TEMPLATE_VARIABLES_MAX: usize = 32;
+
+/// Maximum steps (a character looked at for one part of a template) that one request may spend on matching its URIs
+/// against templates; about 20 ms of CPU.
+pub const TEMPLATE_STEPS_MAX: usize = 4 * 1024 * 1024;
+
+/// Steps of matching after which a request lets the other requests of its thread run; about 1 ms.
+pub const TEMPLATE_STEPS_AT_ONCE: usize = 256 * 1024;
+
 /// Values one completion may return (the specification's own limit).
 pub const COMPLETION_VALUES_MAX: usize = 100;
 

@@ -100,7 +100,7 @@ impl Engine {
             ("ping", Era::Legacy) => Ok(Reply::result(request.id, EMPTY)),
             ("logging/setLevel", Era::Legacy) => set_level(caller, request),
             ("resources/subscribe" | "resources/unsubscribe", Era::Legacy) if self.offers_resources() => {
-                self.follow_resource(caller, request)
+                Box::pin(self.follow_resource(caller, request)).await
             }
             ("initialize", Era::Legacy) => {
                 let error = RpcError::new(Code::InvalidRequest, "this session is initialized already");

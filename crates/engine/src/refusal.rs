@@ -15,6 +15,7 @@ use crate::listing::BadCursor;
 use crate::long_work::LongWorkError;
 use crate::round::{BadState, CannotSeal};
 use crate::session::TooManyInFlight;
+use crate::template::{TooMuchWork, UriTooLong};
 
 /// Why a request got no ordinary answer.
 #[derive(Debug)]
@@ -217,6 +218,18 @@ impl From<CannotSeal> for Refusal {
 impl From<TooManyInFlight> for Refusal {
     fn from(cause: TooManyInFlight) -> Self {
         Self::Busy(cause)
+    }
+}
+
+impl From<UriTooLong> for Refusal {
+    fn from(cause: UriTooLong) -> Self {
+        RpcError::new(Code::InvalidParams, cause.to_string()).into()
+    }
+}
+
+impl From<TooMuchWork> for Refusal {
+    fn from(cause: TooMuchWork) -> Self {
+        RpcError::new(Code::InvalidParams, cause.to_string()).into()
     }
 }
 

@@ -3,7 +3,7 @@
 //! Guarantees: readers never wait and never see half a change; a refused registration leaves the registry exactly
 //! as it was; every change is told to the hub once.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
@@ -23,14 +23,17 @@ use crate::resource::{Reader, Resource, ResourceTemplate};
 use crate::safety::policy::Policy;
 use crate::safety::tools::SafetyTool;
 use crate::screen::{Quarantined, Screen};
+use crate::template::{TemplateError, TemplateIndex, UriTooLong, check_uri_length};
 use crate::tool::Tool;
 use crate::toolset::catalogue::Catalogue;
 use crate::toolset::{BadToolsetName, DISCOVERY, ToolsetOptions, check_name};
 use crate::view::View;
 
+mod completers;
 mod exchange;
 mod prepare;
 
+pub use completers::Completers;
 pub use exchange::{Held, Offers};
 pub use prepare::Preparer;
 
@@ -53,8 +56,10 @@ pub enum RegisterError {
     IllegalHeaderMark(#[from] IllegalMark),
     #[error("invalid definition: {0}")]
     InvalidDefinition(#[from] DefinitionError),
-    #[error("{0} is not a URI template that can be matched")]
-    InvalidTemplate(Box<str>),
+    #[error("{template:?} is not a URI template: {cause}")]
+    InvalidTemplate { template: Box<str>, cause: TemplateError },
+    #[error("invalid URI of a resource: {0}")]
+    InvalidUri(#[from] UriTooLong),
     #[error(transparent)]
     InvalidToolset(#[from] BadToolsetName),
     /// What another server says of its tool hides something or gives orders (R4.9).
@@ -95,9 +100,6 @@ pub struct Offer {
     pub tool: Arc<dyn Tool>,
 }
 
-/// What completes which argument of what.
-pub type Completers = HashMap<(Reference, Box<str>), Arc<dyn Completer>>;
-
 /// Named things with their prepared list.
 #[derive(Debug)]
 pub struct Shelf<T> {
@@ -121,10 +123,6 @@ impl<T> Shelf<T> {
         self.by_key.get(key)
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Arc<T>> {
-        self.by_key.values()
-    }
-
     #[must_use]
     pub fn listing(&self) -> &Listing {
         &self.listing
@@ -143,6 +141,8 @@ pub struct Snapshot {
     pub catalogue: Arc<Catalogue>,
     pub resources: Arc<Shelf<Resource>>,
     pub templates: Arc<Shelf<ResourceTemplate>>,
+    /// The same templates by what their URIs begin with.
+    pub template_index: Arc<TemplateIndex>,
     pub prompts: Arc<Shelf<Prompt>>,
     pub completers: Arc<Completers>,
 }
@@ -177,6 +177,7 @@ impl Registry {
             tools,
             resources: Arc::new(Shelf::new("resources", BTreeMap::new(), |resource| &resource.definition)),
             templates: Arc::new(Shelf::new("resourceTemplates", BTreeMap::new(), |it| &it.definition)),
+            template_index: Arc::default(),
             prompts: Arc::new(Shelf::new("prompts", BTreeMap::new(), |prompt| &prompt.definition)),
             completers: Arc::default(),
         };
@@ -362,6 +363,7 @@ impl Registry {
     }
 
     pub fn register_resource(&self, resource: Resource) -> Result<(), RegisterError> {
+        check_uri_length(&resource.uri)?;
         self.change(&Change::Resources, |snapshot| {
             let by_key = with(&snapshot.resources.by_key, resource.uri.clone(), resource)?;
             snapshot.resources = Arc::new(Shelf::new("resources", by_key, |resource| &resource.definition));
@@ -371,8 +373,8 @@ impl Registry {
 
     pub fn register_template(&self, template: ResourceTemplate) -> Result<(), RegisterError> {
         self.change(&Change::Resources, |snapshot| {
-            let by_key = with(&snapshot.templates.by_key, template.uri_template.clone(), template)?;
-            snapshot.templates = Arc::new(Shelf::new("resourceTemplates", by_key, |it| &it.definition));
+            let by_key = with(&snapshot.templates.by_key, template.uri_template().clone(), template)?;
+            set_templates(snapshot, by_key);
             Ok(())
         })
     }
@@ -407,9 +409,7 @@ impl Registry {
     pub fn register_completer(&self, reference: Reference, argument: &str, completer: Arc<dyn Completer>) {
         let _writing = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let mut snapshot = Snapshot::clone(&self.snapshot.load());
-        let mut completers = HashMap::clone(&snapshot.completers);
-        completers.insert((reference, argument.into()), completer);
-        snapshot.completers = Arc::new(completers);
+        Arc::make_mut(&mut snapshot.completers).set(reference, argument, completer);
         self.snapshot.store(Arc::new(snapshot));
     }
 
@@ -445,6 +445,11 @@ fn joined(
 fn set_tools(snapshot: &mut Snapshot, entries: Vec<Arc<Entry>>, toolsets: Arc<ToolsetOptions>) {
     snapshot.tools = Arc::new(View::new(entries));
     snapshot.catalogue = Arc::new(Catalogue::new(snapshot.tools.clone(), toolsets));
+}
+
+fn set_templates(snapshot: &mut Snapshot, templates: Keyed<ResourceTemplate>) {
+    snapshot.template_index = Arc::new(TemplateIndex::new(templates.values()));
+    snapshot.templates = Arc::new(Shelf::new("resourceTemplates", templates, |it| &it.definition));
 }
 
 type Keyed<T> = BTreeMap<Arc<str>, Arc<T>>;

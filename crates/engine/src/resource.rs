@@ -8,7 +8,7 @@ use toolcrib_contract::json::{Node, ObjectWriter};
 use crate::content::ResourceContents;
 use crate::context::Context;
 use crate::forwarded::Forwarded;
-use crate::template::UriTemplate;
+use crate::template::{TemplateError, UriTemplate};
 use crate::tool::{BoxFuture, ToolError};
 
 /// Reads a resource. `variables` are those of the template that matched, none for a plain resource.
@@ -108,28 +108,26 @@ impl Resource {
 
 #[derive(Debug, Clone)]
 pub struct ResourceTemplate {
-    pub(crate) uri_template: Arc<str>,
     pub(crate) pattern: UriTemplate,
     pub(crate) definition: Arc<str>,
     pub(crate) reader: Arc<dyn Reader>,
 }
 
 impl ResourceTemplate {
-    /// `None` if the template is not one that can be matched.
-    #[must_use]
-    pub fn new(uri_template: &str, about: &About, reader: Arc<dyn Reader>) -> Option<Self> {
-        Some(Self {
-            uri_template: uri_template.into(),
-            pattern: UriTemplate::parse(uri_template)?,
-            definition: about.definition(("uriTemplate", uri_template)).into(),
-            reader,
-        })
+    /// Template with a definition made from `about`.
+    pub fn new(uri_template: &str, about: &About, reader: Arc<dyn Reader>) -> Result<Self, TemplateError> {
+        Self::raw(uri_template, &about.definition(("uriTemplate", uri_template)), reader)
     }
 
-    /// With a whole definition as JSON; `None` if the template is not one that can be matched.
-    #[must_use]
-    pub fn raw(uri_template: &str, definition: &str, reader: Arc<dyn Reader>) -> Option<Self> {
+    /// Template with a whole definition as JSON.
+    pub fn raw(uri_template: &str, definition: &str, reader: Arc<dyn Reader>) -> Result<Self, TemplateError> {
         let pattern = UriTemplate::parse(uri_template)?;
-        Some(Self { uri_template: uri_template.into(), pattern, definition: definition.into(), reader })
+        Ok(Self { pattern, definition: definition.into(), reader })
+    }
+
+    /// Text of the URI template.
+    #[must_use]
+    pub fn uri_template(&self) -> &Arc<str> {
+        self.pattern.text()
     }
 }

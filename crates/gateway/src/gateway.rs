@@ -23,7 +23,7 @@ use crate::drift::{Action, Drift};
 use crate::elsewhere::Elsewhere;
 use crate::limits::UPSTREAMS_MAX;
 use crate::naming;
-use crate::offers::Collection;
+use crate::offers::{self, Collection};
 use crate::source::Source;
 use crate::status::{Quarantined, ServerStatus};
 
@@ -47,6 +47,8 @@ struct Member {
     source: Source,
     upstream: Option<Arc<Upstream>>,
     catalogue: Option<Catalogue>,
+    /// URI schemes of its resources and templates.
+    schemes: HashSet<Box<str>>,
     /// Own name of a tool to its entry and the text it was made from.
     entries: HashMap<Box<str>, (Box<str>, Arc<Entry>)>,
     quarantined: Vec<Quarantined>,
@@ -123,6 +125,7 @@ impl Gateway {
             source,
             upstream: None,
             catalogue: None,
+            schemes: HashSet::new(),
             entries: HashMap::new(),
             quarantined: Vec::new(),
             drifted: HashMap::new(),
@@ -250,12 +253,7 @@ impl Gateway {
         let offers_resources = |member: &&Member| {
             member.catalogue.as_ref().is_some_and(|catalogue| catalogue.introduction.offers("resources"))
         };
-        let has_scheme = |member: &&Member| {
-            let catalogue = member.catalogue.as_ref();
-            let all = catalogue.into_iter().flat_map(|all| all.resources.iter().chain(&all.templates));
-            let (one, other) = (format!("\"uri\":\"{scheme}:"), format!("\"uriTemplate\":\"{scheme}:"));
-            members.all.len() == 1 || all.into_iter().any(|raw| raw.contains(&one) || raw.contains(&other))
-        };
+        let has_scheme = |member: &&Member| members.all.len() == 1 || member.schemes.contains(scheme);
         let likely = members.all.iter().filter(offers_resources).filter(has_scheme);
         likely.filter_map(|member| Some(RemoteOffer::new(member.upstream.clone()?, uri))).collect()
     }
@@ -445,11 +443,13 @@ struct Ear(std::sync::Weak<Gateway>);
 impl Observer for Ear {
     fn listed(&self, upstream: &Arc<Upstream>, catalogue: Catalogue) {
         let Some(gateway) = self.0.upgrade() else { return };
+        let schemes = offers::schemes(&catalogue);
         let mut members = gateway.lock();
         let is_it =
             |member: &&mut Member| member.upstream.as_ref().is_some_and(|own| Arc::ptr_eq(own, upstream));
         // One that was taken out in the meantime is nobody's.
         let Some(member) = members.all.iter_mut().find(is_it) else { return };
+        member.schemes = schemes;
         member.catalogue = Some(catalogue);
         gateway.assemble(&mut members);
     }

@@ -3,11 +3,12 @@
 //! URIs are global and stay as they are; prompts are named like tools. What two servers claim belongs to the one that
 //! stands first, and the other is told apart in the status.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use toolcrib_contract::json::{Document, Limits, Node, ObjectWriter};
+use toolcrib_contract::json::{Document, Limits, ObjectWriter};
 use toolcrib_engine::completion::Reference;
+use toolcrib_engine::limits::URI_BYTES_MAX;
 use toolcrib_engine::prompt::Prompt;
 use toolcrib_engine::registry::Offers;
 use toolcrib_engine::resource::{Resource, ResourceTemplate};
@@ -52,6 +53,10 @@ impl Collection {
 
     fn resource(&mut self, source: &Source, upstream: &Arc<Upstream>, raw: &str) -> Result<(), Quarantined> {
         let uri = member(raw, "uri").ok_or_else(|| unnamed("resource"))?;
+        if uri.len() > URI_BYTES_MAX {
+            let reason = format!("the resource's URI has more than {URI_BYTES_MAX} bytes (URI_BYTES_MAX)");
+            return Err(Quarantined { tool: shortened(&uri), reason });
+        }
         self.claim("resource", &uri, source)?;
         let reader = Arc::new(RemoteOffer::new(upstream.clone(), &uri));
         self.offers.resources.push(Resource::raw(&uri, raw, reader));
@@ -69,17 +74,15 @@ impl Collection {
         self.claim("resource template", &uri, source)?;
         let offer = Arc::new(RemoteOffer::new(upstream.clone(), &uri));
         let template = ResourceTemplate::raw(&uri, raw, offer.clone());
-        let template = template.ok_or_else(|| Quarantined {
-            tool: uri.clone(),
-            reason: "the resource template is of a kind that cannot be matched".to_owned(),
+        let template = template.map_err(|cause| Quarantined {
+            tool: shortened(&uri),
+            reason: format!("the resource template is not a URI template: {cause}"),
         })?;
-        self.offers.templates.push(template);
         if completes {
-            for variable in variables(&uri) {
-                let key = (Reference::Template(uri.as_str().into()), variable.into());
-                self.offers.completers.push((key, offer.clone()));
-            }
+            let reference = Reference::Template(template.uri_template().clone());
+            self.offers.completers.push((reference, offer));
         }
+        self.offers.templates.push(template);
         Ok(())
     }
 
@@ -96,10 +99,8 @@ impl Collection {
         let offer = Arc::new(RemoteOffer::new(upstream.clone(), &own));
         let renamed = renamed(raw, &name).unwrap_or_else(|| raw.to_owned());
         if completes {
-            for argument in arguments(raw) {
-                let key = (Reference::Prompt(name.as_str().into()), argument.into());
-                self.offers.completers.push((key, offer.clone()));
-            }
+            let reference = Reference::Prompt(name.as_str().into());
+            self.offers.completers.push((reference, offer.clone()));
         }
         self.offers.prompts.push(Prompt::raw(&name, &renamed, offer));
         Ok(())
@@ -116,6 +117,18 @@ impl Collection {
     }
 }
 
+/// Longest scheme that is remembered; registered ones have at most 40 bytes.
+const SCHEME_BYTES: usize = 64;
+
+/// URI schemes of a server's resources and templates. Kept per server: looking through its definitions for each
+/// unknown URI would take a request tens of milliseconds.
+pub(crate) fn schemes(catalogue: &Catalogue) -> HashSet<Box<str>> {
+    let resources = catalogue.resources.iter().filter_map(|raw| member(raw, "uri"));
+    let templates = catalogue.templates.iter().filter_map(|raw| member(raw, "uriTemplate"));
+    let schemes = resources.chain(templates).filter_map(|uri| Some(uri.split_once(':')?.0.into()));
+    schemes.filter(|scheme: &Box<str>| scheme.len() <= SCHEME_BYTES).collect()
+}
+
 fn unnamed(kind: &str) -> Quarantined {
     Quarantined { tool: String::new(), reason: format!("a {kind} has no name") }
 }
@@ -124,12 +137,6 @@ fn member(raw: &str, name: &str) -> Option<String> {
     let document = Document::parse(raw.as_bytes(), &Limits::definition()).ok()?;
     let text = document.root().get(name)?.as_str()?.into_owned();
     (!text.is_empty()).then_some(text)
-}
-
-fn arguments(raw: &str) -> Vec<String> {
-    let Ok(document) = Document::parse(raw.as_bytes(), &Limits::definition()) else { return Vec::new() };
-    let listed = document.root().get("arguments").into_iter().flat_map(Node::elements);
-    listed.filter_map(|argument| Some(argument.get("name")?.as_str()?.into_owned())).collect()
 }
 
 fn renamed(raw: &str, name: &str) -> Option<String> {
@@ -145,8 +152,12 @@ fn renamed(raw: &str, name: &str) -> Option<String> {
     Some(object.finish())
 }
 
-/// The names between braces.
-fn variables(template: &str) -> Vec<&str> {
-    let parts = template.split('{').skip(1);
-    parts.filter_map(|part| part.split_once('}')).map(|(name, _)| name.trim_start_matches('+')).collect()
+/// Beginning of an address for a status line: one that is refused for its length would fill it.
+fn shortened(uri: &str) -> String {
+    const CHARS_MAX: usize = 200;
+    let mut text: String = uri.chars().take(CHARS_MAX).collect();
+    if text.len() < uri.len() {
+        text.push('…');
+    }
+    text
 }

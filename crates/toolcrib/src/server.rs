@@ -241,7 +241,7 @@ impl Server {
         Fut: Future<Output = Result<Vec<ResourceContents>, ToolError>> + Send + 'static,
     {
         let template = ResourceTemplate::new(uri_template, about, Arc::new(ReadFunction(read)))
-            .ok_or_else(|| RegisterError::InvalidTemplate(uri_template.into()))?;
+            .map_err(|cause| RegisterError::InvalidTemplate { template: uri_template.into(), cause })?;
         self.engine.registry().register_template(template)?;
         Ok(self)
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use support::*;
-use toolcrib::engine::limits::{ANSWER_BYTES_MAX, COMPLETION_VALUES_MAX, QUESTIONS_MAX};
+use toolcrib::engine::limits::{ANSWER_BYTES_MAX, COMPLETION_VALUES_MAX, QUESTIONS_MAX, URI_BYTES_MAX};
 use toolcrib::{
     About, Content, Context, PromptArgument, PromptArguments, PromptResult, Question, RegisterError,
     ResourceContents, Role, Server, ToolError,
@@ -158,12 +158,35 @@ async fn modern_capabilities(server: &Server) -> Value {
 }
 
 #[tokio::test]
+async fn variables_of_a_query_reach_the_handler() {
+    let server = server();
+    let about = About::new("find", "Finds");
+    let read = |uri: String, variables: BTreeMap<String, String>, _: Context| async move {
+        Ok(vec![ResourceContents::text(&uri, "text/plain", &format!("{variables:?}"))])
+    };
+    server.template("doc://find/{kind}{?q,page}", &about, read).unwrap();
+    let running = serve(&server).await;
+    for (uri, variables) in [
+        ("doc://find/book", r#"{"kind": "book"}"#),
+        ("doc://find/book?q=a%26b&page=2", r#"{"kind": "book", "page": "2", "q": "a&b"}"#),
+    ] {
+        let read = modern(running.address, "resources/read", json!({"uri": uri})).await.result();
+        assert_eq!(read["contents"][0]["text"], variables, "{uri}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_registered_twice_or_cannot_be_matched_is_refused() {
     let server = server();
     let again = server.resource("doc://a", &About::new("a", "x"), |_, _: Context| async { Ok(vec![]) });
     assert!(matches!(again, Err(RegisterError::Duplicate(_))));
-    let bad = server.template("doc://{a}{b}", &About::new("x", "x"), |_, _, _: Context| async { Ok(vec![]) });
-    assert!(matches!(bad, Err(RegisterError::InvalidTemplate(_))));
+    let bad = server.template("doc://{a}{b", &About::new("x", "x"), |_, _, _: Context| async { Ok(vec![]) });
+    let error = bad.unwrap_err();
+    assert!(matches!(error, RegisterError::InvalidTemplate { .. }));
+    assert!(error.to_string().contains("the `{` at byte 9 is never closed"), "{error}");
+    let long = format!("doc://{}", "x".repeat(URI_BYTES_MAX));
+    let long = server.resource(&long, &About::new("a", "x"), |_, _: Context| async { Ok(vec![]) });
+    assert!(matches!(long, Err(RegisterError::InvalidUri(_))));
 }
 
 #[tokio::test]

@@ -24,4 +24,5 @@ mod news;
 mod oauth;
 mod operating;
 mod running;
+mod templates;
 mod tracing;

@@ -11,6 +11,7 @@ use crate::engine::Engine;
 use crate::limits::COMPLETION_VALUES_MAX;
 use crate::refusal::Refusal;
 use crate::reply::Reply;
+use crate::template::check_uri_length;
 use crate::tool::ToolError;
 
 impl Engine {
@@ -34,7 +35,7 @@ impl Engine {
             .flat_map(Node::members)
             .filter_map(|(key, value)| Some((key.as_str()?.into_owned(), value.as_str()?.into_owned())))
             .collect();
-        let completer = self.registry().load().completers.get(&(reference, argument.into())).cloned();
+        let completer = self.registry().load().completers.get(reference, &argument).cloned();
         let context = self.context(caller, request)?;
         let relayed = completer
             .as_ref()
@@ -93,6 +94,7 @@ impl Engine {
             }
             Some("ref/resource") => {
                 let uri = text("uri").ok_or_else(|| invalid("params.ref.uri must be a string"))?;
+                check_uri_length(&uri)?;
                 if snapshot.templates.get(&uri).is_none() && snapshot.resources.get(&uri).is_none() {
                     return Err(Refusal::ResourceNotFound(uri.as_ref().into()));
                 }

@@ -17,13 +17,14 @@ use crate::refusal::Refusal;
 use crate::reply::Reply;
 use crate::session::Session;
 use crate::stage::caller;
+use crate::template::Work;
 
 impl Engine {
     pub(super) async fn listen(&self, caller: &Caller<'_>, request: &Request<'_>) -> Result<Reply, Refusal> {
         if !caller.exchange.streams() {
             return Err(Refusal::NeedsStream);
         }
-        let wanted = self.honoured(request)?;
+        let wanted = self.honoured(request).await?;
         let tag = tag(request.id);
         let mut params = ObjectWriter::new();
         params.raw("_meta", &tag).raw("notifications", &filter_json(&wanted));
@@ -65,7 +66,7 @@ impl Engine {
     }
 
     /// What was asked for and can be delivered.
-    fn honoured(&self, request: &Request<'_>) -> Result<Wanted, Refusal> {
+    async fn honoured(&self, request: &Request<'_>) -> Result<Wanted, Refusal> {
         let invalid = |message: &'static str| Refusal::from(RpcError::new(Code::InvalidParams, message));
         let filter = request
             .params
@@ -91,13 +92,15 @@ impl Engine {
             if uris.len() > SUBSCRIPTIONS_MAX {
                 return Err(TooManySubscriptions.into());
             }
-            let texts = uris.elements().map(Node::as_str);
-            for uri in texts {
+            let mut work = Work::default();
+            for uri in uris.elements().map(Node::as_str) {
                 let uri = uri.ok_or_else(|| {
                     invalid("params.notifications.resourceSubscriptions: a URI is a string")
                 })?;
                 if self.offers_resources() {
-                    self.follow_source(&uri);
+                    if let Some((reader, _)) = self.find_reader(&uri, &mut work).await? {
+                        reader.follow(&uri);
+                    }
                     wanted.uris.insert(uri.as_ref().into());
                 }
             }

@@ -21,19 +21,4 @@ impl Engine {
         let outcome = self.guarded(|| relayed, &caller.exchange).await?;
         Ok(outcome.map(|forwarded| Reply::forwarded(request.id, forwarded, caller.peer.revision(), hint)))
     }
-
-    /// Tells whoever has a resource that a client follows it.
-    pub(super) fn follow_source(&self, uri: &str) {
-        let snapshot = self.registry().load_full();
-        let plain = snapshot.resources.get(uri).map(|resource| resource.reader.clone());
-        let matching = || {
-            let mut templates = snapshot.templates.iter();
-            templates
-                .find(|template| template.pattern.matches(uri).is_some())
-                .map(|found| found.reader.clone())
-        };
-        if let Some(reader) = plain.or_else(matching) {
-            reader.follow(uri);
-        }
-    }
 }

@@ -1,5 +1,7 @@
 //! `resources/*`.
 
+use std::sync::Arc;
+
 use toolcrib_protocol::{CacheHint, CacheScope, Era, Request};
 
 use super::EMPTY;
@@ -13,6 +15,7 @@ use crate::reply::Reply;
 use crate::resource::Reader;
 use crate::round::Round;
 use crate::stage::execute::{ROUNDS_MAX, ask_again};
+use crate::template::{Uri, Variables, Work, check_uri_length};
 use crate::tool::ToolError;
 
 impl Engine {
@@ -40,17 +43,9 @@ impl Engine {
         request: &Request<'_>,
     ) -> Result<Reply, Refusal> {
         let uri = request.params.string("uri")?;
-        let snapshot = self.registry().load_full();
-        let plain = snapshot.resources.get(&uri).map(|resource| (resource.reader.clone(), Vec::new()));
-        let found = plain.or_else(|| {
-            snapshot
-                .templates
-                .iter()
-                .find_map(|template| Some((template.reader.clone(), template.pattern.matches(&uri)?)))
-        });
+        let found = self.find_reader(&uri, &mut Work::default()).await?;
         let found = found.or_else(|| self.registry().elsewhere().map(|reader| (reader, Vec::new())));
         let (reader, variables) = found.ok_or_else(|| Refusal::ResourceNotFound(uri.as_ref().into()))?;
-        drop(snapshot);
         let mut context = self.context(caller, request)?;
         for _ in 0..ROUNDS_MAX {
             match self.resource_read(caller, request, &*reader, &variables, &context).await? {
@@ -107,7 +102,25 @@ impl Engine {
         Ok(Ok(Reply::result(request.id, &out)))
     }
 
-    pub(super) fn follow_resource(
+    /// Returns who reads this URI, of those that are listed: a resource, else the first template that it fits.
+    pub(super) async fn find_reader(
+        &self,
+        uri: &str,
+        work: &mut Work,
+    ) -> Result<Option<(Arc<dyn Reader>, Variables)>, Refusal> {
+        check_uri_length(uri)?;
+        let snapshot = self.registry().load_full();
+        if let Some(resource) = snapshot.resources.get(uri) {
+            return Ok(Some((resource.reader.clone(), Vec::new())));
+        }
+        if snapshot.templates.is_empty() {
+            return Ok(None);
+        }
+        let found = snapshot.template_index.find(&Uri::new(uri)?, work).await?;
+        Ok(found.map(|(template, variables)| (template.reader.clone(), variables)))
+    }
+
+    pub(super) async fn follow_resource(
         &self,
         caller: &Caller<'_>,
         request: &Request<'_>,
@@ -117,8 +130,11 @@ impl Engine {
             return Err(Refusal::MethodNotFound(request.method.as_ref().into()));
         };
         if request.method == "resources/subscribe" {
+            let found = self.find_reader(&uri, &mut Work::default()).await?;
             session.news().follow(&uri)?;
-            self.follow_source(&uri);
+            if let Some((reader, _)) = found {
+                reader.follow(&uri);
+            }
         } else {
             session.news().unfollow(&uri);
         }

@@ -1,17 +1,14 @@
 //! Resources, templates, prompts and completers of one source, exchanged as a whole.
 
+use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, PoisonError};
 
-use super::{Completers, Keyed, Registry, Shelf, Snapshot};
+use super::{Keyed, Registry, Shelf, Snapshot, set_templates};
 use crate::completion::{Completer, Reference};
 use crate::hub::Change;
 use crate::prompt::Prompt;
 use crate::resource::{Resource, ResourceTemplate};
-
-/// An argument, and of what.
-type Completed = (Reference, Box<str>);
 
 /// What a source offers besides tools.
 #[derive(Debug, Default)]
@@ -19,7 +16,8 @@ pub struct Offers {
     pub resources: Vec<Resource>,
     pub templates: Vec<ResourceTemplate>,
     pub prompts: Vec<Prompt>,
-    pub completers: Vec<(Completed, Arc<dyn Completer>)>,
+    /// Completers of every argument of a prompt or template.
+    pub completers: Vec<(Reference, Arc<dyn Completer>)>,
 }
 
 /// What of it is registered; to be given back at the next exchange.
@@ -28,7 +26,7 @@ pub struct Held {
     resources: Vec<Arc<str>>,
     templates: Vec<Arc<str>>,
     prompts: Vec<Arc<str>>,
-    completers: Vec<(Reference, Box<str>)>,
+    completers: Vec<Reference>,
 }
 
 impl Registry {
@@ -47,7 +45,7 @@ impl Registry {
         let templates = swap(
             &snapshot.templates.by_key,
             &held.templates,
-            offers.templates.into_iter().map(|template| (template.uri_template.clone(), template)),
+            offers.templates.into_iter().map(|template| (template.uri_template().clone(), template)),
             &mut now.templates,
         );
         let prompts = swap(
@@ -66,15 +64,16 @@ impl Registry {
             changes.push(Change::Prompts);
         }
         snapshot.resources = Arc::new(Shelf::new("resources", resources, |resource| &resource.definition));
-        snapshot.templates = Arc::new(Shelf::new("resourceTemplates", templates, |it| &it.definition));
+        set_templates(&mut snapshot, templates);
         snapshot.prompts = Arc::new(Shelf::new("prompts", prompts, |prompt| &prompt.definition));
-        let mut completers: Completers = HashMap::clone(&snapshot.completers);
-        completers.retain(|key, _| !held.completers.contains(key));
-        for (key, completer) in offers.completers {
-            now.completers.push(key.clone());
-            completers.insert(key, completer);
+        let completers = Arc::make_mut(&mut snapshot.completers);
+        for reference in &held.completers {
+            completers.remove_all(reference);
         }
-        snapshot.completers = Arc::new(completers);
+        for (reference, completer) in offers.completers {
+            now.completers.push(reference.clone());
+            completers.set_all(reference, completer);
+        }
         self.snapshot.store(Arc::new(snapshot));
         for change in &changes {
             self.hub.publish(change);

@@ -1,0 +1,40 @@
+//! Completers by what they complete.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::completion::{Completer, Reference};
+
+#[derive(Debug, Clone, Default)]
+pub struct Completers {
+    by_argument: HashMap<(Reference, Box<str>), Arc<dyn Completer>>,
+    /// Completers of all arguments: another server knows itself which arguments its prompts and templates have. One
+    /// entry per prompt or template keeps this independent of how many arguments a server claims.
+    by_reference: HashMap<Reference, Arc<dyn Completer>>,
+}
+
+impl Completers {
+    #[must_use]
+    pub fn get(&self, reference: Reference, argument: &str) -> Option<&Arc<dyn Completer>> {
+        let key = (reference, argument.into());
+        self.by_argument.get(&key).or_else(|| self.by_reference.get(&key.0))
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.by_argument.is_empty() && self.by_reference.is_empty()
+    }
+
+    pub(super) fn set(&mut self, reference: Reference, argument: &str, completer: Arc<dyn Completer>) {
+        self.by_argument.insert((reference, argument.into()), completer);
+    }
+
+    /// Sets what completes every argument that has no completer of its own.
+    pub(super) fn set_all(&mut self, reference: Reference, completer: Arc<dyn Completer>) {
+        self.by_reference.insert(reference, completer);
+    }
+
+    pub(super) fn remove_all(&mut self, reference: &Reference) {
+        self.by_reference.remove(reference);
+    }
+}
