@@ -23,7 +23,7 @@ use crate::drift::{Action, Drift};
 use crate::elsewhere::Elsewhere;
 use crate::limits::UPSTREAMS_MAX;
 use crate::naming;
-use crate::offers::{self, Collection};
+use crate::offers::Collection;
 use crate::source::Source;
 use crate::status::{Quarantined, ServerStatus};
 
@@ -277,6 +277,7 @@ impl Gateway {
             entries.extend(found);
             if let (Some(catalogue), Some(upstream)) = (&member.catalogue, &member.upstream) {
                 member.quarantined.extend(collection.add(&member.source, upstream, catalogue));
+                member.schemes = std::mem::take(&mut collection.schemes);
             }
         }
         members.drift = drift;
@@ -443,13 +444,11 @@ struct Ear(std::sync::Weak<Gateway>);
 impl Observer for Ear {
     fn listed(&self, upstream: &Arc<Upstream>, catalogue: Catalogue) {
         let Some(gateway) = self.0.upgrade() else { return };
-        let schemes = offers::schemes(&catalogue);
         let mut members = gateway.lock();
         let is_it =
             |member: &&mut Member| member.upstream.as_ref().is_some_and(|own| Arc::ptr_eq(own, upstream));
         // One that was taken out in the meantime is nobody's.
         let Some(member) = members.all.iter_mut().find(is_it) else { return };
-        member.schemes = schemes;
         member.catalogue = Some(catalogue);
         gateway.assemble(&mut members);
     }

@@ -23,8 +23,14 @@ use crate::status::Quarantined;
 #[derive(Default)]
 pub(crate) struct Collection {
     pub(crate) offers: Offers,
+    /// URI schemes of the server that was added last. Looking through its definitions for each unknown URI instead
+    /// would take a request tens of milliseconds.
+    pub(crate) schemes: HashSet<Box<str>>,
     owners: HashMap<(&'static str, String), String>,
 }
+
+/// Longest scheme that is remembered; registered ones have at most 40 bytes.
+const SCHEME_BYTES: usize = 64;
 
 impl Collection {
     /// Adds what one server offers; says what cannot be served.
@@ -35,6 +41,7 @@ impl Collection {
         catalogue: &Catalogue,
     ) -> Vec<Quarantined> {
         let mut quarantined = Vec::new();
+        self.schemes.clear();
         let completes = catalogue.introduction.offers("completions");
         for raw in &catalogue.resources {
             let outcome = self.resource(source, upstream, raw);
@@ -53,6 +60,7 @@ impl Collection {
 
     fn resource(&mut self, source: &Source, upstream: &Arc<Upstream>, raw: &str) -> Result<(), Quarantined> {
         let uri = member(raw, "uri").ok_or_else(|| unnamed("resource"))?;
+        self.note_scheme(&uri);
         if uri.len() > URI_BYTES_MAX {
             let reason = format!("the resource's URI has more than {URI_BYTES_MAX} bytes (URI_BYTES_MAX)");
             return Err(Quarantined { tool: shortened(&uri), reason });
@@ -71,6 +79,7 @@ impl Collection {
         completes: bool,
     ) -> Result<(), Quarantined> {
         let uri = member(raw, "uriTemplate").ok_or_else(|| unnamed("resource template"))?;
+        self.note_scheme(&uri);
         self.claim("resource template", &uri, source)?;
         let offer = Arc::new(RemoteOffer::new(upstream.clone(), &uri));
         let template = ResourceTemplate::raw(&uri, raw, offer.clone());
@@ -106,6 +115,15 @@ impl Collection {
         Ok(())
     }
 
+    fn note_scheme(&mut self, uri: &str) {
+        if let Some((scheme, _)) = uri.split_once(':')
+            && scheme.len() <= SCHEME_BYTES
+            && !self.schemes.contains(scheme)
+        {
+            self.schemes.insert(scheme.into());
+        }
+    }
+
     fn claim(&mut self, kind: &'static str, key: &str, source: &Source) -> Result<(), Quarantined> {
         let claim = (kind, key.to_owned());
         if let Some(owner) = self.owners.get(&claim) {
@@ -115,18 +133,6 @@ impl Collection {
         self.owners.insert(claim, source.name().to_owned());
         Ok(())
     }
-}
-
-/// Longest scheme that is remembered; registered ones have at most 40 bytes.
-const SCHEME_BYTES: usize = 64;
-
-/// URI schemes of a server's resources and templates. Kept per server: looking through its definitions for each
-/// unknown URI would take a request tens of milliseconds.
-pub(crate) fn schemes(catalogue: &Catalogue) -> HashSet<Box<str>> {
-    let resources = catalogue.resources.iter().filter_map(|raw| member(raw, "uri"));
-    let templates = catalogue.templates.iter().filter_map(|raw| member(raw, "uriTemplate"));
-    let schemes = resources.chain(templates).filter_map(|uri| Some(uri.split_once(':')?.0.into()));
-    schemes.filter(|scheme: &Box<str>| scheme.len() <= SCHEME_BYTES).collect()
 }
 
 fn unnamed(kind: &str) -> Quarantined {

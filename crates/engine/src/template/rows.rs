@@ -15,10 +15,6 @@ impl Rows {
         self.bits.resize(rows * self.words(), 0);
     }
 
-    pub(super) fn width(&self) -> usize {
-        self.width
-    }
-
     pub(super) fn words(&self) -> usize {
         self.width.div_ceil(64)
     }
