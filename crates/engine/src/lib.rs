@@ -29,6 +29,7 @@ pub mod outbox;
 pub mod peer;
 pub mod principal;
 pub mod prompt;
+pub mod quota;
 pub mod refusal;
 pub mod registry;
 pub mod relay;

@@ -6,6 +6,10 @@ pub const OUTBOX_FRAMES_MAX: usize = 1_024;
 /// Bytes one exchange may have waiting for its client.
 pub const OUTBOX_BYTES_MAX: usize = 16 * 1024 * 1024;
 
+/// Bytes waiting in one exchange that are not counted for its caller: what an ordinary call says, 16 KiB, costs no
+/// lock that threads share.
+pub const OUTBOX_UNCOUNTED_BYTES_MAX: usize = 16 * 1024;
+
 /// How long a handler may run, in milliseconds, unless the server says otherwise.
 pub const CALL_MS_MAX: u64 = 600_000;
 

@@ -1,6 +1,8 @@
 //! How many calls there were, how they ended and how long they took; one log line for each (R5.10).
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::sync::{Mutex, PoisonError};
 
 use tokio::time::Instant;
 use toolcrib_protocol::Request;
@@ -73,7 +75,11 @@ pub(crate) fn trouble(refusal: &Refusal) -> Option<&'static str> {
 
 /// Each thread counts its own calls.
 #[derive(Debug, Default)]
-pub struct Meter(ByThread<Counts>);
+pub struct Meter {
+    calls: ByThread<Counts>,
+    /// Requests refused for a limit on load, by its name. Rare, so threads share it.
+    shed: Mutex<BTreeMap<&'static str, u64>>,
+}
 
 #[derive(Debug, Default)]
 struct Counts {
@@ -94,7 +100,7 @@ impl Counts {
 
 impl Meter {
     fn record(&self, ending: Ending, us: u64) {
-        let Some(mut counts) = self.0.lock() else { return };
+        let Some(mut counts) = self.calls.lock() else { return };
         if let Some(counter) = counts.endings.get_mut(ending as usize) {
             *counter += 1;
         }
@@ -106,10 +112,15 @@ impl Meter {
         counts.sum_us = counts.sum_us.saturating_add(us);
     }
 
+    /// Counts a request that was refused because of load.
+    pub fn count_shed(&self, limit: &'static str) {
+        *self.shed.lock().unwrap_or_else(PoisonError::into_inner).entry(limit).or_default() += 1;
+    }
+
     /// Appends everything in the text format of Prometheus.
     pub fn render(&self, out: &mut String) {
         let mut all = Counts::default();
-        self.0.each().for_each(|counts| all.add(&counts));
+        self.calls.each().for_each(|counts| all.add(&counts));
         out.push_str("# HELP toolcrib_calls_total Calls of tools, by how they ended.\n# TYPE toolcrib_calls_total counter\n");
         for ((_, word), counter) in ENDINGS.iter().zip(all.endings) {
             let _ = writeln!(out, "toolcrib_calls_total{{ending=\"{word}\"}} {counter}");
@@ -127,6 +138,10 @@ impl Meter {
         let _ = writeln!(out, "toolcrib_call_seconds_bucket{{le=\"+Inf\"}} {count}");
         let sum = all.sum_us as f64 / 1e6;
         let _ = writeln!(out, "toolcrib_call_seconds_sum {sum}\ntoolcrib_call_seconds_count {count}");
+        out.push_str("# HELP toolcrib_shed_total Requests refused because of load, by the limit that refused them.\n# TYPE toolcrib_shed_total counter\n");
+        for (limit, count) in &*self.shed.lock().unwrap_or_else(PoisonError::into_inner) {
+            let _ = writeln!(out, "toolcrib_shed_total{{limit=\"{limit}\"}} {count}");
+        }
     }
 }
 
@@ -176,6 +191,8 @@ mod tests {
         meter.record(Ending::Answered, 90);
         meter.record(Ending::Failed, 700);
         meter.record(Ending::Failed, u64::MAX / 2);
+        meter.count_shed("SESSIONS_MAX");
+        meter.count_shed("SESSIONS_MAX");
         let mut out = String::new();
         meter.render(&mut out);
         for line in [
@@ -185,6 +202,7 @@ mod tests {
             "toolcrib_call_seconds_bucket{le=\"0.001\"} 2",
             "toolcrib_call_seconds_bucket{le=\"+Inf\"} 3",
             "toolcrib_call_seconds_count 3",
+            "toolcrib_shed_total{limit=\"SESSIONS_MAX\"} 2",
         ] {
             assert!(out.lines().any(|found| found == line), "{line} in\n{out}");
         }

@@ -11,7 +11,8 @@ use std::task::{Context, Poll, Waker};
 use bytes::Bytes;
 use tokio::sync::Notify;
 
-use crate::limits::{OUTBOX_BYTES_MAX, OUTBOX_FRAMES_MAX};
+use crate::limits::{OUTBOX_BYTES_MAX, OUTBOX_FRAMES_MAX, OUTBOX_UNCOUNTED_BYTES_MAX};
+use crate::quota::Held;
 
 /// One thing for the transport to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,12 +44,39 @@ struct State {
     bytes: usize,
     waker: Option<Waker>,
     closed: bool,
+    /// Where the bytes that wait are counted.
+    held: Option<Held>,
+}
+
+impl State {
+    /// Whether the caller has too many bytes waiting, here and elsewhere.
+    fn is_over(&self, more: usize) -> bool {
+        let is_counted = self.bytes + more > OUTBOX_UNCOUNTED_BYTES_MAX;
+        is_counted && self.held.as_ref().is_some_and(Held::is_over)
+    }
+
+    /// Counts what waits, once it is more than a little.
+    fn count(&mut self) {
+        let Some(held) = &mut self.held else { return };
+        let counted = if self.bytes > OUTBOX_UNCOUNTED_BYTES_MAX { self.bytes } else { 0 };
+        held.charge(counted.saturating_sub(held.amount()));
+        held.shrink(held.amount().saturating_sub(counted));
+    }
+
+    fn pop(&mut self) -> Option<Outgoing> {
+        let outgoing = self.queue.pop_front()?;
+        self.bytes -= size(&outgoing);
+        self.count();
+        Some(outgoing)
+    }
 }
 
 impl Outbox {
     pub fn push(&self, outgoing: Outgoing) -> Result<(), NotSent> {
         let state = self.lock();
-        if state.queue.len() >= OUTBOX_FRAMES_MAX || state.bytes + size(&outgoing) > OUTBOX_BYTES_MAX {
+        let more = size(&outgoing);
+        let is_full = state.queue.len() >= OUTBOX_FRAMES_MAX || state.bytes + more > OUTBOX_BYTES_MAX;
+        if is_full || state.is_over(more) {
             return Err(NotSent::Full);
         }
         append(state, outgoing)
@@ -57,6 +85,13 @@ impl Outbox {
     /// For an answer: a request that was taken in gets one, however much else waits.
     pub fn push_answer(&self, outgoing: Outgoing) -> Result<(), NotSent> {
         append(self.lock(), outgoing)
+    }
+
+    /// Counts the bytes that wait here from now on; while too many are counted, further messages are refused.
+    pub fn count_in(&self, held: Held) {
+        let mut state = self.lock();
+        state.held = Some(held);
+        state.count();
     }
 
     /// Waits until less than half of the frames are taken: who reads requests waits for who reads answers.
@@ -80,8 +115,7 @@ impl Outbox {
     /// The next thing to do; `None` when the outbox is closed and empty.
     pub fn poll_next(&self, cx: &mut Context<'_>) -> Poll<Option<Outgoing>> {
         let mut state = self.lock();
-        if let Some(outgoing) = state.queue.pop_front() {
-            state.bytes -= size(&outgoing);
+        if let Some(outgoing) = state.pop() {
             drop(state);
             self.drained.notify_waiters();
             return Poll::Ready(Some(outgoing));
@@ -100,8 +134,7 @@ impl Outbox {
     /// What waits already, without waiting for more.
     pub fn try_next(&self) -> Option<Outgoing> {
         let mut state = self.lock();
-        let outgoing = state.queue.pop_front()?;
-        state.bytes -= size(&outgoing);
+        let outgoing = state.pop()?;
         drop(state);
         self.drained.notify_waiters();
         Some(outgoing)
@@ -129,6 +162,7 @@ fn append(mut state: MutexGuard<'_, State>, outgoing: Outgoing) -> Result<(), No
     }
     state.bytes += size(&outgoing);
     state.queue.push_back(outgoing);
+    state.count();
     let waker = state.waker.take();
     drop(state);
     if let Some(waker) = waker {
@@ -147,6 +181,8 @@ fn size(outgoing: &Outgoing) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::quota::{Bound, Bounds, Quota};
+    use crate::share::Share;
 
     #[tokio::test]
     async fn frames_come_out_in_order_and_the_end_is_seen() {
@@ -180,6 +216,26 @@ mod tests {
         let small = || Outgoing::Message(Bytes::from_static(b"x"));
         assert_eq!(outbox.push(small()), Err(NotSent::Full));
         assert_eq!(outbox.push_answer(small()), Ok(()));
+    }
+
+    /// Up to `OUTBOX_UNCOUNTED_BYTES_MAX` nothing is counted; what is more counts for the caller.
+    #[test]
+    fn bytes_that_wait_count_for_the_caller_and_are_refused_over_its_bound() {
+        let (outbox, limit) = (Outbox::default(), 4 * OUTBOX_UNCOUNTED_BYTES_MAX);
+        let bound = Bound { name: "UNREAD", max: limit, counts: "bytes" };
+        let quota = Quota::new(Bounds { total: bound, share: bound });
+        let message = |bytes: usize| Outgoing::Message(Bytes::from(vec![b'x'; bytes]));
+        outbox.push(message(OUTBOX_UNCOUNTED_BYTES_MAX)).unwrap();
+        outbox.count_in(quota.charge(&Share::Unknown, 0));
+        assert_eq!(quota.total(), 0);
+        outbox.push(message(limit)).unwrap();
+        assert_eq!(quota.total(), limit + OUTBOX_UNCOUNTED_BYTES_MAX);
+        assert_eq!(outbox.push(message(1)), Err(NotSent::Full));
+        outbox.try_next().unwrap();
+        assert_eq!(quota.total(), limit);
+        outbox.push(message(1)).unwrap();
+        drop(outbox);
+        assert_eq!(quota.total(), 0);
     }
 
     #[tokio::test]

@@ -24,6 +24,8 @@ pub enum Payload {
     Whole(Bytes),
     /// Behind a pointer: a reply is handed on often, and most are whole.
     Spliced(Box<Spliced>),
+    /// Pieces that follow each other, as the answers of a batch: a piece that is shared is not copied.
+    Joined(Box<[Bytes]>),
 }
 
 /// `head`, then bytes prepared earlier, then the closing brace.
@@ -43,6 +45,7 @@ impl Payload {
             Self::Nothing => 0,
             Self::Whole(bytes) => bytes.len(),
             Self::Spliced(spliced) => spliced.head.len() + spliced.prepared.len() + SPLICE_TAIL.len(),
+            Self::Joined(pieces) => pieces.iter().map(Bytes::len).sum(),
         }
     }
 
@@ -51,18 +54,41 @@ impl Payload {
         self.len() == 0
     }
 
+    /// Bytes that only this payload keeps in memory; prepared lists are shared with those who keep them prepared.
+    #[must_use]
+    pub fn own_len(&self) -> usize {
+        let own = |bytes: &Bytes| if bytes.is_unique() { bytes.len() } else { 0 };
+        match self {
+            Self::Nothing => 0,
+            Self::Whole(bytes) => own(bytes),
+            Self::Spliced(spliced) => own(&spliced.head) + own(&spliced.prepared),
+            Self::Joined(pieces) => pieces.iter().map(own).sum(),
+        }
+    }
+
+    /// Hands over the pieces of the message in order.
+    pub fn pieces(self, mut each: impl FnMut(Bytes)) {
+        match self {
+            Self::Nothing => {}
+            Self::Whole(bytes) => each(bytes),
+            Self::Spliced(spliced) => {
+                each(spliced.head);
+                each(spliced.prepared);
+                each(Bytes::from_static(SPLICE_TAIL));
+            }
+            Self::Joined(pieces) => pieces.into_iter().for_each(each),
+        }
+    }
+
     /// The message in one piece.
     #[must_use]
     pub fn into_bytes(self) -> Bytes {
         match self {
             Self::Nothing => Bytes::new(),
             Self::Whole(bytes) => bytes,
-            Self::Spliced(spliced) => {
-                let Spliced { head, prepared } = *spliced;
-                let mut out = Vec::with_capacity(head.len() + prepared.len() + SPLICE_TAIL.len());
-                out.extend_from_slice(&head);
-                out.extend_from_slice(&prepared);
-                out.extend_from_slice(SPLICE_TAIL);
+            several @ (Self::Spliced(_) | Self::Joined(_)) => {
+                let mut out = Vec::with_capacity(several.len());
+                several.pieces(|piece| out.extend_from_slice(&piece));
                 out.into()
             }
         }

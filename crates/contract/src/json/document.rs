@@ -87,6 +87,12 @@ pub struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
+    /// Bytes of memory that the tape takes, beside the text it was read from.
+    #[must_use]
+    pub fn tape_bytes(&self) -> usize {
+        self.text.slots.capacity() * size_of::<Slot>()
+    }
+
     /// Reads `bytes` as exactly one JSON value.
     ///
     /// # Errors

@@ -1,0 +1,249 @@
+//! Use of one resource, bounded for the whole process and for each share.
+//!
+//! Guarantees: what is held is given back when it is dropped; a share that holds nothing costs nothing; asking whether
+//! there is room takes no lock while the resource is little used.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::share::Share;
+
+/// A bound, the name under which LIMITS.md lists it, and what it counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bound {
+    pub name: &'static str,
+    pub max: usize,
+    pub counts: &'static str,
+}
+
+/// The bounds of one resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// Of everybody together.
+    pub total: Bound,
+    /// Of each share.
+    pub share: Bound,
+}
+
+/// There is no room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Full {
+    /// This caller uses all that one caller may.
+    #[error("{}: this caller is at its limit {} ({})", .0.counts, .0.name, .0.max)]
+    Share(Bound),
+    /// Everybody together uses all there is.
+    #[error("{}: the server is at its limit {} ({})", .0.counts, .0.name, .0.max)]
+    Total(Bound),
+}
+
+impl Full {
+    #[must_use]
+    pub fn bound(self) -> Bound {
+        match self {
+            Self::Share(bound) | Self::Total(bound) => bound,
+        }
+    }
+}
+
+/// Use of one resource by all shares.
+#[derive(Debug)]
+pub struct Quota {
+    bounds: Bounds,
+    /// Written under the lock, read without it.
+    total: AtomicUsize,
+    by_share: Mutex<HashMap<Share, usize>>,
+}
+
+impl Quota {
+    #[must_use]
+    pub fn new(bounds: Bounds) -> Arc<Self> {
+        Arc::new(Self { bounds, total: AtomicUsize::new(0), by_share: Mutex::default() })
+    }
+
+    /// Takes `amount` for a share, if there is room for it.
+    pub fn take(self: &Arc<Self>, share: &Share, amount: usize) -> Result<Held, Full> {
+        let mut held = Held { quota: self.clone(), share: share.clone(), amount: 0 };
+        held.grow(amount)?;
+        Ok(held)
+    }
+
+    /// Counts `amount` for a share whether there is room or not.
+    #[must_use]
+    pub fn charge(self: &Arc<Self>, share: &Share, amount: usize) -> Held {
+        let mut held = Held { quota: self.clone(), share: share.clone(), amount: 0 };
+        held.charge(amount);
+        held
+    }
+
+    /// Returns an error once a share uses half of what it may: its new work is refused from there on, so that work
+    /// under way finds room for its results in the other half. Once everybody together does, those are refused that
+    /// use anything, and whoever uses nothing is served on.
+    pub fn check(&self, share: impl FnOnce() -> Share) -> Result<(), Full> {
+        // No share can hold more than all together.
+        if self.total() < self.bounds.share.max / 2 {
+            return Ok(());
+        }
+        let Bounds { total, share: of_share } = self.bounds;
+        let used = self.held_by(&share());
+        if used >= of_share.max / 2 {
+            return Err(Full::Share(of_share));
+        }
+        if used > 0 && self.total() >= total.max / 2 { Err(Full::Total(total)) } else { Ok(()) }
+    }
+
+    #[must_use]
+    pub fn total(&self) -> usize {
+        self.total.load(Ordering::Relaxed)
+    }
+
+    #[must_use]
+    pub fn held_by(&self, share: &Share) -> usize {
+        self.lock().get(share).copied().unwrap_or_default()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Share, usize>> {
+        self.by_share.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Part of a resource that a share uses; given back when dropped.
+#[derive(Debug)]
+pub struct Held {
+    quota: Arc<Quota>,
+    share: Share,
+    amount: usize,
+}
+
+impl Held {
+    #[must_use]
+    pub fn amount(&self) -> usize {
+        self.amount
+    }
+
+    /// Takes more, if there is room for it.
+    pub fn grow(&mut self, more: usize) -> Result<(), Full> {
+        let Bounds { total, share } = self.quota.bounds;
+        let mut by_share = self.quota.lock();
+        let used = by_share.get(&self.share).copied().unwrap_or_default();
+        let all = self.quota.total();
+        if used.saturating_add(more) > share.max {
+            return Err(Full::Share(share));
+        }
+        if all.saturating_add(more) > total.max {
+            return Err(Full::Total(total));
+        }
+        if more > 0 {
+            by_share.insert(self.share.clone(), used + more);
+            self.quota.total.store(all + more, Ordering::Relaxed);
+            self.amount += more;
+        }
+        Ok(())
+    }
+
+    /// Takes more or gives back, so that this much is held; what is held stays the same where there is no room.
+    pub fn resize(&mut self, amount: usize) -> Result<(), Full> {
+        match amount.checked_sub(self.amount) {
+            Some(0) => Ok(()),
+            Some(more) => self.grow(more),
+            None => {
+                self.shrink(self.amount - amount);
+                Ok(())
+            }
+        }
+    }
+
+    /// Counts more whether there is room or not.
+    pub fn charge(&mut self, more: usize) {
+        if more > 0 {
+            let mut by_share = self.quota.lock();
+            *by_share.entry(self.share.clone()).or_default() += more;
+            self.quota.total.fetch_add(more, Ordering::Relaxed);
+            self.amount += more;
+        }
+    }
+
+    /// Gives some of it back.
+    pub fn shrink(&mut self, less: usize) {
+        let less = less.min(self.amount);
+        if less == 0 {
+            return;
+        }
+        self.amount -= less;
+        let mut by_share = self.quota.lock();
+        if let Entry::Occupied(mut used) = by_share.entry(self.share.clone()) {
+            *used.get_mut() = used.get().saturating_sub(less);
+            if *used.get() == 0 {
+                used.remove();
+            }
+        }
+        self.quota.total.fetch_sub(less, Ordering::Relaxed);
+    }
+
+    /// Whether this share, or everybody, uses more than it may.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        let Bounds { total, share } = self.quota.bounds;
+        self.quota.total() > total.max || self.quota.held_by(&self.share) > share.max
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.shrink(self.amount);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOTAL: Bound = Bound { name: "TOTAL", max: 10, counts: "seats" };
+    const SHARE: Bound = Bound { name: "SHARE", max: 6, counts: "seats" };
+
+    fn subject(name: &str) -> Share {
+        Share::Subject(name.into())
+    }
+
+    #[test]
+    fn a_share_is_refused_at_its_own_bound_and_everybody_at_the_total() {
+        let quota = Quota::new(Bounds { total: TOTAL, share: SHARE });
+        let mut mine = quota.take(&subject("me"), 4).unwrap();
+        assert_eq!(quota.take(&subject("me"), 3).unwrap_err(), Full::Share(SHARE));
+        mine.resize(6).unwrap();
+        mine.resize(5).unwrap();
+        mine.grow(1).unwrap();
+        assert_eq!(mine.grow(1), Err(Full::Share(SHARE)));
+        let yours = quota.take(&subject("you"), 4).unwrap();
+        assert_eq!(quota.take(&subject("they"), 1).unwrap_err(), Full::Total(TOTAL));
+        drop(yours);
+        assert!(quota.take(&subject("they"), 4).is_ok());
+    }
+
+    #[test]
+    fn what_is_held_is_given_back_and_nothing_of_the_share_is_left() {
+        let quota = Quota::new(Bounds { total: TOTAL, share: SHARE });
+        let mut held = quota.charge(&subject("me"), 20);
+        assert!(held.is_over());
+        held.shrink(15);
+        assert!(!held.is_over());
+        assert_eq!((held.amount(), quota.total(), quota.held_by(&subject("me"))), (5, 5, 5));
+        drop(held);
+        assert_eq!(quota.total(), 0);
+        assert!(quota.lock().is_empty());
+    }
+
+    #[test]
+    fn new_work_is_refused_from_half_of_a_bound_on() {
+        let quota = Quota::new(Bounds { total: TOTAL, share: SHARE });
+        let mine = quota.take(&subject("me"), 3).unwrap();
+        assert_eq!(quota.check(|| subject("me")), Err(Full::Share(SHARE)));
+        assert_eq!(quota.check(|| subject("you")), Ok(()));
+        let yours = quota.take(&subject("you"), 2).unwrap();
+        assert_eq!(quota.check(|| subject("you")), Err(Full::Total(TOTAL)));
+        assert_eq!(quota.check(|| subject("they")), Ok(()), "they use nothing");
+        drop((mine, yours));
+        assert_eq!(quota.check(|| unreachable!("nobody holds anything")), Ok(()));
+    }
+}

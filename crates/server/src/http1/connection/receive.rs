@@ -1,0 +1,132 @@
+//! Receiving the body of a request, bounded in size, time and rate.
+
+use std::time::Duration;
+
+use http::StatusCode;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::Instant;
+
+use super::super::body::{Incoming, Unreadable};
+use super::super::head::Head;
+use super::super::name::Name;
+use super::super::response::Response;
+use super::{Connection, Ended, READ_BYTES};
+use crate::limits::{BODY_GRACE_MS, BODY_RATE_BYTES_MIN, UNCOUNTED_BYTES_MAX};
+
+/// Why there is no body.
+pub(super) enum Unread {
+    Refused(Unreadable),
+    /// There is no room for it.
+    Shed(Box<Response>),
+    Ended(Ended),
+}
+
+impl From<Unreadable> for Unread {
+    fn from(why: Unreadable) -> Self {
+        Self::Refused(why)
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+    /// Gives the head its body if that is all here. What was read behind either goes back to the input.
+    pub(super) fn body_here(
+        &mut self,
+        incoming: &mut Incoming,
+        head: &mut Head,
+        bytes_max: usize,
+    ) -> Result<bool, Unreadable> {
+        if let Incoming::Length(length) = *incoming
+            && length <= bytes_max
+            && let Some(rest) = head.keep(length)
+        {
+            self.input = rest;
+            return Ok(true);
+        }
+        self.input = head.cut();
+        self.body_read(incoming, head, bytes_max)
+    }
+
+    /// The same for a body that is read by itself.
+    fn body_read(
+        &mut self,
+        incoming: &mut Incoming,
+        head: &mut Head,
+        bytes_max: usize,
+    ) -> Result<bool, Unreadable> {
+        let body = incoming.take(&mut self.input, bytes_max)?;
+        body.as_deref().inspect(|body| head.add(body));
+        Ok(body.is_some())
+    }
+
+    /// Gives the head its body, bounded in time, rate and size. `reserve` counts the bytes of one without a length.
+    pub(super) async fn body(
+        &mut self,
+        incoming: &mut Incoming,
+        head: &mut Head,
+        bytes_max: usize,
+        within: Duration,
+        mut reserve: impl FnMut(usize) -> Result<(), Response>,
+    ) -> Result<(), Unread> {
+        if self.body_here(incoming, head, bytes_max)? {
+            return Ok(());
+        }
+        if let Some(expected) = head.get(Name::Expect) {
+            if !expected.eq_ignore_ascii_case("100-continue") {
+                return Err(Unread::Ended(Ended::Refused(StatusCode::EXPECTATION_FAILED)));
+            }
+            self.out.clear();
+            self.out.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
+            self.flush(&[]).await.map_err(|_| Unread::Ended(Ended::Gone))?;
+        }
+        let begun = Instant::now();
+        if let Incoming::Length(length) = *incoming {
+            // What came behind the last byte of the body is at most one reading.
+            let end = head.length() + length;
+            self.input = head.lend(&self.input, length + READ_BYTES);
+            while self.input.len() < end {
+                let received = self.input.len() + length - end;
+                self.more_of_body(begun, received, length, within).await?;
+            }
+            let rest = self.input.split_off(end);
+            head.restore(std::mem::replace(&mut self.input, rest));
+            return Ok(());
+        }
+        let mut reserved = UNCOUNTED_BYTES_MAX;
+        let mut received = self.input.len();
+        loop {
+            let before = self.input.len();
+            self.more_of_body(begun, received, received, within).await?;
+            received += self.input.len() - before;
+            if self.body_read(incoming, head, bytes_max)? {
+                return Ok(());
+            }
+            let taken = incoming.capacity() + self.input.capacity();
+            if taken > reserved {
+                reserve(taken).map_err(|response| Unread::Shed(Box::new(response)))?;
+                reserved = taken;
+            }
+        }
+    }
+
+    /// Reads more of a body. A large one that comes slower than the least rate is given up, so that it gives back the
+    /// memory that is counted for it.
+    async fn more_of_body(
+        &mut self,
+        begun: Instant,
+        received: usize,
+        length: usize,
+        within: Duration,
+    ) -> Result<(), Unread> {
+        let mut patience = within;
+        if length > UNCOUNTED_BYTES_MAX {
+            let earned = Duration::from_secs_f64(received as f64 / BODY_RATE_BYTES_MIN as f64);
+            patience = patience.min(Duration::from_millis(BODY_GRACE_MS) + earned);
+        }
+        self.vigil.expect_within(patience.saturating_sub(begun.elapsed()));
+        match self.more_in_time().await {
+            Ok(()) => Ok(()),
+            Err(Ended::Refused(_)) => Err(Unread::Refused(Unreadable::TooSlow)),
+            Err(ended) => Err(Unread::Ended(ended)),
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Places for connections, bounded in all and from one address.
+//!
+//! When all are taken, further connections wait to be accepted. One from an address that has its share is accepted,
+//! told so and closed: left waiting, it would keep those of other addresses from being accepted. Failing to accept
+//! never ends a listener.
+
+use std::future::Future;
+use std::io::{self, Write as _};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use toolcrib_engine::quota::{Bounds, Held, Quota};
+use toolcrib_engine::{Principal, Share};
+
+use crate::limits::ACCEPT_PAUSE_MS;
+use crate::shed::Shed;
+
+/// All places of a listener.
+#[derive(Debug)]
+pub(crate) struct Seats {
+    free: Arc<Semaphore>,
+    count: usize,
+    by_address: Arc<Quota>,
+}
+
+/// The place of one connection; free again when dropped.
+#[derive(Debug)]
+pub(crate) struct Seat {
+    _place: OwnedSemaphorePermit,
+    _of_address: Held,
+}
+
+impl Seats {
+    pub(crate) fn new(bounds: Bounds) -> Self {
+        let count = bounds.total.max.min(Semaphore::MAX_PERMITS);
+        Self { free: Arc::new(Semaphore::new(count)), count, by_address: Quota::new(bounds) }
+    }
+
+    /// Accepts the next connection for which there is a place.
+    pub(crate) async fn accept(&self, tcp: &TcpListener) -> io::Result<(TcpStream, Seat)> {
+        self.accept_by(|| tcp.accept()).await
+    }
+
+    async fn accept_by<F>(&self, mut accept: impl FnMut() -> F) -> io::Result<(TcpStream, Seat)>
+    where
+        F: Future<Output = io::Result<(TcpStream, SocketAddr)>>,
+    {
+        let place = self.free.clone().acquire_owned().await.map_err(io::Error::other)?;
+        loop {
+            match accept().await.and_then(|(stream, peer)| stream.set_nodelay(true).map(|()| (stream, peer)))
+            {
+                Ok((stream, peer)) => match self.seat(peer) {
+                    Ok(held) => return Ok((stream, Seat { _place: place, _of_address: held })),
+                    Err(shed) => turn_away(stream, shed),
+                },
+                // Out of descriptors, or a client that left before it was accepted: neither ends the server.
+                Err(error) => {
+                    tracing::warn!(target: "toolcrib", "accepting a connection failed: {error}");
+                    tokio::time::sleep(Duration::from_millis(ACCEPT_PAUSE_MS)).await;
+                }
+            }
+        }
+    }
+
+    fn seat(&self, peer: SocketAddr) -> Result<Held, Shed> {
+        let share = Share::of(&Principal::Anonymous, None, Some(peer.ip()));
+        self.by_address.take(&share, 1).map_err(Shed::from)
+    }
+
+    /// Returns when every place is free.
+    pub(crate) async fn all_free(&self) {
+        let all = u32::try_from(self.count).unwrap_or(u32::MAX);
+        let _ = self.free.acquire_many(all).await;
+    }
+
+    #[cfg(test)]
+    pub(crate) fn taken(&self) -> usize {
+        self.count - self.free.available_permits()
+    }
+}
+
+/// Says why and closes. A new connection takes so few bytes at once; one that does not is closed all the same.
+fn turn_away(stream: TcpStream, shed: Shed) {
+    if let Ok(mut stream) = stream.into_std() {
+        let _ = stream.write(&shed.raw());
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncReadExt;
+    use toolcrib_engine::quota::Bound;
+
+    use super::*;
+
+    fn seats(total: usize, share: usize) -> Seats {
+        let bound = |name, max| Bound { name, max, counts: "connections" };
+        let share = bound("CONNECTIONS_PER_ADDRESS_MAX", share);
+        Seats::new(Bounds { total: bound("CONNECTIONS_MAX", total), share })
+    }
+
+    async fn listening() -> (TcpListener, SocketAddr) {
+        let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = tcp.local_addr().unwrap();
+        (tcp, address)
+    }
+
+    /// A connection over `CONNECTIONS_MAX` waits until another ends.
+    #[tokio::test]
+    async fn with_connections_max_open_the_next_one_waits_for_a_place() {
+        let (seats, (tcp, address)) = (seats(1, 1), listening().await);
+        let _first = TcpStream::connect(address).await.unwrap();
+        let seat = seats.accept(&tcp).await.unwrap();
+        let _second = TcpStream::connect(address).await.unwrap();
+        let wait = Duration::from_millis(100);
+        assert!(tokio::time::timeout(wait, seats.accept(&tcp)).await.is_err());
+        assert_eq!(seats.taken(), 1);
+        drop(seat);
+        seats.accept(&tcp).await.unwrap();
+    }
+
+    /// A connection over `CONNECTIONS_PER_ADDRESS_MAX` is answered 429 and those of other addresses are accepted.
+    #[tokio::test]
+    async fn an_address_over_connections_per_address_max_is_turned_away_and_others_are_not() {
+        let (seats, (tcp, address)) = (seats(3, 1), listening().await);
+        let _first = TcpStream::connect(address).await.unwrap();
+        let seat = seats.accept(&tcp).await.unwrap();
+        let mut refused = TcpStream::connect(address).await.unwrap();
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind("127.0.0.2:0".parse().unwrap()).unwrap();
+        let _other = socket.connect(address).await.unwrap();
+        let (other, _seat) = seats.accept(&tcp).await.unwrap();
+        assert_eq!(other.peer_addr().unwrap().ip().to_string(), "127.0.0.2");
+        let mut text = String::new();
+        refused.read_to_string(&mut text).await.unwrap();
+        assert!(text.starts_with("HTTP/1.1 429 Too Many Requests\r\n"), "{text}");
+        assert!(
+            text.contains("\r\nretry-after: 1\r\n") && text.contains("CONNECTIONS_PER_ADDRESS_MAX"),
+            "{text}"
+        );
+        drop(seat);
+        let _again = TcpStream::connect(address).await.unwrap();
+        seats.accept(&tcp).await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_listener_that_cannot_accept_pauses_for_accept_pause_ms_and_goes_on() {
+        let seats = seats(1, 1);
+        let mut tries = 0;
+        let accepting = seats.accept_by(|| {
+            tries += 1;
+            let fails = tries <= 3;
+            async move { if fails { Err(io::ErrorKind::Other.into()) } else { std::future::pending().await } }
+        });
+        let pauses = Duration::from_millis(ACCEPT_PAUSE_MS);
+        assert!(tokio::time::timeout(pauses * 3 + Duration::from_millis(1), accepting).await.is_err());
+        assert_eq!(tries, 4, "three pauses, and it tries again");
+    }
+}
