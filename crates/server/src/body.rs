@@ -8,10 +8,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::{Instant, Sleep, sleep};
 use toolcrib_engine::Payload;
+use toolcrib_engine::quota::Held;
 use toolcrib_protocol::sse;
 
 use crate::call::CallStream;
-use crate::limits::KEEP_ALIVE_MS;
+use crate::limits::{KEEP_ALIVE_MS, UNCOUNTED_BYTES_MAX};
+use crate::load::Account;
 use crate::sessions::HttpSession;
 use crate::stream_log::LogReader;
 
@@ -31,8 +33,10 @@ impl ReplyBody {
         Self::Payload(Payload::Whole(bytes.into()))
     }
 
-    pub(crate) fn call(call: CallStream) -> Self {
-        Self::Events(Events::new(Source::Call(Box::new(call))))
+    /// What the call says is counted for its caller until it is taken.
+    pub(crate) fn call(call: CallStream, account: Account) -> Self {
+        call.count_in(&account);
+        Self::Events(Events { account: Some(account), ..Events::new(Source::Call(Box::new(call))) })
     }
 
     /// The session lives at least as long as somebody reads one of its streams.
@@ -46,6 +50,10 @@ impl ReplyBody {
 pub(crate) struct Events {
     source: Source,
     alarm: Pin<Box<Sleep>>,
+    /// Where large events are counted; a log counts its own.
+    account: Option<Account>,
+    /// The event that is being written.
+    held: Option<Held>,
 }
 
 #[derive(Debug)]
@@ -56,22 +64,40 @@ enum Source {
 
 impl Events {
     fn new(source: Source) -> Self {
-        Self { source, alarm: Box::pin(sleep(Duration::from_millis(KEEP_ALIVE_MS))) }
+        let alarm = Box::pin(sleep(Duration::from_millis(KEEP_ALIVE_MS)));
+        Self { source, alarm, account: None, held: None }
     }
 
-    /// The next event; nothing when the stream has ended.
+    /// The next event; nothing when the stream has ended. Whoever asks has written the event before.
     pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        self.held = None;
         let event = match &mut self.source {
             Source::Call(call) => call.poll_next(cx),
             Source::Log { reader, .. } => reader.poll_next(cx),
         };
         if let Poll::Ready(event) = event {
             self.alarm.as_mut().reset(Instant::now() + Duration::from_millis(KEEP_ALIVE_MS));
-            return Poll::Ready(event);
+            return Poll::Ready(self.counted(event));
         }
         ready!(std::future::Future::poll(self.alarm.as_mut(), cx));
         self.alarm.as_mut().reset(Instant::now() + Duration::from_millis(KEEP_ALIVE_MS));
         Poll::Ready(Some(Bytes::from_static(sse::KEEP_ALIVE)))
+    }
+
+    /// Counts a large event while it is written; one for which there is no room ends the stream.
+    fn counted(&mut self, event: Option<Bytes>) -> Option<Bytes> {
+        if let (Some(event), Some(account)) = (&event, &self.account)
+            && event.len() > UNCOUNTED_BYTES_MAX
+        {
+            match account.unread.answers.take(&account.owner, event.len()) {
+                Ok(held) => self.held = Some(held),
+                Err(full) => {
+                    tracing::warn!(target: "toolcrib", "a stream to {} was cut: {full}", account.owner);
+                    return None;
+                }
+            }
+        }
+        event
     }
 }
 
@@ -95,8 +121,8 @@ mod tests {
             ClientCapabilities::default(),
             None,
         );
-        let session = Sessions::default().open(session).unwrap();
-        let log = StreamLog::new(1);
+        let session = Sessions::default().open(session, None).unwrap();
+        let log = StreamLog::new(1, None);
         let mut events = Events::new(Source::Log { reader: log.read_on(), _session: session });
         let begun = Instant::now();
         for times in 1..=3_u32 {

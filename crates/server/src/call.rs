@@ -10,10 +10,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use toolcrib_engine::quota::Held;
 use toolcrib_engine::{Exchange, Outgoing, Payload, Reply, SessionId};
 use toolcrib_protocol::sse;
 
+use crate::load::Account;
 use crate::sessions::HttpSession;
+use crate::shed::Shed;
 use crate::stream_log::StreamLog;
 
 /// What the engine's side of a POST ends with.
@@ -22,11 +25,15 @@ pub(crate) struct Answered {
     pub(crate) reply: Reply,
     /// A session was opened.
     pub(crate) opened: Option<SessionId>,
+    /// Counts a large answer until it is written.
+    pub(crate) held: Option<Box<Held>>,
+    /// It was refused because of load.
+    pub(crate) shed: Option<Shed>,
 }
 
 impl From<Reply> for Answered {
     fn from(reply: Reply) -> Self {
-        Self { reply, opened: None }
+        Self { reply, opened: None, held: None, shed: None }
     }
 }
 
@@ -132,6 +139,11 @@ pub(crate) struct CallStream {
 }
 
 impl CallStream {
+    /// Counts what waits to be said, for as long as it waits.
+    pub(crate) fn count_in(&self, account: &Account) {
+        self.call.exchange.outbox().count_in(account.waiting());
+    }
+
     /// The next encoded event.
     pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         loop {

@@ -4,9 +4,11 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::{Method, StatusCode};
-use toolcrib_engine::{Approach, Engine, Exchange, Outgoing, Payload, Principal, Selection};
-use toolcrib_protocol::{Code, Revision, RpcError, header, write};
+use toolcrib_engine::quota::{Held, Quota};
+use toolcrib_engine::{Approach, Engine, Exchange, Outgoing, Payload, Principal, Selection, Share};
+use toolcrib_protocol::{Code, Revision, RpcError, header, sse, write};
 
 use crate::accept::{Accept, Asks, EVENT_STREAM, JSON, declares_json};
 use crate::address::{self, BadChoice};
@@ -15,10 +17,12 @@ use crate::body::ReplyBody;
 use crate::call::{Answered, Call, First};
 use crate::http1::{Head, Name, Response, Service, Unreadable};
 use crate::ingress::Post;
-use crate::limits::{BODY_BYTES_MAX, BODY_MS_MAX};
+use crate::limits::{BODY_BYTES_MAX, BODY_MS_MAX, UNCOUNTED_BYTES_MAX};
+use crate::load::{Account, LoadLimits, Unread};
 use crate::rebinding::{Expected, Rebinding};
 use crate::rest;
 use crate::sessions::{HttpSession, Sessions};
+use crate::shed::Shed;
 use crate::side::{Page, Side};
 use crate::stream_log::{StreamLog, parse_event_id};
 
@@ -37,6 +41,8 @@ pub struct HttpOptions {
     pub streams_when_listed_first: bool,
     /// What is answered beside the endpoint.
     pub side: Option<Arc<dyn Side>>,
+    /// Bounds of what callers share.
+    pub load: LoadLimits,
 }
 
 impl Default for HttpOptions {
@@ -50,6 +56,7 @@ impl Default for HttpOptions {
             sessions: true,
             streams_when_listed_first: false,
             side: None,
+            load: LoadLimits::default(),
         }
     }
 }
@@ -60,14 +67,25 @@ pub struct Endpoint {
     engine: Arc<Engine>,
     options: HttpOptions,
     sessions: Arc<Sessions>,
+    /// Bytes of request bodies that are received or worked on.
+    bodies: Arc<Quota>,
+    unread: Unread,
 }
 
 /// A request that may be answered.
-pub(crate) enum Admitted {
+pub(crate) struct Admitted {
+    target: Target,
+    /// Network address that it came from.
+    address: Option<IpAddr>,
+    /// Counts a large body.
+    body: Option<Box<Held>>,
+}
+
+/// What a request is for.
+enum Target {
     Post {
         principal: Principal,
         asks: Asks,
-        address: Option<IpAddr>,
     },
     Get(Principal),
     Delete(Principal),
@@ -76,14 +94,122 @@ pub(crate) enum Admitted {
     Page(Page),
 }
 
+impl Admitted {
+    /// Whose use of the server this counts for.
+    fn owner(&self) -> Share {
+        let principal = match &self.target {
+            Target::Post { principal, .. } | Target::Get(principal) | Target::Delete(principal) => principal,
+            Target::Rest | Target::Page(_) => &Principal::Anonymous,
+        };
+        Share::of(principal, None, self.address)
+    }
+}
+
 impl Service for Endpoint {
     type Admitted = Admitted;
 
     fn admit(&self, head: &Head, from: Option<IpAddr>) -> Result<Admitted, Response> {
+        self.target(head, from).map(|target| Admitted { target, address: from, body: None })
+    }
+
+    fn body_limits(&self) -> (usize, Duration) {
+        (self.options.body_bytes_max, Duration::from_millis(self.options.body_ms_max))
+    }
+
+    fn reserve(&self, admitted: &mut Admitted, bytes: usize) -> Result<(), Response> {
+        let reserved = match &mut admitted.body {
+            Some(held) => held.grow(bytes.saturating_sub(held.amount())),
+            None => {
+                self.bodies.take(&admitted.owner(), bytes).map(|held| admitted.body = Some(Box::new(held)))
+            }
+        };
+        reserved.map_err(|full| {
+            let shed = Shed::from(full);
+            let response = shed.response(self.engine.meter());
+            if matches!(admitted.target, Target::Rest) { rest::shed(shed) } else { response }
+        })
+    }
+
+    fn unread(&self, admitted: Admitted, why: Unreadable) -> Response {
+        let (status, message) = match why {
+            Unreadable::TooLong(max) => {
+                (StatusCode::PAYLOAD_TOO_LARGE, format!("the body is over {max} bytes"))
+            }
+            Unreadable::TooSlow => (StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive".into()),
+            Unreadable::Framing { limit, max } => (
+                StatusCode::BAD_REQUEST,
+                format!("{limit}: the framing of the body's chunks is over {max} bytes"),
+            ),
+            Unreadable::Broken => (StatusCode::BAD_REQUEST, "the body could not be read".into()),
+        };
+        match admitted.target {
+            Target::Rest => rest::unread(status),
+            _ => refuse(status, &message),
+        }
+    }
+
+    async fn answer(self: &Arc<Self>, head: Head, admitted: Admitted) -> Response {
+        let Admitted { target, address, body } = admitted;
+        match target {
+            Target::Post { principal, asks } => {
+                let streams = self.streams(asks.accept);
+                let caller = principal.clone();
+                let account = || self.unread.account(Share::of(&caller, None, address));
+                let (approach, exchange) = (asks.approach, Exchange::alone(asks.accept.events));
+                let session = head.get(Name::McpSessionId).and_then(|id| self.sessions.find(id, &principal));
+                let endpoint = self.clone();
+                let post = Post { endpoint, head, principal, approach, address, body, exchange, session };
+                let mut call = post.start();
+                match call.first().await {
+                    First::Says(first) => stream(call, first, None, account),
+                    First::Answer(answered) => match call.said() {
+                        Some(first) => stream(call, first, Some(answered), account),
+                        None => answer(answered, streams),
+                    },
+                }
+            }
+            Target::Get(principal) => self.get(&head, &principal),
+            Target::Delete(principal) => self.delete(&head, &principal),
+            // Boxed: what is rare must not make every request's state larger.
+            Target::Rest => Box::pin(rest::answer(&self.engine, &head)).await,
+            Target::Page(page) => shown(page),
+        }
+    }
+}
+
+impl Endpoint {
+    #[must_use]
+    pub fn new(engine: Arc<Engine>, options: HttpOptions) -> Arc<Self> {
+        let load = options.load;
+        let sessions = Arc::new(Sessions::new(load));
+        let (bodies, unread) = (Quota::new(load.bodies), Unread::new(&load));
+        Arc::new(Self { engine, options, sessions, bodies, unread })
+    }
+
+    #[must_use]
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    pub(crate) fn sessions(&self) -> &Arc<Sessions> {
+        &self.sessions
+    }
+
+    pub(crate) fn unread(&self) -> &Unread {
+        &self.unread
+    }
+
+    pub(crate) fn options(&self) -> &HttpOptions {
+        &self.options
+    }
+
+    /// Judges a request by its head.
+    fn target(&self, head: &Head, from: Option<IpAddr>) -> Result<Target, Response> {
         if let Some(asks) = head.asks() {
             let principal = self.principal(head)?;
+            self.check_room(&principal, from)?;
             self.check_choice(&principal, asks.approach.as_deref())?;
-            return Ok(Admitted::Post { principal, asks: asks.clone(), address: from });
+            return Ok(Target::Post { principal, asks: asks.clone() });
         }
         let is_rest = self.engine.safety().is_some() && head.path().starts_with(rest::PREFIX);
         let address = address::selection(&self.options.path, head.path_bytes(), head.query());
@@ -102,87 +228,25 @@ impl Service for Endpoint {
             return Err(refuse(status, &rebinding.to_string()));
         }
         if is_rest {
-            return Ok(Admitted::Rest);
+            return Ok(Target::Rest);
         }
         let Some(address) = address else {
-            return page.map(Admitted::Page).ok_or_else(|| Response::empty(StatusCode::NOT_FOUND));
+            return page.map(Target::Page).ok_or_else(|| Response::empty(StatusCode::NOT_FOUND));
         };
         let principal = self.principal(head)?;
         match *head.method() {
             Method::POST => {
+                self.check_room(&principal, from)?;
                 let approach = approach(address, head).map_err(|bad| unfollowed(&bad))?;
                 self.check_choice(&principal, approach.as_deref())?;
                 let asks = Asks { accept: postable(head)?, approach };
                 head.note(&asks);
-                Ok(Admitted::Post { principal, asks, address: from })
+                Ok(Target::Post { principal, asks })
             }
-            Method::GET => Ok(Admitted::Get(principal)),
-            Method::DELETE => Ok(Admitted::Delete(principal)),
+            Method::GET => Ok(Target::Get(principal)),
+            Method::DELETE => Ok(Target::Delete(principal)),
             _ => Err(not_allowed()),
         }
-    }
-
-    fn body_limits(&self) -> (usize, Duration) {
-        (self.options.body_bytes_max, Duration::from_millis(self.options.body_ms_max))
-    }
-
-    fn unread(&self, admitted: Admitted, why: Unreadable) -> Response {
-        let (status, message) = match why {
-            Unreadable::TooLong(max) => {
-                (StatusCode::PAYLOAD_TOO_LARGE, format!("the body is over {max} bytes"))
-            }
-            Unreadable::TooSlow => (StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive".into()),
-            Unreadable::Framing { limit, max } => (
-                StatusCode::BAD_REQUEST,
-                format!("{limit}: the framing of the body's chunks is over {max} bytes"),
-            ),
-            Unreadable::Broken => (StatusCode::BAD_REQUEST, "the body could not be read".into()),
-        };
-        match admitted {
-            Admitted::Rest => rest::unread(status),
-            _ => refuse(status, &message),
-        }
-    }
-
-    async fn answer(self: Arc<Self>, head: Head, admitted: Admitted) -> Response {
-        match admitted {
-            Admitted::Post { principal, asks, address } => {
-                let streams = self.streams(asks.accept);
-                let mut call = self.post(head, principal, asks, address);
-                match call.first().await {
-                    First::Says(first) => stream(call, first, None),
-                    First::Answer(answered) => match call.said() {
-                        Some(first) => stream(call, first, Some(answered)),
-                        None => answer(answered, streams),
-                    },
-                }
-            }
-            Admitted::Get(principal) => self.get(&head, &principal),
-            Admitted::Delete(principal) => self.delete(&head, &principal),
-            // Boxed: what is rare must not make every request's state larger.
-            Admitted::Rest => Box::pin(rest::answer(&self.engine, &head)).await,
-            Admitted::Page(page) => shown(page),
-        }
-    }
-}
-
-impl Endpoint {
-    #[must_use]
-    pub fn new(engine: Arc<Engine>, options: HttpOptions) -> Arc<Self> {
-        Arc::new(Self { engine, options, sessions: Arc::default() })
-    }
-
-    #[must_use]
-    pub fn engine(&self) -> &Arc<Engine> {
-        &self.engine
-    }
-
-    pub(crate) fn sessions(&self) -> &Arc<Sessions> {
-        &self.sessions
-    }
-
-    pub(crate) fn options(&self) -> &HttpOptions {
-        &self.options
     }
 
     /// Who sends this, asked for every request anew.
@@ -195,6 +259,12 @@ impl Endpoint {
         })
     }
 
+    /// Refuses a caller that leaves too much of its answers unread.
+    fn check_room(&self, principal: &Principal, from: Option<IpAddr>) -> Result<(), Response> {
+        let room = self.unread.answers.check(|| Share::of(principal, None, from));
+        room.map_err(|full| Shed::from(full).response(self.engine.meter()))
+    }
+
     /// What is chosen must be there, and this caller's to choose.
     fn check_choice(&self, principal: &Principal, approach: Option<&Approach>) -> Result<(), Response> {
         let Some(Approach { selection, .. }) = approach else { return Ok(()) };
@@ -204,27 +274,6 @@ impl Endpoint {
     /// One message is answered as a stream.
     fn streams(&self, accept: Accept) -> bool {
         !accept.json || (accept.events_first && self.options.streams_when_listed_first)
-    }
-
-    fn post(
-        self: Arc<Self>,
-        head: Head,
-        principal: Principal,
-        Asks { accept, approach }: Asks,
-        address: Option<IpAddr>,
-    ) -> Call {
-        let exchange = Exchange::alone(accept.events);
-        let session = head.get(Name::McpSessionId).and_then(|id| self.sessions.find(id, &principal));
-        let post = Post {
-            endpoint: self,
-            head,
-            principal,
-            approach,
-            address,
-            exchange: exchange.clone(),
-            session: session.clone(),
-        };
-        Call::new(post.answer(), exchange, session)
     }
 
     /// A legacy session's stream: unsolicited messages, or the rest of one that was lost.
@@ -338,9 +387,14 @@ fn postable(head: &Head) -> Result<Accept, Response> {
 }
 
 /// An answer that says things before it is done.
-fn stream(call: Call, first: Outgoing, answered: Option<Answered>) -> Response {
+fn stream(
+    call: Call,
+    first: Outgoing,
+    answered: Option<Answered>,
+    account: impl FnOnce() -> Account,
+) -> Response {
     let Some(session) = call.session().cloned() else {
-        return events(ReplyBody::call(call.into_stream(first, answered)));
+        return events(ReplyBody::call(call.into_stream(first, answered), account()));
     };
     let log = session.open_log();
     if session.session.revision().primes_streams() {
@@ -355,20 +409,35 @@ fn stream(call: Call, first: Outgoing, answered: Option<Answered>) -> Response {
 fn answer(answered: Answered, streams: bool) -> Response {
     let code = StatusCode::from_u16(answered.reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let payload = answered.reply.payload;
-    let response = if payload == Payload::Nothing {
+    let mut response = if payload == Payload::Nothing {
         Response::empty(code)
     } else if streams && code == StatusCode::OK {
-        // A stream with a single event.
-        let mut out = Vec::new();
-        toolcrib_protocol::sse::encode(&mut out, None, &payload.into_bytes());
-        events(ReplyBody::whole(out))
+        events(ReplyBody::Payload(single_event(payload)))
     } else {
         Response::new(code, JSON, ReplyBody::Payload(payload))
     };
-    match answered.opened {
-        Some(id) => response.with(header::SESSION_ID, id.as_str()),
-        None => response,
+    response.held = answered.held;
+    match (answered.opened, answered.shed) {
+        (Some(id), _) => response.with(header::SESSION_ID, id.as_str()),
+        (None, Some(shed)) => shed.dress(response),
+        (None, None) => response,
     }
+}
+
+/// A message as a stream with this event alone. A large one is not copied, unless line breaks make it several lines.
+fn single_event(payload: Payload) -> Payload {
+    let mut pieces = vec![Bytes::from_static(b"data: ")];
+    if payload.len() > UNCOUNTED_BYTES_MAX {
+        payload.clone().pieces(|piece| pieces.push(piece));
+        pieces.push(Bytes::from_static(b"\n\n"));
+        let is_one_line = |(at, piece): (usize, &Bytes)| at + 1 == pieces.len() || !piece.contains(&b'\n');
+        if pieces.iter().enumerate().all(is_one_line) {
+            return Payload::Joined(pieces.into());
+        }
+    }
+    let mut out = Vec::with_capacity(payload.len() + 16);
+    sse::encode(&mut out, None, &payload.into_bytes());
+    Payload::Whole(out.into())
 }
 
 fn shown(page: Page) -> Response {

@@ -6,17 +6,20 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use toolcrib_contract::json::{Document, Limits, Node};
+use toolcrib_engine::quota::Held;
 use toolcrib_engine::stage::caller;
-use toolcrib_engine::{Approach, Engine, Exchange, Payload, Principal, Reply, Session, SessionId};
+use toolcrib_engine::{Approach, Engine, Exchange, Payload, Principal, Reply, Session, SessionId, Share};
 use toolcrib_protocol::{Branch, Code, Frame, Meta, Request, Revision, RpcError, Told};
 
-use crate::call::{Answered, CallFuture};
+use crate::batch::BatchAnswer;
+use crate::call::{Answered, Call, CallFuture};
 use crate::http::Endpoint;
 use crate::http1::{Head, Name};
-use crate::limits::BATCH_MESSAGES_MAX;
+use crate::limits::{BATCH_MESSAGES_MAX, UNCOUNTED_BYTES_MAX};
+use crate::load::Account;
 use crate::sessions::HttpSession;
+use crate::shed::Shed;
 
 /// Everything a POST needs to be answered.
 pub(crate) struct Post {
@@ -26,6 +29,8 @@ pub(crate) struct Post {
     pub(crate) approach: Option<Arc<Approach>>,
     /// Network address that it came from.
     pub(crate) address: Option<IpAddr>,
+    /// Counts a large body for as long as it is worked on.
+    pub(crate) body: Option<Box<Held>>,
     pub(crate) exchange: Arc<Exchange>,
     /// The session that its headers name.
     pub(crate) session: Option<Arc<HttpSession>>,
@@ -36,17 +41,30 @@ impl Post {
         self.endpoint.engine()
     }
 
+    /// Starts to answer it.
+    pub(crate) fn start(self) -> Call {
+        let (exchange, session) = (self.exchange.clone(), self.session.clone());
+        Call::new(self.answer(), exchange, session)
+    }
+
     /// Boxed here, where it is made: it is large, and elsewhere it would be moved there first.
-    pub(crate) fn answer(self) -> CallFuture {
+    fn answer(mut self) -> CallFuture {
         Box::pin(async move {
+            let mut body = self.body.take();
             let document = match self.parse() {
                 Ok(document) => document,
                 Err(reply) => return reply.into(),
             };
+            if let Some(body) = &mut body
+                && let Err(full) = body.grow(document.tape_bytes())
+            {
+                return self.shed(full.into(), None);
+            }
             let root = document.root();
             if root.is_array() {
                 // Boxed, like all that is rare: it must not make every request's state larger.
-                return Box::pin(self.answer_batch(root)).await.into();
+                let reply = Box::pin(self.answer_batch(root)).await;
+                return self.counted(reply.into(), None);
             }
             let frame = match Frame::read(root) {
                 Ok(frame) => frame,
@@ -54,8 +72,37 @@ impl Post {
                     return Reply::error(400, malformed.id.as_deref(), &malformed.error).into();
                 }
             };
-            self.answer_frame(&frame).await
+            let answered = self.answer_frame(&frame).await;
+            self.counted(answered, id_of(&frame))
         })
+    }
+
+    /// Whose use of the server this counts for.
+    fn account(&self) -> Account {
+        self.endpoint.unread().account(Share::of(&self.principal, None, self.address))
+    }
+
+    /// Counts a large answer until it is written; one for which there is no room is dropped.
+    fn counted(&self, mut answered: Answered, id: Option<&str>) -> Answered {
+        let payload = &answered.reply.payload;
+        if payload.len() <= UNCOUNTED_BYTES_MAX || payload.own_len() <= UNCOUNTED_BYTES_MAX {
+            return answered;
+        }
+        let Account { unread, owner } = self.account();
+        match unread.answers.take(&owner, payload.own_len()) {
+            Ok(held) => answered.held = Some(Box::new(held)),
+            Err(full) => {
+                tracing::warn!(target: "toolcrib", "an answer to {owner} was dropped: {full}");
+                let shed = Shed::from(full);
+                let reply = shed.dropped(payload.own_len(), id, self.engine().meter());
+                return Answered { shed: Some(shed), ..Answered::from(reply) };
+            }
+        }
+        answered
+    }
+
+    fn shed(&self, shed: Shed, id: Option<&str>) -> Answered {
+        Answered { shed: Some(shed), ..Answered::from(shed.reply(id, self.engine().meter())) }
     }
 
     fn parse(&self) -> Result<Document<'_>, Reply> {
@@ -160,12 +207,9 @@ impl Post {
             Ok((_, reply)) if id.is_none() => reply.into(),
             Ok((session, reply)) => {
                 session.open_from(self.address);
-                match self.endpoint.sessions().open(session) {
-                    Ok(_) => Answered { reply, opened: id },
-                    Err(full) => {
-                        let error = RpcError::new(Code::InternalError, full.to_string());
-                        Reply::error(503, Some(request.id), &error).into()
-                    }
+                match self.endpoint.sessions().open(session, Some(self.account())) {
+                    Ok(_) => Answered { opened: id, ..Answered::from(reply) },
+                    Err(shed) => self.shed(shed, Some(request.id)),
                 }
             }
         }
@@ -205,29 +249,25 @@ impl Post {
         if batch.is_empty() || batch.len() > BATCH_MESSAGES_MAX {
             return bad(None, "a batch has between 1 and 100 messages");
         }
-        let mut answers: Vec<Bytes> = Vec::new();
+        let mut answers = BatchAnswer::default();
         for node in batch.elements() {
             let reply = match Frame::read(node) {
                 Ok(Frame::Request(request)) if request.method == "initialize" => {
                     bad(Some(request.id), "initialize cannot stand in a batch")
                 }
-                Ok(frame) => {
-                    let exchange = self.exchange.sibling();
-                    self.answer_in(&session, &frame, &exchange).await
-                }
+                Ok(frame) => match answers.refusal(id_of(&frame)) {
+                    // A notification has no answer, so it adds nothing.
+                    Some(refusal) if matches!(frame, Frame::Request(_)) => refusal,
+                    _ => self.answer_in(&session, &frame, &self.exchange.sibling()).await,
+                },
                 Err(malformed) => Reply::error(400, malformed.id.as_deref(), &malformed.error),
             };
-            if reply.payload != Payload::Nothing {
-                answers.push(reply.payload.into_bytes());
-            }
+            answers.add(reply.payload);
         }
-        if answers.is_empty() {
-            return Reply::accepted();
+        match answers.finish() {
+            Payload::Nothing => Reply::accepted(),
+            payload => Reply { status: 200, payload },
         }
-        let mut out = b"[".to_vec();
-        out.extend_from_slice(&answers.join(&b","[..]));
-        out.push(b']');
-        Reply::whole(out)
     }
 }
 

@@ -6,6 +6,25 @@ pub const BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// How long a request's body may take to arrive, in milliseconds.
 pub const BODY_MS_MAX: u64 = 30_000;
 
+/// Bytes of all request bodies over 16 KiB that are received or worked on at once, with the tapes they are read into:
+/// 128 MiB, so that uploads never decide the size of the process.
+pub const BODIES_BYTES_MAX: usize = 128 * 1024 * 1024;
+
+/// Bytes of the same for one authenticated subject or one address: half of all, so that one caller leaves room for
+/// others and can still send five bodies of 4 MiB that are costly to read.
+pub const BODIES_BYTES_PER_SHARE_MAX: usize = 64 * 1024 * 1024;
+
+/// Bytes of a body or an answer that are not counted: 16 KiB per connection, so that an ordinary call takes no lock and
+/// is served however much the large ones use.
+pub const UNCOUNTED_BYTES_MAX: usize = 16 * 1024;
+
+/// Bytes per second that a body over 16 KiB must bring on average after its grace time: 32 KiB, slower than any link
+/// that is in use and too fast to hold a thousand bodies open for nothing.
+pub const BODY_RATE_BYTES_MIN: usize = 32 * 1024;
+
+/// Grace time before the rate of a body counts, in milliseconds: five seconds, for a link that stalls for a moment.
+pub const BODY_GRACE_MS: u64 = 5_000;
+
 /// How long a request's head may take to arrive, in milliseconds; also how long an idle connection is kept.
 pub const HEAD_MS_MAX: u64 = 30_000;
 
@@ -36,11 +55,41 @@ pub const BODY_TURN_BYTES_MAX: usize = 256 * 1024;
 /// Connections open at once; further ones wait to be accepted.
 pub const CONNECTIONS_MAX: usize = 10_000;
 
+/// Connections open at once from one IPv4 address or IPv6 network (/64): half of all, because behind a reverse proxy
+/// and on loopback every client has the same address.
+pub const CONNECTIONS_PER_ADDRESS_MAX: usize = 5_000;
+
 /// Messages of one batch (2025-03-26).
 pub const BATCH_MESSAGES_MAX: usize = 100;
 
+/// Bytes of answers after which the remaining requests of a batch are refused instead of run: 8 MiB, so that a small
+/// batch cannot ask for a hundred large answers.
+pub const BATCH_ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// Bytes of answers over 16 KiB and of events that connected clients have not taken yet: 192 MiB. From half
+/// of it on new requests are refused; an answer that does not fit is dropped.
+pub const ANSWERS_BYTES_MAX: usize = 192 * 1024 * 1024;
+
+/// Bytes of the same for one authenticated subject or one address: four of the largest answers.
+pub const ANSWERS_BYTES_PER_SHARE_MAX: usize = 64 * 1024 * 1024;
+
+/// Bytes of events that streams keep for clients that come back: 64 MiB. Kept for convenience: what does not fit is not
+/// kept.
+pub const REPLAY_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Bytes of the same for one authenticated subject or one address: four of the largest streams.
+pub const REPLAY_BYTES_PER_SHARE_MAX: usize = 16 * 1024 * 1024;
+
 /// Legacy sessions open at once.
 pub const SESSIONS_MAX: usize = 10_000;
+
+/// Legacy sessions open at once of one authenticated subject or one address: half of all, because behind a reverse
+/// proxy every anonymous client has the same address.
+pub const SESSIONS_PER_SHARE_MAX: usize = 5_000;
+
+/// How long a used session must be idle before it makes room for a new one, in milliseconds: a minute, longer than a
+/// client that works pauses.
+pub const SESSION_IDLE_MS_MIN: u64 = 60_000;
 
 /// How long an unused session is kept, in milliseconds.
 pub const SESSION_IDLE_MS_MAX: u64 = 1_800_000;

@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 
 use crate::http::Endpoint;
 use crate::http1;
-use crate::limits::{ACCEPT_PAUSE_MS, CONNECTIONS_MAX, HEAD_MS_MAX, SESSION_SWEEP_MS, SHUTDOWN_MS_MAX};
+use crate::limits::{HEAD_MS_MAX, SESSION_SWEEP_MS, SHUTDOWN_MS_MAX};
+use crate::seats::Seats;
 use crate::workers::{Stay, Workers};
 
 /// A bound endpoint, ready to serve.
@@ -21,19 +22,42 @@ pub struct Listener {
     endpoint: Arc<Endpoint>,
     tcp: TcpListener,
     head_ms_max: u64,
+    sweep_ms: u64,
+    shutdown_ms_max: u64,
     workers: usize,
 }
 
 impl Listener {
     pub async fn bind(endpoint: Arc<Endpoint>, address: &str) -> io::Result<Self> {
         let tcp = TcpListener::bind(address).await?;
-        Ok(Self { endpoint, tcp, head_ms_max: HEAD_MS_MAX, workers: 0 })
+        Ok(Self {
+            endpoint,
+            tcp,
+            head_ms_max: HEAD_MS_MAX,
+            sweep_ms: SESSION_SWEEP_MS,
+            shutdown_ms_max: SHUTDOWN_MS_MAX,
+            workers: 0,
+        })
     }
 
     /// How long a request's head may take to arrive, in milliseconds.
     #[must_use]
     pub fn head_ms_max(mut self, ms: u64) -> Self {
         self.head_ms_max = ms;
+        self
+    }
+
+    /// How often unused sessions are looked for, in milliseconds.
+    #[must_use]
+    pub fn sweep_ms(mut self, ms: u64) -> Self {
+        self.sweep_ms = ms.max(1);
+        self
+    }
+
+    /// How long requests under way may take to finish when the server stops, in milliseconds.
+    #[must_use]
+    pub fn shutdown_ms_max(mut self, ms: u64) -> Self {
+        self.shutdown_ms_max = ms;
         self
     }
 
@@ -51,46 +75,41 @@ impl Listener {
     /// Serves until `stop` is done, then lets what is under way finish.
     pub async fn serve(self, stop: impl Future<Output = ()>) -> io::Result<()> {
         let (stopping, stopped) = watch::channel(false);
-        let connections = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        let seats = Seats::new(self.endpoint.options().load.connections);
         let (endpoint, head_ms_max) = (self.endpoint.clone(), self.head_ms_max);
         let serve =
             move |stream, stay| connection(stream, endpoint.clone(), stopped.clone(), head_ms_max, stay);
         let workers = (self.workers > 0).then(|| Workers::start(self.workers, serve.clone())).transpose()?;
-        let mut sweep = tokio::time::interval(Duration::from_millis(SESSION_SWEEP_MS));
+        let mut sweep = tokio::time::interval(Duration::from_millis(self.sweep_ms));
         tokio::pin!(stop);
         loop {
             tokio::select! {
                 () = &mut stop => break,
                 _ = sweep.tick() => self.endpoint.sessions().sweep(),
-                accepted = accept(&self.tcp, &connections) => match accepted {
-                    Ok((stream, permit)) => match &workers {
+                accepted = seats.accept(&self.tcp) => {
+                    let (stream, seat) = accepted?;
+                    match &workers {
                         None => {
                             let served = serve(stream, Stay::for_good());
                             tokio::spawn(async move {
                                 served.await;
-                                drop(permit);
+                                drop(seat);
                             });
                         }
                         Some(workers) => {
-                            if let Err(error) = workers.take(stream, permit) {
+                            if let Err(error) = workers.take(stream, seat) {
                                 tracing::warn!(target: "toolcrib", "a connection was lost: {error}");
                             }
                         }
-                    },
-                    // Out of descriptors, or a client that left before it was accepted: neither ends the server.
-                    Err(error) => {
-                        tracing::warn!(target: "toolcrib", "accepting a connection failed: {error}");
-                        tokio::time::sleep(Duration::from_millis(ACCEPT_PAUSE_MS)).await;
                     }
-                },
+                }
             }
         }
         drop(self.tcp);
         self.endpoint.engine().shut_down();
         let _ = stopping.send(true);
-        let all = u32::try_from(CONNECTIONS_MAX).unwrap_or(u32::MAX);
-        let finished = connections.acquire_many(all);
-        if tokio::time::timeout(Duration::from_millis(SHUTDOWN_MS_MAX), finished).await.is_err() {
+        let within = Duration::from_millis(self.shutdown_ms_max);
+        if tokio::time::timeout(within, seats.all_free()).await.is_err() {
             tracing::warn!(target: "toolcrib", "stopped with requests under way");
         }
         self.endpoint.sessions().end();
@@ -100,16 +119,6 @@ impl Listener {
         self.endpoint.engine().flush().await;
         Ok(())
     }
-}
-
-async fn accept(
-    tcp: &TcpListener,
-    connections: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
-    let permit = connections.clone().acquire_owned().await.map_err(io::Error::other)?;
-    let (stream, _) = tcp.accept().await?;
-    stream.set_nodelay(true)?;
-    Ok((stream, permit))
 }
 
 async fn connection(
@@ -134,4 +143,64 @@ pub async fn serve_connection<S>(
     S: AsyncRead + AsyncWrite + Unpin,
 {
     http1::serve(stream, endpoint, None, stopped, Duration::from_millis(head_ms_max), || false).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncWriteExt;
+    use tokio::sync::oneshot;
+    use toolcrib_engine::engine::{Engine, Options, ServerInfo};
+    use toolcrib_engine::{Principal, Session, SessionId};
+    use toolcrib_protocol::{ClientCapabilities, Revision};
+
+    use super::*;
+    use crate::http::HttpOptions;
+    use crate::limits::SESSION_IDLE_MS_MAX;
+    use crate::load::LoadLimits;
+
+    async fn bound(load: LoadLimits) -> Listener {
+        let engine = Engine::new(ServerInfo::new("s", "1"), Options::default(), None).unwrap();
+        let options = HttpOptions { load, ..HttpOptions::default() };
+        Listener::bind(Endpoint::new(Arc::new(engine), options), "127.0.0.1:0").await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn unused_sessions_are_looked_for_every_session_sweep_ms() {
+        let load = LoadLimits { session_idle_ms_max: 30, ..LoadLimits::default() };
+        assert_eq!(LoadLimits::default().session_idle_ms_max, SESSION_IDLE_MS_MAX);
+        let listener = bound(load).await;
+        assert_eq!(listener.sweep_ms, SESSION_SWEEP_MS);
+        let endpoint = listener.endpoint.clone();
+        let serving = tokio::spawn(listener.sweep_ms(10).serve(std::future::pending()));
+        let capabilities = ClientCapabilities::default();
+        let id = SessionId::random().unwrap();
+        let session = Session::new(Some(id), Principal::Anonymous, Revision::V2025_11_25, capabilities, None);
+        drop(endpoint.sessions().open(session, None).unwrap());
+        assert_eq!(endpoint.sessions().len(), 1);
+        let swept = async {
+            while endpoint.sessions().len() > 0 {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(5), swept).await.expect("nobody looked for it");
+        serving.abort();
+    }
+
+    #[tokio::test]
+    async fn requests_under_way_have_shutdown_ms_max_to_finish() {
+        let listener = bound(LoadLimits::default()).await;
+        assert_eq!(listener.shutdown_ms_max, SHUTDOWN_MS_MAX);
+        let mut client = TcpStream::connect(listener.address().unwrap()).await.unwrap();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let serving = tokio::spawn(listener.shutdown_ms_max(200).serve(async {
+            let _ = stopped.await;
+        }));
+        let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n";
+        client.write_all(head.as_bytes()).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let begun = std::time::Instant::now();
+        drop(stop);
+        tokio::time::timeout(Duration::from_secs(5), serving).await.expect("it waits on").unwrap().unwrap();
+        assert!(begun.elapsed() >= Duration::from_millis(150), "it did not wait for the request");
+    }
 }

@@ -12,15 +12,19 @@ use std::time::Duration;
 
 use http::StatusCode;
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
+use toolcrib_engine::meter::Meter;
+use toolcrib_engine::quota::{Held, Quota};
+use toolcrib_engine::{Principal, Share};
 
 use crate::accept::JSON;
 use crate::body::ReplyBody;
 use crate::http1::{self, Head, Response, Service, Unreadable};
-use crate::limits::{
-    ACCEPT_PAUSE_MS, BODY_BYTES_MAX, BODY_MS_MAX, CONNECTIONS_MAX, HEAD_MS_MAX, SHUTDOWN_MS_MAX,
-};
+use crate::limits::{BODY_BYTES_MAX, BODY_MS_MAX, HEAD_MS_MAX, SHUTDOWN_MS_MAX};
+use crate::load::LoadLimits;
 use crate::rebinding::Expected;
+use crate::seats::Seats;
+use crate::shed::Shed;
 
 /// What becomes of a request that was read whole: status, headers, body. The content type is JSON unless a header says otherwise.
 #[derive(Debug)]
@@ -39,12 +43,23 @@ pub trait Answers: Send + Sync + 'static {
 pub struct PlainListener {
     plain: Arc<Plain>,
     tcp: TcpListener,
+    load: LoadLimits,
 }
 
 /// Whoever answers, behind the checks.
 struct Plain {
     answers: Arc<dyn Answers>,
     expected: Expected,
+    /// Bytes of request bodies that are received or worked on.
+    bodies: Arc<Quota>,
+    meter: Meter,
+}
+
+/// A request whose head was found good.
+struct Admitted {
+    address: Option<IpAddr>,
+    /// Counts a large body.
+    body: Option<Held>,
 }
 
 impl std::fmt::Debug for PlainListener {
@@ -55,7 +70,9 @@ impl std::fmt::Debug for PlainListener {
 
 impl PlainListener {
     pub async fn bind(answers: Arc<dyn Answers>, expected: Expected, address: &str) -> io::Result<Self> {
-        Ok(Self { plain: Arc::new(Plain { answers, expected }), tcp: TcpListener::bind(address).await? })
+        let load = LoadLimits::default();
+        let plain = Plain { answers, expected, bodies: Quota::new(load.bodies), meter: Meter::default() };
+        Ok(Self { plain: Arc::new(plain), tcp: TcpListener::bind(address).await?, load })
     }
 
     pub fn address(&self) -> io::Result<SocketAddr> {
@@ -65,50 +82,53 @@ impl PlainListener {
     /// Serves until `stop` is done, then lets what is under way finish.
     pub async fn serve(self, stop: impl Future<Output = ()>) -> io::Result<()> {
         let (stopping, stopped) = watch::channel(false);
-        let connections = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        let seats = Seats::new(self.load.connections);
         tokio::pin!(stop);
         loop {
-            let permit = connections.clone().acquire_owned().await.map_err(io::Error::other)?;
             tokio::select! {
                 () = &mut stop => break,
-                accepted = self.tcp.accept() => match accepted {
-                    Ok((stream, peer)) => {
-                        let (plain, stopped) = (self.plain.clone(), stopped.clone());
-                        let _ = stream.set_nodelay(true);
-                        tokio::spawn(async move {
-                            let (address, within) = (Some(peer.ip()), Duration::from_millis(HEAD_MS_MAX));
-                            http1::serve(stream, plain, address, stopped, within, || false).await;
-                            drop(permit);
-                        });
-                    }
-                    // Out of descriptors, or a client that left before it was accepted: neither ends the server.
-                    Err(error) => {
-                        tracing::warn!(target: "toolcrib", "accepting a connection failed: {error}");
-                        tokio::time::sleep(Duration::from_millis(ACCEPT_PAUSE_MS)).await;
-                    }
-                },
+                accepted = seats.accept(&self.tcp) => {
+                    let (stream, seat) = accepted?;
+                    let (plain, stopped) = (self.plain.clone(), stopped.clone());
+                    tokio::spawn(async move {
+                        let address = stream.peer_addr().ok().map(|peer| peer.ip());
+                        let within = Duration::from_millis(HEAD_MS_MAX);
+                        http1::serve(stream, plain, address, stopped, within, || false).await;
+                        drop(seat);
+                    });
+                }
             }
         }
         let _ = stopping.send(true);
-        let all = u32::try_from(CONNECTIONS_MAX).unwrap_or(u32::MAX);
-        let _ =
-            tokio::time::timeout(Duration::from_millis(SHUTDOWN_MS_MAX), connections.acquire_many(all)).await;
+        let _ = tokio::time::timeout(Duration::from_millis(SHUTDOWN_MS_MAX), seats.all_free()).await;
         Ok(())
     }
 }
 
 impl Service for Plain {
-    type Admitted = ();
+    type Admitted = Admitted;
 
-    fn admit(&self, head: &Head, _: Option<IpAddr>) -> Result<(), Response> {
-        self.expected.check(head).map_err(|rebinding| refused(StatusCode::FORBIDDEN, &rebinding.to_string()))
+    fn admit(&self, head: &Head, address: Option<IpAddr>) -> Result<Admitted, Response> {
+        match self.expected.check(head) {
+            Ok(()) => Ok(Admitted { address, body: None }),
+            Err(rebinding) => Err(refused(StatusCode::FORBIDDEN, &rebinding.to_string())),
+        }
+    }
+
+    fn reserve(&self, admitted: &mut Admitted, bytes: usize) -> Result<(), Response> {
+        let share = Share::of(&Principal::Anonymous, None, admitted.address);
+        let reserved = match &mut admitted.body {
+            Some(held) => held.grow(bytes.saturating_sub(held.amount())),
+            None => self.bodies.take(&share, bytes).map(|held| admitted.body = Some(held)),
+        };
+        reserved.map_err(|full| Shed::from(full).response(&self.meter))
     }
 
     fn body_limits(&self) -> (usize, Duration) {
         (BODY_BYTES_MAX, Duration::from_millis(BODY_MS_MAX))
     }
 
-    fn unread(&self, (): (), why: Unreadable) -> Response {
+    fn unread(&self, _: Admitted, why: Unreadable) -> Response {
         match why {
             Unreadable::TooLong(_) => refused(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large"),
             Unreadable::TooSlow => refused(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive"),
@@ -118,8 +138,10 @@ impl Service for Plain {
         }
     }
 
-    async fn answer(self: Arc<Self>, head: Head, (): ()) -> Response {
-        written(self.answers.answer(head).await)
+    async fn answer(self: &Arc<Self>, head: Head, admitted: Admitted) -> Response {
+        let response = written(self.answers.answer(head).await);
+        drop(admitted);
+        response
     }
 }
 
@@ -136,4 +158,41 @@ fn written(answer: PlainResponse) -> Response {
 
 fn refused(status: StatusCode, message: &str) -> Response {
     Response::json(status, format!("{{\"error\":\"{message}\"}}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpStream;
+    use toolcrib_engine::quota::{Bound, Bounds};
+
+    use super::*;
+
+    struct Nothing;
+
+    impl Answers for Nothing {
+        fn answer(&self, _: Head) -> Pin<Box<dyn Future<Output = PlainResponse> + Send + '_>> {
+            Box::pin(async { PlainResponse { status: 204, headers: Vec::new(), body: Vec::new() } })
+        }
+    }
+
+    /// `CONNECTIONS_MAX`: a listener on which every place is taken can still be stopped.
+    #[tokio::test]
+    async fn a_saturated_listener_stops_when_it_is_told_to() {
+        let mut listener =
+            PlainListener::bind(Arc::new(Nothing), Expected::default(), "127.0.0.1:0").await.unwrap();
+        let one = Bound { name: "CONNECTIONS_MAX", max: 1, counts: "connections" };
+        listener.load.connections = Bounds { total: one, share: one };
+        let address = listener.address().unwrap();
+        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+        let serving = tokio::spawn(listener.serve(async {
+            let _ = stopped.await;
+        }));
+        let _held = TcpStream::connect(address).await.unwrap();
+        let _waiting = TcpStream::connect(address).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        assert!(!serving.is_finished());
+        drop(stop);
+        let stopping = tokio::time::timeout(Duration::from_secs(5), serving).await;
+        stopping.expect("it does not stop").unwrap().unwrap();
+    }
 }

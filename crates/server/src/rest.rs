@@ -19,6 +19,7 @@ use toolcrib_engine::{Engine, Safety};
 use crate::accept::declares_json;
 use crate::auth::{Challenge, Shown, credential};
 use crate::http1::{Head, Response};
+use crate::shed::Shed;
 
 pub(crate) const PREFIX: &str = "/api/v1/";
 
@@ -88,6 +89,11 @@ pub(crate) async fn answer(engine: &Engine, head: &Head) -> Response {
         Ok((status, value)) => written(status, value.to_string()),
         Err(refused) => refusal(&refused),
     }
+}
+
+/// A request refused because of load.
+pub(crate) fn shed(shed: Shed) -> Response {
+    shed.dress(refusal(&Refused(shed.status(), "too_much_load", shed.message())))
 }
 
 /// A body that could not be taken in.

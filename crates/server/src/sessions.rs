@@ -1,16 +1,22 @@
 //! The legacy sessions of an HTTP server.
 //!
-//! Guarantees: a session is found only by the principal that opened it; there are never more than a limit; unused
-//! ones end by themselves.
+//! Guarantees: a session is found only by the principal that opened it; there are never more than a limit in all and of
+//! one owner (a subject, or an address where nobody authenticates), and one owner's sessions never end another's that
+//! is in use; unused ones end by themselves.
 
-use std::collections::{BTreeMap, HashMap};
+mod shelf;
+
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use toolcrib_engine::{Principal, Session};
+use toolcrib_engine::{Principal, Session, Share};
 
-use crate::limits::{SESSION_IDLE_MS_MAX, SESSION_STREAMS_MAX, SESSIONS_MAX};
+use self::shelf::Shelf;
+use crate::limits::SESSION_STREAMS_MAX;
+use crate::load::{Account, LoadLimits};
+use crate::shed::Shed;
 use crate::stream_log::StreamLog;
 
 /// A session and its streams.
@@ -21,28 +27,49 @@ pub(crate) struct HttpSession {
     log_last: AtomicU64,
     /// The stream of unsolicited messages, number 0.
     news: Mutex<Option<Arc<StreamLog>>>,
+    opened_ms: u64,
+    /// 0 until the session is used.
     used_ms: AtomicU64,
+    /// Where the bytes of its streams are counted.
+    account: Option<Account>,
 }
 
 impl HttpSession {
-    fn new(session: Arc<Session>, now_ms: u64) -> Self {
+    fn new(session: Arc<Session>, account: Option<Account>, now_ms: u64) -> Self {
         Self {
             session,
             logs: Mutex::default(),
             log_last: AtomicU64::new(0),
             news: Mutex::default(),
-            used_ms: AtomicU64::new(now_ms),
+            opened_ms: now_ms,
+            used_ms: AtomicU64::new(0),
+            account,
         }
+    }
+
+    /// When the session was used last, in milliseconds; nothing where it was only opened.
+    fn used_ms(&self) -> Option<u64> {
+        Some(self.used_ms.load(Ordering::Relaxed)).filter(|ms| *ms > 0)
+    }
+
+    fn use_at(&self, now_ms: u64) {
+        self.used_ms.store(now_ms.max(1), Ordering::Relaxed);
     }
 
     /// A new stream for one call; the oldest finished ones make room.
     pub(crate) fn open_log(&self) -> Arc<StreamLog> {
         let number = self.log_last.fetch_add(1, Ordering::Relaxed) + 1;
-        let log = StreamLog::new(number);
+        let log = StreamLog::new(number, self.account.as_ref());
         let mut logs = lock(&self.logs);
         while logs.len() >= SESSION_STREAMS_MAX {
             let oldest = logs.iter().find(|(_, log)| log.is_finished()).or(logs.iter().next());
             let Some(number) = oldest.map(|(number, _)| *number) else { break };
+            logs.remove(&number);
+        }
+        // Finished streams are kept for clients that come back; older ones make room for newer ones.
+        while self.account.as_ref().is_some_and(Account::keeps_much) {
+            let finished = logs.iter().find(|(_, log)| log.is_finished()).map(|(number, _)| *number);
+            let Some(number) = finished else { break };
             logs.remove(&number);
         }
         logs.insert(number, log.clone());
@@ -59,7 +86,7 @@ impl HttpSession {
         match &*news {
             Some(log) => (log.clone(), false),
             None => {
-                let log = StreamLog::new(0);
+                let log = StreamLog::new(0, self.account.as_ref());
                 *news = Some(log.clone());
                 (log, true)
             }
@@ -74,51 +101,64 @@ impl HttpSession {
     }
 }
 
-/// Every session, by id.
+/// Every session.
 #[derive(Debug)]
 pub(crate) struct Sessions {
-    by_id: Mutex<HashMap<Box<str>, Arc<HttpSession>>>,
+    shelf: Mutex<Shelf>,
+    limits: LoadLimits,
     started: Instant,
 }
 
 impl Default for Sessions {
     fn default() -> Self {
-        Self { by_id: Mutex::default(), started: Instant::now() }
+        Self::new(LoadLimits::default())
     }
 }
 
-/// No room for another session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("too many sessions are open; try again later")]
-pub(crate) struct TooManySessions;
-
 impl Sessions {
+    pub(crate) fn new(limits: LoadLimits) -> Self {
+        Self { shelf: Mutex::default(), limits, started: Instant::now() }
+    }
+
     fn now_ms(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Keeps a session that has an id.
-    pub(crate) fn open(&self, session: Arc<Session>) -> Result<Arc<HttpSession>, TooManySessions> {
-        let id: Box<str> = session.id().map(toolcrib_engine::SessionId::as_str).unwrap_or_default().into();
-        let opened = Arc::new(HttpSession::new(session, self.now_ms()));
-        if lock(&self.by_id).len() >= SESSIONS_MAX {
-            self.sweep();
+    /// Keeps a session; one without an id has nothing to be found by and is not kept.
+    pub(crate) fn open(
+        &self,
+        session: Arc<Session>,
+        account: Option<Account>,
+    ) -> Result<Arc<HttpSession>, Shed> {
+        self.open_at(session, account, self.now_ms())
+    }
+
+    fn open_at(
+        &self,
+        session: Arc<Session>,
+        account: Option<Account>,
+        now_ms: u64,
+    ) -> Result<Arc<HttpSession>, Shed> {
+        let owner = Share::of(session.principal(), None, session.opened_from());
+        let id = session.id().cloned();
+        let opened = Arc::new(HttpSession::new(session, account, now_ms));
+        if let Some(id) = id {
+            let ended = lock(&self.shelf).open(id, opened.clone(), &owner, &self.limits, now_ms)?;
+            if let Some(session) = ended {
+                tracing::debug!(target: "toolcrib", "a session of {owner} ended to make room for another");
+                session.end();
+            }
         }
-        let mut by_id = lock(&self.by_id);
-        if by_id.len() >= SESSIONS_MAX {
-            return Err(TooManySessions);
-        }
-        by_id.insert(id, opened.clone());
         Ok(opened)
     }
 
     /// The session of this id, if it belongs to this principal.
     pub(crate) fn find(&self, id: &str, principal: &Principal) -> Option<Arc<HttpSession>> {
-        let found = lock(&self.by_id).get(id).cloned()?;
+        let found = lock(&self.shelf).find(id).cloned()?;
         if found.session.principal() != principal {
             return None;
         }
-        found.used_ms.store(self.now_ms(), Ordering::Relaxed);
+        found.use_at(self.now_ms());
         Some(found)
     }
 
@@ -127,7 +167,7 @@ impl Sessions {
         if self.find(id, principal).is_none() {
             return false;
         }
-        let closed = lock(&self.by_id).remove(id);
+        let closed = lock(&self.shelf).remove(id);
         closed.inspect(|session| session.end()).is_some()
     }
 
@@ -137,23 +177,23 @@ impl Sessions {
     }
 
     fn sweep_at(&self, now_ms: u64) {
-        let oldest = now_ms.saturating_sub(SESSION_IDLE_MS_MAX);
-        let mut ended = Vec::new();
-        lock(&self.by_id).retain(|_, session| {
-            let keep = session.used_ms.load(Ordering::Relaxed) >= oldest || Arc::strong_count(session) > 1;
-            if !keep {
-                ended.push(session.clone());
-            }
-            keep
+        let oldest = now_ms.saturating_sub(self.limits.session_idle_ms_max);
+        let ended = lock(&self.shelf).retain(|session| {
+            session.used_ms().unwrap_or(session.opened_ms) >= oldest || Arc::strong_count(session) > 1
         });
         for session in ended {
             session.end();
         }
     }
 
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        lock(&self.shelf).len()
+    }
+
     /// The server stops.
     pub(crate) fn end(&self) {
-        let all: Vec<_> = lock(&self.by_id).drain().map(|(_, session)| session).collect();
+        let all = lock(&self.shelf).retain(|_| false);
         for session in all {
             session.end();
         }
@@ -165,73 +205,4 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 #[cfg(test)]
-mod tests {
-    use toolcrib_engine::SessionId;
-    use toolcrib_protocol::{ClientCapabilities, Revision};
-
-    use super::*;
-
-    fn session(principal: Principal) -> Arc<Session> {
-        let id = SessionId::random().unwrap();
-        Session::new(Some(id), principal, Revision::V2025_11_25, ClientCapabilities::default(), None)
-    }
-
-    #[test]
-    fn there_are_never_more_than_sessions_max_sessions() {
-        let sessions = Sessions::default();
-        for _ in 0..SESSIONS_MAX {
-            sessions.open(session(Principal::Anonymous)).unwrap();
-        }
-        assert_eq!(sessions.open(session(Principal::Anonymous)).unwrap_err(), TooManySessions);
-    }
-
-    #[test]
-    fn a_session_that_nobody_used_for_session_idle_ms_max_ends_unless_somebody_holds_it() {
-        let sessions = Sessions::default();
-        let principal = Principal::subject("me");
-        let ids: Vec<String> = (0..2)
-            .map(|_| {
-                let mine = session(principal.clone());
-                let id = mine.id().unwrap().as_str().to_owned();
-                drop(sessions.open(mine).unwrap());
-                id
-            })
-            .collect();
-        let held = sessions.find(&ids[1], &principal).unwrap();
-        let used = held.used_ms.load(Ordering::Relaxed);
-        sessions.sweep_at(used + SESSION_IDLE_MS_MAX);
-        assert!(lock(&sessions.by_id).contains_key(&*ids[1]));
-        sessions.sweep_at(used + SESSION_IDLE_MS_MAX + 1);
-        assert!(!lock(&sessions.by_id).contains_key(&*ids[0]), "nobody holds it");
-        assert!(lock(&sessions.by_id).contains_key(&*ids[1]), "a stream of it is open");
-        drop(held);
-        sessions.sweep_at(used + SESSION_IDLE_MS_MAX + 1);
-        assert!(lock(&sessions.by_id).is_empty());
-    }
-
-    #[test]
-    fn a_session_keeps_session_streams_max_streams_and_drops_finished_ones_first() {
-        let opened = HttpSession::new(session(Principal::Anonymous), 0);
-        let first = opened.open_log();
-        let second = opened.open_log();
-        second.finish();
-        for _ in 2..SESSION_STREAMS_MAX {
-            opened.open_log();
-        }
-        opened.open_log();
-        assert!(opened.log(1).is_some() && opened.log(2).is_none());
-        drop(first);
-    }
-
-    #[test]
-    fn another_principal_neither_finds_nor_ends_a_session() {
-        let sessions = Sessions::default();
-        let mine = session(Principal::subject("me"));
-        let id = mine.id().unwrap().as_str().to_owned();
-        sessions.open(mine).unwrap();
-        assert!(sessions.find(&id, &Principal::subject("you")).is_none());
-        assert!(sessions.find(&id, &Principal::Anonymous).is_none());
-        assert!(!sessions.close(&id, &Principal::subject("you")));
-        assert!(sessions.find(&id, &Principal::subject("me")).is_some());
-    }
-}
+mod tests;

@@ -20,6 +20,7 @@ use toolcrib_engine::stage::caller;
 use toolcrib_engine::{Engine, Exchange, Outbox, Outgoing, Payload, Principal, Reply, Session};
 use toolcrib_protocol::{Branch, Code, Frame, Meta, Request, Revision, RpcError, Told, write};
 
+use crate::batch::BatchAnswer;
 use crate::limits::{LINE_BYTES_MAX, SHUTDOWN_MS_MAX, STDIO_IN_FLIGHT_MAX};
 
 /// What is asked of the input at once: a client may send many requests in one piece.
@@ -255,13 +256,16 @@ impl Connection {
     }
 
     async fn run_batch(&self, document: &OwnedDocument, session: &Arc<Session>) {
-        let mut answers: Vec<Bytes> = Vec::new();
+        let mut answers = BatchAnswer::default();
         for node in document.root().elements() {
             let reply = match Frame::read(node) {
-                Ok(Frame::Request(request)) => {
-                    let exchange = Exchange::new(self.outbox.clone(), true);
-                    self.engine.request(&caller::legacy(session, exchange), &request).await
-                }
+                Ok(Frame::Request(request)) => match answers.refusal(Some(request.id)) {
+                    Some(refusal) => refusal,
+                    None => {
+                        let exchange = Exchange::new(self.outbox.clone(), true);
+                        self.engine.request(&caller::legacy(session, exchange), &request).await
+                    }
+                },
                 Ok(Frame::Notification(notification)) => {
                     self.engine.notification(Some(session), &notification);
                     Reply::accepted()
@@ -272,16 +276,9 @@ impl Connection {
                 }
                 Err(malformed) => Reply::error(400, malformed.id.as_deref(), &malformed.error),
             };
-            if reply.payload != Payload::Nothing {
-                answers.push(reply.payload.into_bytes());
-            }
+            answers.add(reply.payload);
         }
-        if !answers.is_empty() {
-            let mut out = b"[".to_vec();
-            out.extend_from_slice(&answers.join(&b","[..]));
-            out.push(b']');
-            self.say(&Reply::whole(out));
-        }
+        self.say(&Reply { status: 200, payload: answers.finish() });
     }
 
     fn initialize(self: &Arc<Self>, request: &Request<'_>) {

@@ -1,16 +1,19 @@
 //! The events of one legacy stream, kept so that a client that lost its connection can go on where it was.
 //!
 //! Guarantees: an event has one id for ever; at most one reader gets it live; what is kept is bounded in events and
-//! bytes, oldest dropped first.
+//! bytes, and where bytes are scarce in what its caller may have, oldest dropped first. The newest event is always kept:
+//! it may be the answer.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
+use toolcrib_engine::quota::Held;
 use toolcrib_protocol::sse;
 
 use crate::limits::{STREAM_BYTES_MAX, STREAM_EVENTS_MAX};
+use crate::load::Account;
 
 #[derive(Debug)]
 pub(crate) struct StreamLog {
@@ -24,6 +27,10 @@ struct State {
     events: VecDeque<Bytes>,
     first: u64,
     bytes: usize,
+    /// Bytes of events that no reader has taken.
+    untaken: usize,
+    /// A connection reads it.
+    is_read: bool,
     /// Readers that came before this many cuts end where the last cut was made.
     cuts: u64,
     cut_at: u64,
@@ -33,6 +40,10 @@ struct State {
     taken: u64,
     finished: bool,
     waker: Option<Waker>,
+    /// Counts what a connected client has not taken.
+    waiting: Option<Held>,
+    /// Counts what is kept for a client that comes back.
+    kept: Option<Held>,
 }
 
 impl State {
@@ -42,23 +53,72 @@ impl State {
 
     fn push(&mut self, event: Bytes) {
         self.bytes += event.len();
+        self.untaken += event.len();
         self.events.push_back(event);
-        while self.events.len() > STREAM_EVENTS_MAX || self.bytes > STREAM_BYTES_MAX {
-            let Some(oldest) = self.events.pop_front() else { break };
-            self.bytes -= oldest.len();
-            self.first += 1;
+        self.settle();
+        while self.events.len() > 1 && self.is_over() {
+            self.drop_oldest();
+            self.settle();
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.events.len() > STREAM_EVENTS_MAX
+            || self.bytes > STREAM_BYTES_MAX
+            || self.waiting.as_ref().is_some_and(Held::is_over)
+    }
+
+    fn drop_oldest(&mut self) {
+        let Some(oldest) = self.events.pop_front() else { return };
+        self.bytes -= oldest.len();
+        if self.first >= self.taken {
+            self.untaken -= oldest.len();
+        }
+        self.first += 1;
+        self.taken = self.taken.max(self.first);
+    }
+
+    /// The event of this number, which a reader takes.
+    fn take(&mut self, number: u64) -> Option<Bytes> {
+        let index = |number: u64| usize::try_from(number - self.first).unwrap_or(usize::MAX);
+        let event = self.events.get(index(number)).cloned()?;
+        if number >= self.taken {
+            let passed = self.events.range(index(self.taken)..=index(number));
+            self.untaken -= passed.map(Bytes::len).sum::<usize>();
+            self.taken = number + 1;
+            self.settle();
+        }
+        Some(event)
+    }
+
+    /// Counts what a connected client has not taken, and the rest as kept; what may not be kept is dropped.
+    fn settle(&mut self) {
+        loop {
+            let (Some(waiting), Some(kept)) = (&mut self.waiting, &mut self.kept) else { return };
+            let untaken = if self.is_read { self.untaken } else { 0 };
+            waiting.charge(untaken.saturating_sub(waiting.amount()));
+            waiting.shrink(waiting.amount().saturating_sub(untaken));
+            let may_drop = if self.is_read { self.first < self.taken } else { !self.events.is_empty() };
+            if kept.resize(self.bytes - untaken).is_ok() || !may_drop {
+                return;
+            }
+            self.drop_oldest();
         }
     }
 }
 
 impl StreamLog {
-    pub(crate) fn new(number: u64) -> Arc<Self> {
-        Arc::new(Self { number, state: Mutex::default() })
+    pub(crate) fn new(number: u64, account: Option<&Account>) -> Arc<Self> {
+        let (waiting, kept) = (account.map(Account::waiting), account.map(Account::kept));
+        Arc::new(Self { number, state: Mutex::new(State { waiting, kept, ..State::default() }) })
     }
 
     /// Appends a message.
     pub(crate) fn append(&self, message: &[u8]) {
-        self.write(|out, id| sse::encode(out, Some(id), message));
+        self.write(|out, id| {
+            out.reserve_exact(message.len() + id.len() + 16);
+            sse::encode(out, Some(id), message);
+        });
     }
 
     /// Appends an event without data, from which the client can resume before anything was said.
@@ -109,6 +169,8 @@ impl StreamLog {
     fn reader(self: &Arc<Self>, from: u64) -> LogReader {
         let mut state = self.lock();
         state.readers += 1;
+        state.is_read = true;
+        state.settle();
         let reader = LogReader { log: self.clone(), next: from, me: state.readers, cuts: state.cuts };
         // The reader before sees that it is no longer the newest.
         wake(state);
@@ -153,10 +215,8 @@ impl LogReader {
         if state.cuts > self.cuts && self.next >= state.cut_at {
             return Poll::Ready(None);
         }
-        let index = usize::try_from(self.next - state.first).unwrap_or(usize::MAX);
-        if let Some(event) = state.events.get(index).cloned() {
+        if let Some(event) = state.take(self.next) {
             self.next += 1;
-            state.taken = state.taken.max(self.next);
             return Poll::Ready(Some(event));
         }
         if state.finished {
@@ -172,6 +232,16 @@ impl LogReader {
     }
 }
 
+impl Drop for LogReader {
+    fn drop(&mut self) {
+        let mut state = self.log.lock();
+        if state.readers == self.me {
+            state.is_read = false;
+            state.settle();
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -182,7 +252,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_client_that_comes_back_gets_what_it_missed_and_no_more() {
-        let log = StreamLog::new(3);
+        let log = StreamLog::new(3, None);
         log.append(b"a");
         let mut lost = log.read_on();
         assert_eq!(text(lost.next().await), "id: 3-0\ndata: a\n\n");
@@ -198,7 +268,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_cut_ends_the_reader_after_its_retry_and_not_the_next_one() {
-        let log = StreamLog::new(1);
+        let log = StreamLog::new(1, None);
         let mut first = log.read_on();
         log.cut(500);
         log.append(b"after");
@@ -210,7 +280,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_log_nobody_reads_stays_bounded() {
-        let log = StreamLog::new(1);
+        let log = StreamLog::new(1, None);
         for _ in 0..STREAM_EVENTS_MAX + 10 {
             log.append(b"x");
         }
@@ -220,10 +290,60 @@ mod tests {
 
     #[tokio::test]
     async fn a_log_keeps_no_more_than_stream_bytes_max() {
-        let log = StreamLog::new(1);
+        let log = StreamLog::new(1, None);
         for _ in 0..3 {
             log.append(&vec![b'x'; STREAM_BYTES_MAX / 2]);
         }
+        assert!(text(log.read_after(0).next().await).starts_with("id: 1-2\n"));
+    }
+
+    /// An answer over `STREAM_BYTES_MAX` still reaches its reader; everything before it is dropped.
+    #[tokio::test]
+    async fn the_newest_event_is_kept_however_large_it_is() {
+        let log = StreamLog::new(1, None);
+        log.append(b"before");
+        log.append(&vec![b'x'; STREAM_BYTES_MAX + 1]);
+        log.finish();
+        let mut reader = log.read_on();
+        assert!(text(reader.next().await).starts_with("id: 1-1\ndata: xxx"));
+        assert_eq!(reader.next().await, None);
+    }
+
+    /// `ANSWERS_BYTES_PER_SHARE_MAX`: events that a connected client has not taken count for its caller.
+    #[tokio::test]
+    async fn logs_that_are_not_read_keep_no_more_than_their_caller_may_have() {
+        let account = Account::of_bytes(300_000);
+        let (answers, replays) = (&account.unread.answers, &account.unread.replays);
+        let logs: Vec<_> = (0..3).map(|number| StreamLog::new(number, Some(&account))).collect();
+        let mut readers: Vec<_> = logs.iter().map(StreamLog::read_on).collect();
+        for _ in 0..5 {
+            logs.iter().for_each(|log| log.append(&[b'x'; 40_000]));
+        }
+        assert!((200_000..=300_000).contains(&answers.total()), "{}", answers.total());
+        assert_eq!(replays.total(), 0);
+        for reader in &mut readers {
+            reader.next().await.unwrap();
+        }
+        assert!(
+            (120_000..=130_000).contains(&replays.total()),
+            "what was taken is kept: {}",
+            replays.total()
+        );
+        drop(readers);
+        assert_eq!(answers.total(), 0, "nobody is connected");
+        drop(logs);
+        assert_eq!(replays.total(), 0);
+    }
+
+    /// `REPLAY_BYTES_MAX`: what is over is not kept, oldest first.
+    #[tokio::test]
+    async fn what_may_not_be_kept_for_a_client_that_comes_back_is_dropped() {
+        let account = Account::of_bytes(100_000);
+        let log = StreamLog::new(1, Some(&account));
+        for _ in 0..4 {
+            log.append(&[b'x'; 40_000]);
+        }
+        assert!(account.unread.replays.total() <= 100_000);
         assert!(text(log.read_after(0).next().await).starts_with("id: 1-2\n"));
     }
 

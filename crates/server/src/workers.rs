@@ -16,16 +16,18 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::mpsc;
 use toolcrib_engine::by_thread::Apart;
 
 use room::Load;
+
+use crate::seats::Seat;
 
 /// Serves a connection until it ends, or gives it back when it no longer stays.
 type Serve = dyn Fn(TcpStream, Stay) -> Pin<Box<dyn Future<Output = Option<TcpStream>> + Send>> + Send + Sync;
 
 /// A connection on its way to a thread, and its place among all connections.
-type Arrival = (std::net::TcpStream, OwnedSemaphorePermit);
+type Arrival = (std::net::TcpStream, Seat);
 
 #[derive(Debug)]
 pub(crate) struct Workers {
@@ -81,8 +83,8 @@ impl Workers {
     }
 
     /// Serves a connection on the thread that has fewest.
-    pub(crate) fn take(&self, stream: TcpStream, permit: OwnedSemaphorePermit) -> io::Result<()> {
-        self.crew.send(stream, permit, self.crew.fewest())
+    pub(crate) fn take(&self, stream: TcpStream, seat: Seat) -> io::Result<()> {
+        self.crew.send(stream, seat, self.crew.fewest())
     }
 
     /// Ends the threads; what they still do is dropped.
@@ -95,13 +97,13 @@ impl Workers {
 }
 
 impl Crew {
-    fn send(&self, stream: TcpStream, permit: OwnedSemaphorePermit, to: usize) -> io::Result<()> {
+    fn send(&self, stream: TcpStream, seat: Seat, to: usize) -> io::Result<()> {
         // Out of this thread's poll; the other one registers it with its own.
         let stream = stream.into_std()?;
         let gone = || io::Error::other("the thread has ended");
         let worker = self.workers.get(to).ok_or_else(gone)?;
         worker.connections.fetch_add(1, Ordering::Relaxed);
-        worker.arrivals.send((stream, permit)).map_err(|_| gone())
+        worker.arrivals.send((stream, seat)).map_err(|_| gone())
     }
 
     /// Where a new connection goes: what comes at once is not busy yet, only how many there are tells threads apart.
@@ -128,14 +130,14 @@ impl Crew {
 }
 
 /// Serves a connection for as long as it stays on this thread.
-async fn visit((stream, permit): Arrival, crew: Weak<Crew>, number: usize, serve: Arc<Serve>) {
+async fn visit((stream, seat): Arrival, crew: Weak<Crew>, number: usize, serve: Arc<Serve>) {
     let stay = Stay { on: Some((crew.clone(), number)), last: 0 };
     let left = match TcpStream::from_std(stream) {
         Ok(stream) => Ok(serve(stream, stay).await),
         Err(error) => Err(error),
     };
     let moved = left.and_then(|left| match (left, crew.upgrade()) {
-        (Some(stream), Some(crew)) => crew.send(stream, permit, crew.idlest()),
+        (Some(stream), Some(crew)) => crew.send(stream, seat, crew.idlest()),
         _ => Ok(()),
     });
     if let Err(error) = moved {

@@ -56,6 +56,14 @@ impl Incoming {
         }
     }
 
+    /// Bytes of memory that a body without a length takes so far.
+    pub(super) fn capacity(&self) -> usize {
+        match self {
+            Self::Length(_) => 0,
+            Self::Chunks { whole, .. } => whole.capacity(),
+        }
+    }
+
     /// The body once it is all there; takes what it can off `input`.
     pub(super) fn take(
         &mut self,

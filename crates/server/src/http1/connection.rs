@@ -1,5 +1,7 @@
 //! One connection: a request, its answer, the next one.
 
+mod receive;
+
 use std::cell::RefCell;
 use std::future::Future;
 use std::io::{self, IoSlice};
@@ -16,15 +18,15 @@ use tokio::time::Instant;
 use toolcrib_engine::Payload;
 use toolcrib_engine::reply::SPLICE_TAIL;
 
+use self::receive::Unread;
 use super::body::{Incoming, Unreadable};
 use super::framing::Framing;
 use super::head::{Head, Shape};
-use super::name::Name;
 use super::response::{After, Response};
 use super::vigil::{Over, Vigil};
 use crate::body::{Events, ReplyBody};
 use crate::limits::{
-    AHEAD_BYTES_MAX, BODY_TURN_BYTES_MAX, HEAD_BYTES_MAX, LINGER_MS_MAX, WRITE_BYTES_PER_S_MIN, WRITE_MS_MAX,
+    AHEAD_BYTES_MAX, HEAD_BYTES_MAX, LINGER_MS_MAX, UNCOUNTED_BYTES_MAX, WRITE_BYTES_PER_S_MIN, WRITE_MS_MAX,
 };
 
 /// What is asked of the socket at once.
@@ -49,11 +51,17 @@ pub(crate) trait Service: Send + Sync + 'static {
     /// Bytes of a body, and how long it may take to arrive.
     fn body_limits(&self) -> (usize, Duration);
 
+    /// Counts the bytes that the body of an admitted request takes, or will take, in all.
+    fn reserve(&self, admitted: &mut Self::Admitted, bytes: usize) -> Result<(), Response>;
+
     /// The body of an admitted request could not be taken in.
     fn unread(&self, admitted: Self::Admitted, why: Unreadable) -> Response;
 
-    fn answer(self: Arc<Self>, head: Head, admitted: Self::Admitted)
-    -> impl Future<Output = Response> + Send;
+    fn answer(
+        self: &Arc<Self>,
+        head: Head,
+        admitted: Self::Admitted,
+    ) -> impl Future<Output = Response> + Send;
 }
 
 /// Serves a connection until it ends, or gracefully until `stopped` says so. After each request `leaves` is asked: a
@@ -206,7 +214,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let is_head = head.method() == Method::HEAD;
         let reply = |after| Reply { is_head, is_http_1_0, after };
         let (bytes_max, within) = service.body_limits();
-        let admitted = match service.admit(&head, self.address) {
+        let admitted = service.admit(&head, self.address).and_then(|mut admitted| match incoming {
+            Incoming::Length(bytes) if bytes > UNCOUNTED_BYTES_MAX && bytes <= bytes_max => {
+                service.reserve(&mut admitted, bytes).map(|()| admitted)
+            }
+            _ => Ok(admitted),
+        });
+        let mut admitted = match admitted {
             Ok(admitted) => admitted,
             Err(response) => {
                 // The connection can be used again if the body is here already and can be passed over.
@@ -215,15 +229,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 return self.write(response, reply(after)).await?.then(after, is_passed);
             }
         };
-        match self.body(&mut incoming, &mut head, bytes_max, within).await {
+        let reserve = |bytes| service.reserve(&mut admitted, bytes);
+        match self.body(&mut incoming, &mut head, bytes_max, within, reserve).await {
             Ok(()) => {}
             Err(Unread::Ended(ended)) => return Err(ended),
             Err(Unread::Refused(why)) => {
                 self.write(service.unread(admitted, why), reply(After::Closed)).await?;
                 return Err(Ended::Closed { all_read: false });
             }
+            Err(Unread::Shed(response)) => {
+                self.write(*response, reply(After::Closed)).await?;
+                return Err(Ended::Closed { all_read: false });
+            }
         }
-        let mut answer = pin!(service.clone().answer(head, admitted));
+        let mut answer = pin!(service.answer(head, admitted));
         let response = std::future::poll_fn(|cx| match answer.as_mut().poll(cx) {
             Poll::Ready(response) => Poll::Ready(Ok(response)),
             Poll::Pending => self.poll_gone(cx).map(Err),
@@ -241,82 +260,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// Gives the head its body if that is all here. What was read behind either goes back to the input.
-    fn body_here(
-        &mut self,
-        incoming: &mut Incoming,
-        head: &mut Head,
-        bytes_max: usize,
-    ) -> Result<bool, Unreadable> {
-        if let Incoming::Length(length) = *incoming
-            && length <= bytes_max
-            && let Some(rest) = head.keep(length)
-        {
-            self.input = rest;
-            return Ok(true);
-        }
-        self.input = head.cut();
-        self.body_read(incoming, head, bytes_max)
-    }
-
-    /// The same for a body that is read by itself.
-    fn body_read(
-        &mut self,
-        incoming: &mut Incoming,
-        head: &mut Head,
-        bytes_max: usize,
-    ) -> Result<bool, Unreadable> {
-        let body = incoming.take(&mut self.input, bytes_max)?;
-        body.as_deref().inspect(|body| head.add(body));
-        Ok(body.is_some())
-    }
-
-    /// Gives the head its body, bounded in time and size.
-    async fn body(
-        &mut self,
-        incoming: &mut Incoming,
-        head: &mut Head,
-        bytes_max: usize,
-        within: Duration,
-    ) -> Result<(), Unread> {
-        if self.body_here(incoming, head, bytes_max)? {
-            return Ok(());
-        }
-        if let Some(expected) = head.get(Name::Expect) {
-            if !expected.eq_ignore_ascii_case("100-continue") {
-                return Err(Unread::Ended(Ended::Refused(StatusCode::EXPECTATION_FAILED)));
-            }
-            self.out.clear();
-            self.out.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
-            self.flush(&[]).await.map_err(|_| Unread::Ended(Ended::Gone))?;
-        }
-        self.vigil.expect_within(within);
-        let mut since_yield = 0;
-        loop {
-            let before = self.input.len();
-            match self.more_in_time().await {
-                Ok(()) => since_yield += self.input.len() - before,
-                Err(Ended::Refused(_)) => return Err(Unread::Refused(Unreadable::TooSlow)),
-                Err(ended) => return Err(Unread::Ended(ended)),
-            }
-            if self.body_read(incoming, head, bytes_max)? {
-                return Ok(());
-            }
-            if since_yield >= BODY_TURN_BYTES_MAX {
-                since_yield = 0;
-                tokio::task::yield_now().await;
-            }
-        }
-    }
-
     /// Writes a response.
     async fn write(&mut self, mut response: Response, reply: Reply) -> Result<Written, Ended> {
         self.out.clear();
         match std::mem::replace(&mut response.body, ReplyBody::empty()) {
             ReplyBody::Payload(payload) => {
                 response.write_head(&mut self.out, Some(payload.len()), false, reply.after);
+                if let (Payload::Joined(pieces), false) = (&payload, reply.is_head) {
+                    return self.write_pieces(pieces).await;
+                }
                 let parts: [&[u8]; 3] = match &payload {
                     _ if reply.is_head => [&[]; 3],
+                    Payload::Joined(_) => [&[]; 3],
                     Payload::Nothing => [&[]; 3],
                     Payload::Whole(whole) => [whole, &[], &[]],
                     Payload::Spliced(spliced) => [&spliced.head, &spliced.prepared, SPLICE_TAIL],
@@ -343,6 +298,19 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 Ok(if is_chunked { Written::Whole } else { Written::UntilClose })
             }
         }
+    }
+
+    /// Sends the head that was written and a body of many pieces.
+    async fn write_pieces(&mut self, pieces: &[bytes::Bytes]) -> Result<Written, Ended> {
+        for group in pieces.chunks(3) {
+            let mut parts: [&[u8]; 3] = [&[]; 3];
+            for (part, piece) in parts.iter_mut().zip(group) {
+                *part = piece;
+            }
+            self.flush(&parts).await?;
+            self.out.clear();
+        }
+        Ok(Written::Whole)
     }
 
     async fn stream_events(&mut self, mut events: Events, is_chunked: bool) -> Result<(), Ended> {
@@ -455,18 +423,6 @@ impl Written {
             (Self::Whole, After::Kept | After::KeptAndSaid) => Ok(()),
             _ => Err(Ended::Closed { all_read }),
         }
-    }
-}
-
-/// Why there is no body.
-enum Unread {
-    Refused(Unreadable),
-    Ended(Ended),
-}
-
-impl From<Unreadable> for Unread {
-    fn from(why: Unreadable) -> Self {
-        Self::Refused(why)
     }
 }
 

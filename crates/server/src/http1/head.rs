@@ -117,6 +117,20 @@ impl Head {
         self.text.split_off(self.length())
     }
 
+    /// Lends the text, with what came of its body and room for all of it, to be read into; the head cannot be asked
+    /// until it is given back. Saves a large body from being copied.
+    pub(super) fn lend(&mut self, begun: &[u8], room: usize) -> Vec<u8> {
+        let mut text = std::mem::take(&mut self.text);
+        text.reserve_exact(room.max(begun.len()));
+        text.extend_from_slice(begun);
+        text
+    }
+
+    /// Takes a lent text back.
+    pub(super) fn restore(&mut self, text: Vec<u8>) {
+        self.text = text;
+    }
+
     /// Adds a body that was read by itself.
     pub(super) fn add(&mut self, body: &[u8]) {
         self.text.truncate(self.length());
@@ -242,7 +256,7 @@ impl Head {
         }
     }
 
-    fn length(&self) -> usize {
+    pub(super) fn length(&self) -> usize {
         self.shape.length
     }
 

@@ -1,6 +1,7 @@
 //! What goes back for a request: status, a few headers, a body.
 
 use http::StatusCode;
+use toolcrib_engine::quota::Held;
 use toolcrib_protocol::write;
 
 use super::date;
@@ -15,6 +16,8 @@ pub(crate) struct Response {
     pub(crate) media_type: Option<&'static str>,
     headers: Vec<(&'static str, Box<str>)>,
     pub(crate) body: ReplyBody,
+    /// Counts a large body until it is written.
+    pub(crate) held: Option<Box<Held>>,
 }
 
 /// What becomes of the connection behind a response.
@@ -28,12 +31,12 @@ pub(super) enum After {
 
 impl Response {
     pub(crate) fn new(status: StatusCode, media_type: &'static str, body: ReplyBody) -> Self {
-        Self { status, media_type: Some(media_type), headers: Vec::new(), body }
+        Self { status, media_type: Some(media_type), headers: Vec::new(), body, held: None }
     }
 
     /// Without a body.
     pub(crate) fn empty(status: StatusCode) -> Self {
-        Self { status, media_type: None, headers: Vec::new(), body: ReplyBody::empty() }
+        Self { status, media_type: None, headers: Vec::new(), body: ReplyBody::empty(), held: None }
     }
 
     pub(crate) fn json(status: StatusCode, body: impl Into<bytes::Bytes>) -> Self {

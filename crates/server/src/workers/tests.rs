@@ -2,9 +2,10 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 
 use super::*;
+use crate::load::LoadLimits;
+use crate::seats::Seats;
 
 /// Answers each byte with the name of the thread it was answered on; after an `m` the connection leaves.
 async fn named(mut stream: TcpStream, _: Stay) -> Option<TcpStream> {
@@ -22,14 +23,14 @@ async fn named(mut stream: TcpStream, _: Stay) -> Option<TcpStream> {
 struct Room {
     workers: Workers,
     tcp: TcpListener,
-    permits: Arc<Semaphore>,
+    seats: Seats,
 }
 
 impl Room {
     async fn new() -> Self {
         let workers = Workers::start(3, named).unwrap();
         let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        Self { workers, tcp, permits: Arc::new(Semaphore::new(100)) }
+        Self { workers, tcp, seats: Seats::new(LoadLimits::default().connections) }
     }
 
     fn load(&self, number: usize, used: u64) {
@@ -38,8 +39,8 @@ impl Room {
 
     async fn connect(&self) -> TcpStream {
         let client = TcpStream::connect(self.tcp.local_addr().unwrap()).await.unwrap();
-        let (stream, _) = self.tcp.accept().await.unwrap();
-        self.workers.take(stream, self.permits.clone().try_acquire_owned().unwrap()).unwrap();
+        let (stream, seat) = self.seats.accept(&self.tcp).await.unwrap();
+        self.workers.take(stream, seat).unwrap();
         client
     }
 }
@@ -82,12 +83,10 @@ async fn a_connection_that_leaves_goes_on_at_another_thread_and_keeps_its_place(
     room.load(2, 100);
     assert_eq!(ask(&mut client, b'm').await, "toolcrib-1");
     assert_eq!(ask(&mut client, b'a').await, "toolcrib-2");
-    assert_eq!(room.permits.available_permits(), 99);
+    assert_eq!(room.seats.taken(), 1);
     drop(client);
-    let all = room.permits.clone();
-    let freed = tokio::time::timeout(Duration::from_secs(10), all.acquire_many(100)).await;
+    let freed = tokio::time::timeout(Duration::from_secs(10), room.seats.all_free()).await;
     assert!(freed.is_ok(), "the place is free when the connection ends");
-    drop(freed);
     let open = room.workers.crew.workers.iter().map(|worker| worker.connections.load(Ordering::Relaxed));
     assert_eq!(open.sum::<usize>(), 0);
     tokio::task::spawn_blocking(move || room.workers.stop()).await.unwrap();

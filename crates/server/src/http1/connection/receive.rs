@@ -11,7 +11,7 @@ use super::super::head::Head;
 use super::super::name::Name;
 use super::super::response::Response;
 use super::{Connection, Ended, READ_BYTES};
-use crate::limits::{BODY_GRACE_MS, BODY_RATE_BYTES_MIN, UNCOUNTED_BYTES_MAX};
+use crate::limits::{BODY_GRACE_MS, BODY_RATE_BYTES_MIN, BODY_TURN_BYTES_MAX, UNCOUNTED_BYTES_MAX};
 
 /// Why there is no body.
 pub(super) enum Unread {
@@ -79,6 +79,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             self.flush(&[]).await.map_err(|_| Unread::Ended(Ended::Gone))?;
         }
         let begun = Instant::now();
+        let mut since_yield = 0;
         if let Incoming::Length(length) = *incoming {
             // What came behind the last byte of the body is at most one reading.
             let end = head.length() + length;
@@ -86,6 +87,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             while self.input.len() < end {
                 let received = self.input.len() + length - end;
                 self.more_of_body(begun, received, length, within).await?;
+                since_yield += self.input.len() + length - end - received;
+                give_way(&mut since_yield).await;
             }
             let rest = self.input.split_off(end);
             head.restore(std::mem::replace(&mut self.input, rest));
@@ -97,6 +100,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             let before = self.input.len();
             self.more_of_body(begun, received, received, within).await?;
             received += self.input.len() - before;
+            since_yield += self.input.len() - before;
             if self.body_read(incoming, head, bytes_max)? {
                 return Ok(());
             }
@@ -105,6 +109,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 reserve(taken).map_err(|response| Unread::Shed(Box::new(response)))?;
                 reserved = taken;
             }
+            give_way(&mut since_yield).await;
         }
     }
 
@@ -128,5 +133,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             Err(Ended::Refused(_)) => Err(Unread::Refused(Unreadable::TooSlow)),
             Err(ended) => Err(Unread::Ended(ended)),
         }
+    }
+}
+
+/// Lets other connections of the thread have a turn after every [`BODY_TURN_BYTES_MAX`] bytes of a body.
+async fn give_way(since_yield: &mut usize) {
+    if *since_yield >= BODY_TURN_BYTES_MAX {
+        *since_yield = 0;
+        tokio::task::yield_now().await;
     }
 }

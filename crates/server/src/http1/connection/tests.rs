@@ -3,9 +3,16 @@
 use tokio::io::{AsyncReadExt, DuplexStream, duplex};
 
 use super::*;
+use crate::limits::{BODY_GRACE_MS, BODY_RATE_BYTES_MIN};
 
 /// Says what it was asked, after `slow` milliseconds where the path says so.
-struct Echo;
+struct Echo {
+    bytes_max: usize,
+    within: Duration,
+}
+
+const SMALL: Echo = Echo { bytes_max: 100, within: Duration::from_secs(5) };
+const LARGE: Echo = Echo { bytes_max: 1 << 20, within: Duration::from_secs(60) };
 
 impl Service for Echo {
     type Admitted = ();
@@ -15,14 +22,23 @@ impl Service for Echo {
     }
 
     fn body_limits(&self) -> (usize, Duration) {
-        (100, Duration::from_secs(5))
+        (self.bytes_max, self.within)
+    }
+
+    /// Has room for half of the longest body.
+    fn reserve(&self, (): &mut (), bytes: usize) -> Result<(), Response> {
+        if bytes <= self.bytes_max / 2 {
+            Ok(())
+        } else {
+            Err(Response::empty(StatusCode::SERVICE_UNAVAILABLE))
+        }
     }
 
     fn unread(&self, (): (), why: Unreadable) -> Response {
         Response::json(StatusCode::BAD_REQUEST, format!("{why:?}"))
     }
 
-    async fn answer(self: Arc<Self>, head: Head, (): ()) -> Response {
+    async fn answer(self: &Arc<Self>, head: Head, (): ()) -> Response {
         if head.path() == "/slow" {
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
@@ -44,13 +60,26 @@ fn served(
     stopped: watch::Receiver<bool>,
     leaves: impl FnMut() -> bool + Send + 'static,
 ) -> tokio::task::JoinHandle<Option<DuplexStream>> {
-    tokio::spawn(serve(stream, Arc::new(Echo), None, stopped, Duration::from_secs(10), leaves))
+    served_by(SMALL, stream, stopped, leaves)
+}
+
+fn served_by(
+    echo: Echo,
+    stream: DuplexStream,
+    stopped: watch::Receiver<bool>,
+    leaves: impl FnMut() -> bool + Send + 'static,
+) -> tokio::task::JoinHandle<Option<DuplexStream>> {
+    tokio::spawn(serve(stream, Arc::new(echo), None, stopped, Duration::from_secs(10), leaves))
 }
 
 fn client() -> Client {
-    let (stream, other) = duplex(1 << 20);
+    client_of(SMALL)
+}
+
+fn client_of(echo: Echo) -> Client {
+    let (stream, other) = duplex(1 << 21);
     let (stop, stopped) = watch::channel(false);
-    let served = served(other, stopped, || false);
+    let served = served_by(echo, other, stopped, || false);
     Client { stream, stop, served }
 }
 
@@ -179,6 +208,58 @@ async fn heads_and_bodies_that_do_not_come_end_the_connection_in_time() {
     }
     kept.send(LAST).await;
     assert_eq!(answers(&kept.rest().await), pairs(&[("200 OK", "/b ")]));
+}
+
+fn upload(bytes: usize, body: &str) -> String {
+    format!("POST /a HTTP/1.1\r\nContent-Length: {bytes}\r\n\r\n{body}")
+}
+
+/// A large body must bring `BODY_RATE_BYTES_MIN` a second after `BODY_GRACE_MS`; a small one has `BODY_MS_MAX`.
+#[tokio::test(start_paused = true)]
+async fn a_large_body_that_stalls_is_given_up_after_its_grace_time_and_a_small_one_is_not() {
+    let mut stalled = client_of(LARGE);
+    stalled.send(&upload(500_000, "begun")).await;
+    let begun = tokio::time::Instant::now();
+    assert!(stalled.rest().await.contains("TooSlow"));
+    let linger = Duration::from_millis(LINGER_MS_MAX);
+    assert_eq!(begun.elapsed().as_secs(), (Duration::from_millis(BODY_GRACE_MS) + linger).as_secs());
+    let mut steady = client_of(LARGE);
+    steady.send(&upload(20 * BODY_RATE_BYTES_MIN / 2, "")).await;
+    for _ in 0..20 {
+        tokio::time::sleep(Duration::from_millis(700)).await;
+        steady.send(&"x".repeat(BODY_RATE_BYTES_MIN / 2)).await;
+    }
+    steady.send(LAST).await;
+    let answered = answers(&steady.rest().await);
+    assert_eq!(answered[0].0, "200 OK");
+    assert_eq!(answered[0].1.len(), "/a ".len() + 20 * BODY_RATE_BYTES_MIN / 2);
+    let mut small = client_of(LARGE);
+    small.send(&upload(3, "ab")).await;
+    tokio::time::sleep(Duration::from_secs(50)).await;
+    small.send(&format!("c{LAST}")).await;
+    assert_eq!(answers(&small.rest().await), pairs(&[("200 OK", "/a abc"), ("200 OK", "/b ")]));
+}
+
+/// Bodies up to `UNCOUNTED_BYTES_MAX` need no room; others are refused before they are read.
+#[tokio::test(start_paused = true)]
+async fn a_body_for_which_there_is_no_room_is_refused_before_it_is_read() {
+    let mut declared = client_of(LARGE);
+    declared.send(&upload(600_000, "")).await;
+    let got = declared.rest().await;
+    assert!(got.starts_with("HTTP/1.1 503 ") && got.contains("connection: close\r\n"), "{got}");
+    let mut chunked = client_of(LARGE);
+    chunked.send("POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n").await;
+    for _ in 0..60 {
+        chunked.send(&format!("2710\r\n{}\r\n", "x".repeat(10_000))).await;
+        tokio::task::yield_now().await;
+    }
+    assert!(chunked.rest().await.starts_with("HTTP/1.1 503 "));
+    let mut kept = client_of(LARGE);
+    kept.send(&upload(400_000, &"x".repeat(400_000))).await;
+    kept.send(&upload(UNCOUNTED_BYTES_MAX, &"x".repeat(UNCOUNTED_BYTES_MAX))).await;
+    kept.send(LAST).await;
+    let statuses: Vec<String> = answers(&kept.rest().await).into_iter().map(|(status, _)| status).collect();
+    assert_eq!(statuses, ["200 OK"; 3]);
 }
 
 #[tokio::test(start_paused = true)]
