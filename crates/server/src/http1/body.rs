@@ -60,7 +60,7 @@ impl Incoming {
     pub(super) fn capacity(&self) -> usize {
         match self {
             Self::Length(_) => 0,
-            Self::Chunks { whole, .. } => whole.capacity(),
+            Self::Chunks(chunks) => chunks.whole.capacity(),
         }
     }
 

@@ -3,7 +3,7 @@
 use tokio::io::{AsyncReadExt, DuplexStream, duplex};
 
 use super::*;
-use crate::limits::{BODY_GRACE_MS, BODY_RATE_BYTES_MIN};
+use crate::limits::{BODY_GRACE_MS, BODY_RATE_BYTES_MIN, BODY_TURN_BYTES_MAX};
 
 /// Says what it was asked, after `slow` milliseconds where the path says so.
 struct Echo {
@@ -356,10 +356,13 @@ async fn a_long_body_leaves_turns_to_others() {
         fn body_limits(&self) -> (usize, Duration) {
             (usize::MAX, Duration::from_secs(5))
         }
+        fn reserve(&self, (): &mut (), _bytes: usize) -> Result<(), Response> {
+            Ok(())
+        }
         fn unread(&self, (): (), why: Unreadable) -> Response {
             Response::json(StatusCode::BAD_REQUEST, format!("{why:?}"))
         }
-        async fn answer(self: Arc<Self>, head: Head, (): ()) -> Response {
+        async fn answer(self: &Arc<Self>, head: Head, (): ()) -> Response {
             Response::json(StatusCode::OK, head.body().len().to_string())
         }
     }
