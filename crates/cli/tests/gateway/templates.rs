@@ -102,7 +102,8 @@ fn a_search_through_ten_thousand_templates_blocks_nobody() {
     let folder = Folder::new("template-many");
     let gateway = gateway(&folder, &[server("bad", &["many", "10000"]), server("good", &["good://{x}"])]);
     until("listed", || templates(&gateway).len() > 9_999);
-    let worst = format!("{}!", "a".repeat(8 * 1024 - 1));
+    // Has every literal of the templates in its place, and a `/` where none may be.
+    let worst = format!("x/{}!", "a".repeat(8 * 1024 - 3));
     std::thread::scope(|scope| {
         let attackers: Vec<_> =
             (0..4).map(|_| scope.spawn(|| gateway.ask("resources/read", &json!({"uri": worst})))).collect();

@@ -126,6 +126,7 @@ impl Engine {
         request: &Request<'_>,
     ) -> Result<Reply, Refusal> {
         let uri = request.params.string("uri")?;
+        check_uri_length(&uri)?;
         let Some(session) = caller.peer.session() else {
             return Err(Refusal::MethodNotFound(request.method.as_ref().into()));
         };
