@@ -74,7 +74,7 @@ impl Entry {
             server: server.map(Into::into),
             param_headers,
             validation: Validation::default(),
-            item: Item { key: contract.name().as_str().into(), legacy, modern },
+            item: Item::new(contract.name().as_str().into(), legacy, modern),
             contract,
             behind,
             judged,
@@ -141,8 +141,7 @@ impl Entry {
 
     /// A form of the definition whose input schema takes a confirmation token (R4.2).
     pub(crate) fn with_token(&self, item: &Item) -> Item {
-        let form = |raw: &Arc<str>| property::advertise(self, raw).map_or_else(|| raw.clone(), Arc::from);
-        Item { key: item.key.clone(), legacy: form(&item.legacy), modern: form(&item.modern) }
+        item.clone().changed(|raw| property::advertise(self, raw))
     }
 
     /// The toolset it was registered with, else its server's, else the default.

@@ -5,6 +5,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use ahash::RandomState;
 use bytes::Bytes;
 use toolcrib_protocol::{CacheHint, Era};
 
@@ -16,31 +17,37 @@ pub struct Item {
     pub key: Arc<str>,
     pub legacy: Arc<str>,
     pub modern: Arc<str>,
+    /// Hash of both forms, made once: views that share an item need not read it again.
+    fingerprint: u64,
 }
 
 impl Item {
-    /// An item that both eras see alike.
+    #[must_use]
+    pub fn new(key: Arc<str>, legacy: Arc<str>, modern: Arc<str>) -> Self {
+        // Fixed seeds: states of the registry are compared with each other, and nothing is looked up by this hash.
+        let fingerprint = RandomState::with_seeds(1, 2, 3, 4).hash_one((&legacy, &modern));
+        Self { key, legacy, modern, fingerprint }
+    }
+
+    /// Returns an item that both eras see alike.
     #[must_use]
     pub fn same(key: impl Into<Arc<str>>, raw: impl Into<Arc<str>>) -> Self {
         let raw = raw.into();
-        Self { key: key.into(), legacy: raw.clone(), modern: raw }
+        Self::new(key.into(), raw.clone(), raw)
     }
-}
 
-impl Item {
-    /// Both forms rewritten, once where they are one; `None` leaves a form as it is.
+    /// Returns the item with both forms rewritten, once where they are one; `None` leaves a form as it is.
     #[must_use]
-    pub fn changed(mut self, change: impl Fn(&str) -> Option<String>) -> Self {
-        let same = Arc::ptr_eq(&self.legacy, &self.modern);
-        if let Some(raw) = change(&self.modern) {
-            self.modern = raw.into();
-        }
-        if same {
-            self.legacy = self.modern.clone();
-        } else if let Some(raw) = change(&self.legacy) {
-            self.legacy = raw.into();
-        }
-        self
+    pub fn changed(self, change: impl Fn(&str) -> Option<String>) -> Self {
+        let form = |raw: &Arc<str>| change(raw).map_or_else(|| raw.clone(), Arc::from);
+        let modern = form(&self.modern);
+        let legacy =
+            if Arc::ptr_eq(&self.legacy, &self.modern) { modern.clone() } else { form(&self.legacy) };
+        Self::new(self.key, legacy, modern)
+    }
+
+    pub(crate) const fn fingerprint(&self) -> u64 {
+        self.fingerprint
     }
 }
 

@@ -8,6 +8,7 @@ pub mod callers;
 pub mod catalogue;
 pub mod config;
 pub mod explain;
+mod forms;
 pub mod glob;
 mod prepared;
 pub mod profile;

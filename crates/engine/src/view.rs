@@ -56,8 +56,7 @@ impl View {
         *self.fingerprint.get_or_init(|| {
             let mut hasher = DefaultHasher::new();
             for item in self.listing.items() {
-                item.modern.hash(&mut hasher);
-                item.legacy.hash(&mut hasher);
+                item.fingerprint().hash(&mut hasher);
             }
             hasher.finish()
         })

@@ -10,6 +10,7 @@ use toolcrib_protocol::write;
 
 use super::bits::Bits;
 use super::callers;
+use super::forms::{Form, Forms};
 use super::prepared::Prepared;
 use super::standing::Standing;
 use super::{DISCOVERY, Toolset, ToolsetOptions, is_always_loaded};
@@ -47,12 +48,14 @@ pub struct Catalogue {
     sets: OnceLock<Sets>,
     index: OnceLock<Index>,
     views: Prepared,
+    forms: Forms,
 }
 
 impl Catalogue {
     #[must_use]
     pub fn new(all: Arc<View>, options: Arc<ToolsetOptions>) -> Self {
-        Self { all, options, sets: OnceLock::new(), index: OnceLock::new(), views: Prepared::default() }
+        let (sets, index) = (OnceLock::new(), OnceLock::new());
+        Self { all, options, sets, index, views: Prepared::default(), forms: Forms::default() }
     }
 
     /// What was declared and selected when this catalogue was made.
@@ -200,24 +203,29 @@ impl Catalogue {
             if !self.admits(at, &standing.loaded, standing.read_only) {
                 continue;
             }
+            let takes_token = standing.tokens.is_some_and(|least| entry.judged().demand >= least);
+            let with_token = |item: Item| if takes_token { entry.with_token(&item) } else { item };
             let item = match entry.meta() {
                 Some(Meta::Search) => {
                     let text = write::quoted(&self.search_description(standing));
-                    rewritten(entry, "description", &text)
+                    with_token(rewritten(entry, "description", &text))
                 }
-                Some(Meta::Call) if standing.read_only => rewritten(entry, "annotations", CALL_READERS),
-                Some(_) => entry.item().clone(),
+                Some(Meta::Call) if standing.read_only => {
+                    with_token(rewritten(entry, "annotations", CALL_READERS))
+                }
+                Some(_) => with_token(entry.item().clone()),
                 None => {
-                    let programmatic = self.toolsets_of(at).any(|kit| kit.programmatic);
-                    let callable = programmatic && callers::is_callable_from_code(entry);
-                    let rendered = rendered.as_ref().filter(|_| callable);
-                    entry.item().clone().changed(|raw| {
-                        callers::with_callers(raw, rendered.map(|(vendor, names)| (*vendor, &**names)))
+                    let form = Form { vendor: rendered.as_ref().map(|(vendor, _)| *vendor), takes_token };
+                    self.forms.get(form, at, self.all.entries().len(), || {
+                        let programmatic = self.toolsets_of(at).any(|kit| kit.programmatic);
+                        let callable = programmatic && callers::is_callable_from_code(entry);
+                        let rendered = rendered.as_ref().filter(|_| callable);
+                        with_token(entry.item().clone().changed(|raw| {
+                            callers::with_callers(raw, rendered.map(|(vendor, names)| (*vendor, &**names)))
+                        }))
                     })
                 }
             };
-            let takes_token = standing.tokens.is_some_and(|least| entry.judged().demand >= least);
-            let item = if takes_token { entry.with_token(&item) } else { item };
             shown.push((entry.clone(), item));
         }
         View::of(shown)
@@ -292,6 +300,67 @@ fn described(name: &str, toolset: Option<&Toolset>) -> Box<str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// `VIEWS_MAX`: a caller can ask for any selection, so a further view rewrites no definition anew.
+    #[test]
+    fn views_of_different_selections_share_their_items() {
+        let engine = engine_with_tools(&["a", "b", "c"]);
+        let catalogue = engine.registry().load_full().catalogue.clone();
+        let view = |names: &[&str]| {
+            let loaded = catalogue.bits(names.iter().copied());
+            let reach = Bits::all(catalogue.kits().len());
+            let tokens = Some(crate::safety::policy::Demand::Never);
+            catalogue.view(&Standing { reach, loaded, read_only: false, vendor: None, tokens })
+        };
+        let (one, two) = (view(&["a", "b"]), view(&["b", "c"]));
+        let item = |view: &View| {
+            let found = view.listing().items().iter().find(|item| &*item.key == "b");
+            found.map(|item| item.modern.clone()).unwrap()
+        };
+        assert!(item(&one).contains("confirmation_token"));
+        assert!(Arc::ptr_eq(&item(&one), &item(&two)));
+        assert_ne!(one.fingerprint(), two.fingerprint());
+        assert_eq!(
+            one.fingerprint(),
+            engine_with_tools(&["a", "b"])
+                .registry()
+                .load()
+                .catalogue
+                .view(&Standing {
+                    reach: Bits::all(2),
+                    loaded: Bits::all(2),
+                    read_only: false,
+                    vendor: None,
+                    tokens: Some(crate::safety::policy::Demand::Never),
+                })
+                .fingerprint(),
+            "the same list in another state of the registry"
+        );
+    }
+
+    /// Tools of these names, each in a toolset of its own name.
+    fn engine_with_tools(names: &[&str]) -> crate::Engine {
+        let engine =
+            crate::Engine::new(crate::ServerInfo::new("x", "1"), crate::Options::default(), None).unwrap();
+        for name in names {
+            let definition = serde_json::json!({"name": name, "inputSchema": {"type": "object"}});
+            let definition = toolcrib_contract::Definition::from_value(&definition).unwrap();
+            engine.registry().register(definition, Some(name), Arc::new(Nothing)).unwrap();
+        }
+        engine
+    }
+
+    #[derive(Debug)]
+    struct Nothing;
+
+    impl crate::Tool for Nothing {
+        fn call<'a>(
+            &'a self,
+            _: crate::Invocation<'a>,
+        ) -> crate::BoxFuture<'a, Result<crate::Answer, crate::ToolError>> {
+            Box::pin(async { Ok(crate::ToolResult::text("x").into()) })
+        }
+    }
 
     /// `TOOLSETS_NAMED_MAX`: what a model reads does not grow with the number of servers.
     #[test]
