@@ -283,3 +283,24 @@ impl fmt::Debug for Context {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use toolcrib_protocol::Revision;
+
+    use super::*;
+
+    /// `ASK_MS_MAX`: a client that never answers a question keeps the handler waiting that long and no longer.
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_does_not_answer_within_ask_ms_max_is_given_up() {
+        let declared = Document::parse(br#"{"elicitation":{}}"#, &Limits::message()).unwrap();
+        let capabilities = toolcrib_protocol::ClientCapabilities::read(declared.root());
+        let session = Session::new(None, Principal::Local, Revision::V2025_11_25, capabilities, None);
+        let exchange = Exchange::alone(true);
+        let context = Context::new(Principal::Local, Peer::Legacy(session), exchange, None, Round::default());
+        let begun = tokio::time::Instant::now();
+        let asked = context.elicit("name", "Your name?", &serde_json::json!({"type": "object"})).await;
+        assert!(matches!(asked, Err(AskError::TooLate)), "{asked:?}");
+        assert_eq!(begun.elapsed(), Duration::from_millis(ASK_MS_MAX));
+    }
+}

@@ -209,6 +209,22 @@ mod tests {
         assert_eq!(subscriber.next().await, None);
     }
 
+    /// `CHANGE_BATCH_MS`: a change is told that long after it came, with all that came meanwhile.
+    #[tokio::test(start_paused = true)]
+    async fn a_change_is_told_after_change_batch_ms_with_those_that_followed_it() {
+        let subscriber = Subscriber::new(Wanted { tools: true, prompts: true, ..Wanted::default() });
+        subscriber.offer(&Change::Tools);
+        let begun = tokio::time::Instant::now();
+        let late = async {
+            tokio::time::sleep(Duration::from_millis(CHANGE_BATCH_MS - 1)).await;
+            subscriber.offer(&Change::Prompts);
+        };
+        let (batch, ()) = tokio::join!(subscriber.next(), late);
+        assert_eq!(begun.elapsed(), Duration::from_millis(CHANGE_BATCH_MS));
+        let batch = batch.unwrap();
+        assert!(batch.tools && batch.prompts, "{batch:?}");
+    }
+
     #[tokio::test]
     async fn a_subscriber_is_told_only_of_the_resources_it_follows() {
         let hub = Hub::default();

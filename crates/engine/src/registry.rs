@@ -16,13 +16,12 @@ use crate::completion::{Completer, Reference};
 use crate::discovery::Meta;
 use crate::entry::{Behind, Entry};
 use crate::hub::{Change, Hub};
-use crate::limits::QUARANTINED_MAX;
 use crate::listing::{Item, Listing};
 use crate::prompt::Prompt;
 use crate::resource::{Reader, Resource, ResourceTemplate};
 use crate::safety::policy::Policy;
 use crate::safety::tools::SafetyTool;
-use crate::screen::{Quarantined, Screen};
+use crate::screen::{Aside, Quarantined, Screen};
 use crate::template::{TemplateError, TemplateIndex, UriTooLong, check_uri_length};
 use crate::tool::Tool;
 use crate::toolset::catalogue::Catalogue;
@@ -154,7 +153,7 @@ pub struct Registry {
     hub: Arc<Hub>,
     options: SchemaOptions,
     policy: Arc<Policy>,
-    aside: Mutex<Vec<Quarantined>>,
+    aside: Mutex<Aside>,
     cache: SchemaCache,
     /// Who may know a resource that is in no list.
     elsewhere: arc_swap::ArcSwapOption<Elsewhere>,
@@ -259,18 +258,13 @@ impl Registry {
 
     fn keep_aside(&self, more: Vec<Quarantined>) {
         let mut aside = self.aside.lock().unwrap_or_else(PoisonError::into_inner);
-        for one in more {
-            aside.retain(|kept| kept.name != one.name || kept.server != one.server);
-            if aside.len() < QUARANTINED_MAX {
-                aside.push(one);
-            }
-        }
+        more.into_iter().for_each(|one| aside.keep(one));
     }
 
     /// Tools that were kept out of every list and call, with the reasons (R4.9).
     #[must_use]
     pub fn quarantined(&self) -> Vec<Quarantined> {
-        self.aside.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.aside.lock().unwrap_or_else(PoisonError::into_inner).all()
     }
 
     /// The tools of safety.

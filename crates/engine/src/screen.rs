@@ -4,6 +4,7 @@
 //! something, looks like somebody else's or gives orders is kept aside alone, with its reasons; the rest of its server
 //! is served. A tool of the author's own is only reported. Nothing is repaired: what is served is what was sent.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use toolcrib_contract::Definition;
@@ -11,6 +12,7 @@ use toolcrib_contract::suspicion::{Neighbours, Suspicion, suspicions};
 use toolcrib_contract::text::one_line;
 
 use crate::entry::Entry;
+use crate::limits::QUARANTINED_MAX;
 use crate::safety::policy::Screening;
 
 /// A tool that was kept aside.
@@ -19,6 +21,23 @@ pub struct Quarantined {
     pub name: Box<str>,
     pub server: Option<Box<str>>,
     pub reasons: Vec<Suspicion>,
+}
+
+/// Tools that were kept aside, by server and name; at most `QUARANTINED_MAX`, and further ones are only reported.
+#[derive(Debug, Default)]
+pub(crate) struct Aside(BTreeMap<(Option<Box<str>>, Box<str>), Quarantined>);
+
+impl Aside {
+    pub(crate) fn keep(&mut self, one: Quarantined) {
+        let key = (one.server.clone(), one.name.clone());
+        if self.0.len() < QUARANTINED_MAX || self.0.contains_key(&key) {
+            self.0.insert(key, one);
+        }
+    }
+
+    pub(crate) fn all(&self) -> Vec<Quarantined> {
+        self.0.values().cloned().collect()
+    }
 }
 
 /// What one change of the registry is screened against.
@@ -75,4 +94,27 @@ fn report(
         if aside { "; kept aside" } else { "" }
     );
     aside
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// R4.9, `QUARANTINED_MAX`: servers that offer suspicious tools without end do not fill the memory, and the same
+    /// tool offered again is remembered once.
+    #[test]
+    fn no_more_than_quarantined_max_tools_are_remembered() {
+        let mut aside = Aside::default();
+        let tool = |number: usize, reasons| Quarantined {
+            name: number.to_string().into(),
+            server: Some("s".into()),
+            reasons,
+        };
+        for number in 0..QUARANTINED_MAX + 5 {
+            aside.keep(tool(number, Vec::new()));
+            aside.keep(tool(0, Vec::new()));
+        }
+        assert_eq!(aside.all().len(), QUARANTINED_MAX);
+        assert_eq!(aside.all().iter().filter(|one| &*one.name == "0").count(), 1);
+    }
 }
