@@ -61,10 +61,18 @@ fn list(data: &Data, form: Form) -> Outcome {
         Ok((safety.store().approvals(now_ms).await.map_err(unkept)?, now_ms))
     })?;
     print(&match form.format() {
-        Format::Json => json!({"approvals": waiting.iter().map(json_of).collect::<Vec<_>>()}).to_string(),
-        Format::Terminal if waiting.is_empty() => "nothing waits".to_owned(),
+        Format::Json => {
+            let approvals: Vec<Value> = waiting.approvals.iter().map(json_of).collect();
+            json!({"approvals": approvals, "more": waiting.more}).to_string()
+        }
+        Format::Terminal if waiting.approvals.is_empty() => "nothing waits".to_owned(),
         Format::Terminal => {
-            waiting.iter().map(|approval| text(approval, now_ms)).collect::<Vec<_>>().join("\n")
+            let mut texts: Vec<String> =
+                waiting.approvals.iter().map(|approval| text(approval, now_ms)).collect();
+            if waiting.more > 0 {
+                texts.push(format!("{} more wait; decide these to see them", waiting.more));
+            }
+            texts.join("\n")
         }
     })?;
     Ok(Exit::Nothing)

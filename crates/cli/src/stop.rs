@@ -14,7 +14,8 @@ pub(crate) struct StopArgs {
     /// Why; clients are told.
     #[arg(default_value = "stopped at the command line")]
     reason: String,
-    /// Stop only this caller, such as anonymous, local or subject:NAME.
+    /// Stop only this caller: subject:NAME, local, anonymous (all of them), anonymous@ADDRESS (those of an address
+    /// without a session) or anonymous/SESSION.
     #[arg(long)]
     caller: Option<String>,
     #[command(flatten)]
@@ -35,11 +36,22 @@ pub(crate) struct UnlockArgs {
 }
 
 fn scope(caller: Option<&String>) -> Scope {
-    caller.map_or(Scope::Everybody, |caller| Scope::Caller(caller.clone()))
+    Scope::named(caller.map_or("", String::as_str))
 }
 
-fn whom(caller: Option<&String>) -> &str {
-    caller.map_or("everything", String::as_str)
+/// Who is stopped, in words, and the name that unlocks it.
+fn whom(scope: &Scope) -> String {
+    match scope {
+        Scope::Everybody => "everything".to_owned(),
+        Scope::Caller(key) => format!("{} ({key})", scope.words()),
+    }
+}
+
+fn key(scope: &Scope) -> &str {
+    match scope {
+        Scope::Everybody => "everything",
+        Scope::Caller(key) => key,
+    }
 }
 
 pub(crate) fn stop(args: &StopArgs) -> Outcome {
@@ -47,8 +59,13 @@ pub(crate) fn stop(args: &StopArgs) -> Outcome {
     operate(&args.data, async |safety| {
         safety.stop(scope(caller), &operator(), &args.reason).await.map_err(unkept)
     })?;
-    let json = json!({"outcome": "stopped", "caller": caller, "reason": args.reason});
-    args.form.say(&format!("stopped: {}; `toolcrib unlock` lifts it", whom(caller)), &json)?;
+    let scope = scope(caller);
+    let json = json!({"outcome": "stopped", "caller": caller, "who": scope.words(), "reason": args.reason});
+    let lifts = match &scope {
+        Scope::Everybody => "toolcrib unlock".to_owned(),
+        Scope::Caller(key) => format!("toolcrib unlock --caller {key}"),
+    };
+    args.form.say(&format!("stopped: {}; `{lifts}` lifts it", whom(&scope)), &json)?;
     Ok(Exit::Nothing)
 }
 
@@ -58,23 +75,19 @@ pub(crate) fn unlock(args: &UnlockArgs) -> Outcome {
         let lifted = safety.unlock(scope(caller), &operator()).await.map_err(unkept)?;
         Ok((lifted, safety.stops().all()))
     })?;
-    let names: Vec<&str> = left
-        .iter()
-        .map(|stop| match &stop.scope {
-            Scope::Everybody => "everything",
-            Scope::Caller(caller) => caller,
-        })
-        .collect();
+    let names: Vec<String> = left.iter().map(|stop| whom(&stop.scope)).collect();
+    let keys: Vec<&str> = left.iter().map(|stop| key(&stop.scope)).collect();
     let still =
         if names.is_empty() { String::new() } else { format!("; still stopped: {}", names.join(", ")) };
+    let scope = scope(caller);
     if !lifted {
         let error = match caller {
             None if names.is_empty() => anyhow!("nothing is stopped"),
-            _ => anyhow!("{} is not stopped{still}", whom(caller)),
+            _ => anyhow!("{} is not stopped{still}", whom(&scope)),
         };
         return Err(Failure::new(Exit::Usage, error));
     }
-    let json = json!({"outcome": "unlocked", "caller": caller, "still_stopped": names});
-    args.form.say(&format!("unlocked: {}{still}", whom(caller)), &json)?;
+    let json = json!({"outcome": "unlocked", "caller": caller, "who": scope.words(), "still_stopped": keys});
+    args.form.say(&format!("unlocked: {}{still}", whom(&scope)), &json)?;
     Ok(Exit::Nothing)
 }

@@ -93,8 +93,17 @@ pub const QUARANTINED_MAX: usize = 10_000;
 /// How long a confirmation token lives, in milliseconds, unless the policy says otherwise.
 pub const TOKEN_MS: u64 = 60_000;
 
-/// Tokens one caller may ask for within a minute, unless the policy says otherwise.
+/// Shares that the anonymous callers of one address have together: a proxy or a household has a few clients, and
+/// opening more sessions must not multiply a share without end.
+pub const ADDRESS_SHARES_MAX: usize = 4;
+
+/// Tokens one share (a subject, an anonymous session, or an address) may ask for within a minute, unless the policy
+/// says otherwise.
 pub const TOKENS_PER_MINUTE_MAX: u32 = 120;
+
+/// Tokens given within a minute to all callers together, half of them to anonymous ones: each is a row that is kept
+/// for a day.
+pub const TOKENS_PER_MINUTE_TOTAL_MAX: usize = 3_840;
 
 /// Characters of the summary that goes with a token.
 pub const SUMMARY_CHARS_MAX: usize = 2_000;
@@ -102,8 +111,19 @@ pub const SUMMARY_CHARS_MAX: usize = 2_000;
 /// How long a call waits for a person in the queue, in milliseconds, unless the policy says otherwise.
 pub const APPROVAL_MS: u64 = 3_600_000;
 
-/// Calls of one caller that may wait for a person, unless the policy says otherwise.
+/// Calls of one share (a subject, an anonymous session, or an address) that may wait for a person, unless the policy
+/// says otherwise.
 pub const APPROVALS_PENDING_MAX: u32 = 32;
+
+/// Calls of all callers together that may wait for a person, half of them of anonymous ones: more than people decide
+/// within `APPROVAL_MS`.
+pub const APPROVALS_TOTAL_MAX: usize = 4_096;
+
+/// Bytes of arguments of one share's calls that wait for a person, who has to read them.
+pub const APPROVALS_BYTES_MAX: usize = 1024 * 1024;
+
+/// Bytes of arguments of all calls that wait for a person, half of them of anonymous callers.
+pub const APPROVALS_TOTAL_BYTES_MAX: usize = 32 * 1024 * 1024;
 
 /// Characters of a question to a person; arguments that need more wait in the queue, where all of them are shown.
 pub const CONFIRMATION_CHARS_MAX: usize = 4_000;
@@ -111,16 +131,30 @@ pub const CONFIRMATION_CHARS_MAX: usize = 4_000;
 /// Bytes of the arguments of a call that waits for a person.
 pub const APPROVAL_BYTES_MAX: usize = 256 * 1024;
 
+/// Bytes of arguments of waiting calls that are listed at once; the others are listed when these are decided.
+pub const APPROVALS_SHOWN_BYTES_MAX: usize = 2 * 1024 * 1024;
+
 /// REST requests of one credential within a minute, unless the policy says otherwise.
 pub const REST_REQUESTS_PER_MINUTE_MAX: u32 = 600;
 
-/// Callers whose rates are counted at once; further ones are refused.
+/// REST requests of all credentials within a minute: what one process answers beside its calls.
+pub const REST_REQUESTS_PER_MINUTE_TOTAL_MAX: usize = 60_000;
+
+/// Shares and addresses whose rates are counted at once; the oldest counts are forgotten first.
 pub const RATE_KEYS_MAX: usize = 10_000;
 
-/// Times one caller may make the same call that is not read-only within the window before it is stopped.
+/// Stops of anonymous sessions and addresses that are kept at once; the one that began first makes room.
+pub const STOPS_MAX: usize = 1_000;
+
+/// How long an anonymous session or address that repeats itself is stopped, in milliseconds: nobody may ever come to
+/// unlock it, and an address may be somebody else's by then.
+pub const LOOP_STOP_MS: u64 = 3_600_000;
+
+/// Times one share (a subject, an anonymous session, or an address) may make the same call that is not read-only within
+/// the window before it is stopped.
 pub const REPEATS_MAX: u32 = 50;
 
-/// The same for a read-only call.
+/// Times one share may make the same read-only call within the window before it is stopped.
 pub const REPEATS_READ_ONLY_MAX: u32 = 1_000;
 
 /// The window in which repeated calls are counted, in milliseconds.

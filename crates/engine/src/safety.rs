@@ -4,6 +4,7 @@
 //! call that has to be confirmed and is not never reaches its tool, and neither does one while the store cannot keep
 //! its intent; the stop is one flag in memory, the same in every process of a store within `STOP_SEEN_MS_MAX`.
 
+pub mod allowance;
 pub mod audit;
 pub mod credential;
 pub mod export;
@@ -16,6 +17,7 @@ pub(crate) mod property;
 pub mod rate;
 pub(crate) mod receipt;
 pub mod repeats;
+pub mod scope;
 pub mod shown;
 pub mod stops;
 pub mod ticket;
@@ -31,9 +33,10 @@ use toolcrib_protocol::Capability;
 use crate::caller::Caller;
 use crate::clock::Clock;
 use crate::principal::Principal;
+use allowance::User;
 use audit::{Event, Kind};
 use credential::Credentials;
-use keep::{Intent, SafetyStore, Unkept};
+use keep::{Intent, SafetyStore, Scope, Unkept};
 use policy::{Demand, Policy};
 use rate::Rates;
 use repeats::Repeats;
@@ -143,12 +146,23 @@ impl Safety {
 
     /// Reads stops and credentials again.
     pub(crate) async fn refresh(&self) -> Result<(), Unkept> {
-        if self.stops.set(self.store.stops().await?) {
-            // Who is unlocked, here or elsewhere, begins anew.
-            self.repeats.forget();
-        }
+        let lifted = self.stops.set(self.store.stops(self.now_ms()).await?);
+        self.begin_anew(lifted);
         self.credentials.set(self.store.credentials().await?);
         Ok(())
+    }
+
+    /// Forgets the repetitions of callers that were unlocked, here or by another process.
+    fn begin_anew(&self, lifted: Vec<Scope>) {
+        let anonymous = Principal::Anonymous.key();
+        if lifted.iter().any(|scope| scope.key().is_empty() || scope.key() == anonymous) {
+            self.repeats.forget_all();
+            return;
+        }
+        let callers: Vec<String> = lifted.iter().map(|scope| scope.key().to_owned()).collect();
+        if !callers.is_empty() {
+            self.repeats.forget(&callers);
+        }
     }
 
     /// Writes a record when there is time.
@@ -207,12 +221,13 @@ impl Drop for Safety {
     }
 }
 
-/// Who calls, as tickets and records name it.
+/// Who calls, as tickets and records name it, and under whom its use is counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Who {
     pub caller: String,
     pub session: Option<String>,
     pub client: Option<String>,
+    pub user: User,
 }
 
 impl Who {
@@ -220,17 +235,12 @@ impl Who {
     pub fn of(caller: &Caller<'_>) -> Self {
         let session = caller.peer.session().and_then(|session| session.id()).map(|id| id.as_str().to_owned());
         let client = caller.peer.client_info().map(|info| info.name.to_string());
-        Self { caller: caller.principal.key(), session, client }
+        Self { caller: caller.principal.key(), session, client, user: User::of(caller) }
     }
 
-    /// What a stop of this caller is kept under: nobody's sessions are stopped one by one.
+    /// Whether a stop of this scope stops this caller.
     #[must_use]
-    pub fn stop_key(&self) -> String {
-        match &self.session {
-            Some(session) if self.caller == Principal::Anonymous.key() => {
-                format!("{}/{session}", self.caller)
-            }
-            _ => self.caller.clone(),
-        }
+    pub fn is_within(&self, scope: &Scope) -> bool {
+        *scope == Scope::Everybody || scope.key() == self.caller || *scope == Scope::of(&self.user.share)
     }
 }

@@ -157,7 +157,14 @@ async fn watched<'a>(
     checked: Call<'a, Checked<'a>>,
     safety: &'a Safety,
 ) -> Result<Call<'a, Recorded<'a>>, Refusal> {
-    checked.clear(safety).await?.record().await
+    match checked.clear(safety).await {
+        Ok(cleared) => cleared.record().await,
+        Err(refusal) => {
+            // Its record waits to be written, and refusals must not pile up faster than they are.
+            safety.trail().room().await;
+            Err(refusal)
+        }
+    }
 }
 
 /// An `input_required` result as it leaves.

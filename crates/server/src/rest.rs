@@ -13,7 +13,9 @@ use std::sync::Arc;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 use toolcrib_contract::json::{Document, Limits};
+use toolcrib_engine::safety::allowance::User;
 use toolcrib_engine::safety::credential::Credential;
+use toolcrib_engine::safety::rate::TooOften;
 use toolcrib_engine::{Engine, Safety};
 
 use crate::accept::declares_json;
@@ -33,16 +35,28 @@ struct Asked<'a> {
     head: &'a Head,
 }
 
-/// A refusal: status, a code for programs, a sentence for people.
+/// A refusal: status, a code for programs, a sentence for people, and after how many seconds to try again.
 #[derive(Debug)]
-struct Refused(StatusCode, &'static str, String);
+struct Refused(StatusCode, &'static str, String, Option<u64>);
+
+impl Refused {
+    fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        Self(status, code, message.into(), None)
+    }
+
+    /// 429 where the credential's own rate is exceeded, 503 where that of all callers is.
+    fn too_often(code: &'static str, often: TooOften) -> Self {
+        let status = StatusCode::from_u16(often.exceeded.status()).unwrap_or(StatusCode::TOO_MANY_REQUESTS);
+        Self(status, code, often.to_string(), Some(often.retry_s))
+    }
+}
 
 type Told = Result<(StatusCode, Value), Refused>;
 
 /// Answers one request; the body is read already.
 pub(crate) async fn answer(engine: &Engine, head: &Head) -> Response {
     let Some(safety) = engine.safety() else {
-        return refusal(&Refused(StatusCode::NOT_FOUND, "not_found", "there is nothing at this path".into()));
+        return refusal(&Refused::new(StatusCode::NOT_FOUND, "not_found", "there is nothing at this path"));
     };
     let path = head.path().strip_prefix(PREFIX).unwrap_or_default();
     if path == "openapi.json" && head.method() == Method::GET {
@@ -52,15 +66,13 @@ pub(crate) async fn answer(engine: &Engine, head: &Head) -> Response {
         Shown::Known(credential) => credential,
         Shown::Nothing | Shown::Wrong => {
             let text = "this needs a credential: send Authorization: Bearer, with a secret from `toolcrib credential add`";
-            return refusal(&Refused(StatusCode::UNAUTHORIZED, "unauthenticated", text.into()))
+            return refusal(&Refused::new(StatusCode::UNAUTHORIZED, "unauthenticated", text))
                 .with("www-authenticate", &Challenge::bearer().www_authenticate);
         }
     };
-    let most = safety.policy().rest_requests_per_minute_max;
-    if !safety.asking().allows(&credential.name, most, safety.now_ms()) {
-        let text = format!("more than {most} requests within a minute; wait a minute");
-        return refusal(&Refused(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", text))
-            .with("retry-after", "60");
+    let user = User::subject(&credential.name);
+    if let Err(often) = safety.asking().take(&user, &safety.policy().rest_allowance(), safety.now_ms()) {
+        return refusal(&Refused::too_often("too_many_requests", often));
     }
     let asked = Asked { engine, safety, credential: &credential, head };
     let told = match (head.method(), path.split('/').collect::<Vec<_>>().as_slice()) {
@@ -78,7 +90,7 @@ pub(crate) async fn answer(engine: &Engine, head: &Head) -> Response {
         (_, ["approvals", _] | ["unlock"]) => return not_allowed("POST"),
         (_, ["stop"]) => return not_allowed("GET, POST"),
         (_, ["approvals"] | ["intents", "unknown"] | ["openapi.json"]) => return not_allowed("GET"),
-        _ => Err(Refused(
+        _ => Err(Refused::new(
             StatusCode::NOT_FOUND,
             "not_found",
             format!("there is nothing at this path; {PREFIX}openapi.json lists what there is"),
@@ -103,7 +115,7 @@ pub(crate) fn unread(status: StatusCode) -> Response {
         StatusCode::REQUEST_TIMEOUT => ("body_too_slow", "the body took too long to arrive"),
         _ => ("body_unreadable", "the body could not be read"),
     };
-    refusal(&Refused(status, code, message.into()))
+    refusal(&Refused::new(status, code, message))
 }
 
 impl Asked<'_> {
@@ -112,14 +124,14 @@ impl Asked<'_> {
             return Ok(());
         }
         let text = "this needs an operator's credential (`toolcrib credential add NAME --operator`)";
-        Err(Refused(StatusCode::FORBIDDEN, "not_an_operator", text.into()))
+        Err(Refused::new(StatusCode::FORBIDDEN, "not_an_operator", text))
     }
 
     /// The body, which must be a JSON object and nothing else.
     fn object(&self) -> Result<Document<'_>, Refused> {
         if !declares_json(self.head) {
             let text = "send Content-Type: application/json";
-            return Err(Refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", text.into()));
+            return Err(Refused::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", text));
         }
         let document = Document::parse(self.head.body(), &Limits::message())
             .map_err(|error| bad("malformed", &format!("the body is not JSON that can be read: {error}")))?;
@@ -146,17 +158,21 @@ fn text(document: &Document<'_>, name: &str) -> Result<Option<String>, Refused> 
 }
 
 fn bad(code: &'static str, message: &str) -> Refused {
-    Refused(StatusCode::BAD_REQUEST, code, message.to_owned())
+    Refused::new(StatusCode::BAD_REQUEST, code, message)
 }
 
 fn unkept(error: &impl std::fmt::Display) -> Refused {
     tracing::error!(target: "toolcrib", "{error}");
-    let text = "the store failed; nothing was changed".to_owned();
-    Refused(StatusCode::SERVICE_UNAVAILABLE, "store_failed", text)
+    let text = "the store failed; nothing was changed";
+    Refused::new(StatusCode::SERVICE_UNAVAILABLE, "store_failed", text)
 }
 
-fn refusal(Refused(status, code, message): &Refused) -> Response {
-    written(*status, json!({"error": {"code": code, "message": message}}).to_string())
+fn refusal(Refused(status, code, message, retry_s): &Refused) -> Response {
+    let response = written(*status, json!({"error": {"code": code, "message": message}}).to_string());
+    match retry_s {
+        Some(seconds) => response.with("retry-after", &seconds.to_string()),
+        None => response,
+    }
 }
 
 fn written(status: StatusCode, text: String) -> Response {
@@ -165,5 +181,5 @@ fn written(status: StatusCode, text: String) -> Response {
 
 fn not_allowed(allow: &'static str) -> Response {
     let text = format!("this path takes {allow}");
-    refusal(&Refused(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", text)).with("allow", allow)
+    refusal(&Refused::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", text)).with("allow", allow)
 }

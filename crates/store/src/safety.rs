@@ -20,7 +20,7 @@ use rusqlite::Connection;
 use toolcrib_engine::safety::audit::{Event, Signer};
 use toolcrib_engine::safety::credential::Credential;
 use toolcrib_engine::safety::keep::{
-    Admission, Decided, Intent, Keeping, Outcome, Queued, SafetyStore, Scope, Stop, Unkept,
+    Admission, Decided, Intent, Keeping, Outcome, Queued, Room, SafetyStore, Scope, Stop, Unkept, Waiting,
 };
 use toolcrib_engine::safety::ticket::{Approval, Keyed, Spent, Token};
 
@@ -33,7 +33,10 @@ pub use profiles::SqliteProfiles;
 
 pub(crate) const MODULE: Module = Module {
     name: "safety",
-    steps: &[Migration { name: "1", sql: include_str!("../migrations/safety-1.sql") }],
+    steps: &[
+        Migration { name: "1", sql: include_str!("../migrations/safety-1.sql") },
+        Migration { name: "2", sql: include_str!("../migrations/safety-2.sql") },
+    ],
 };
 
 #[derive(Debug)]
@@ -107,12 +110,12 @@ impl SafetyStore for SqliteSafety {
         self.change_if(event, move |db| tokens::revoke(db, &id), |revoked| *revoked)
     }
 
-    fn put_approval(&self, approval: Approval, pending_max: u32, event: Event) -> Keeping<'_, Queued> {
-        let put = move |db: &Connection| approvals::put(db, &approval, pending_max);
+    fn put_approval(&self, approval: Approval, room: Room, event: Event) -> Keeping<'_, Queued> {
+        let put = move |db: &Connection| approvals::put(db, &approval, &room);
         self.change_if(event, put, |queued| *queued == Queued::New)
     }
 
-    fn approvals(&self, now_ms: u64) -> Keeping<'_, Vec<Approval>> {
+    fn approvals(&self, now_ms: u64) -> Keeping<'_, Waiting> {
         self.look(move |db| approvals::waiting(db, now_ms))
     }
 
@@ -173,8 +176,8 @@ impl SafetyStore for SqliteSafety {
         self.change_if(event, move |db| control::lift_stop(db, &scope), |lifted| *lifted)
     }
 
-    fn stops(&self) -> Keeping<'_, Vec<Stop>> {
-        self.look(control::stops)
+    fn stops(&self, now_ms: u64) -> Keeping<'_, Vec<Stop>> {
+        self.look(move |db| control::stops(db, now_ms))
     }
 
     fn put_credential(&self, credential: Credential, hash: Keyed, event: Event) -> Keeping<'_, bool> {

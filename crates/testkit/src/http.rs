@@ -5,8 +5,10 @@
 //! answer is read to its end, chunked or not, or event by event for a stream that stays open.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Duration;
+
+use rustix::net::{self, AddressFamily, SocketType};
 
 /// Waiting for any one read or write.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -18,6 +20,7 @@ pub struct Request {
     target: String,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
+    source: Option<Ipv4Addr>,
 }
 
 /// Status, headers with lower-case names in the order they came, and the body.
@@ -31,7 +34,8 @@ pub struct Response {
 impl Request {
     #[must_use]
     pub fn new(method: &str, target: &str) -> Self {
-        Self { method: method.to_owned(), target: target.to_owned(), headers: Vec::new(), body: Vec::new() }
+        let (method, target) = (method.to_owned(), target.to_owned());
+        Self { method, target, headers: Vec::new(), body: Vec::new(), source: None }
     }
 
     #[must_use]
@@ -60,6 +64,13 @@ impl Request {
         self
     }
 
+    /// Sets the address that the request comes from, such as 127.0.0.2.
+    #[must_use]
+    pub fn from_address(mut self, source: Ipv4Addr) -> Self {
+        self.source = Some(source);
+        self
+    }
+
     /// Sends and reads the whole answer.
     pub fn send(&self, address: SocketAddr) -> io::Result<Response> {
         let mut stream = self.open(address)?;
@@ -72,7 +83,10 @@ impl Request {
 
     /// Sends and reads nothing; dropping what is given back hangs up.
     pub fn begin(&self, address: SocketAddr) -> io::Result<TcpStream> {
-        let connection = TcpStream::connect(address)?;
+        let connection = match self.source {
+            None => TcpStream::connect(address)?,
+            Some(source) => connect_from(source, address)?,
+        };
         connection.set_write_timeout(Some(PATIENCE))?;
         (&connection).write_all(&self.bytes(address))?;
         Ok(connection)
@@ -105,6 +119,14 @@ impl Request {
         bytes.extend_from_slice(&self.body);
         bytes
     }
+}
+
+/// Connects from an address of this machine; the standard library cannot choose one.
+fn connect_from(source: Ipv4Addr, address: SocketAddr) -> io::Result<TcpStream> {
+    let socket = net::socket(AddressFamily::INET, SocketType::STREAM, None)?;
+    net::bind(&socket, &SocketAddr::from((source, 0)))?;
+    net::connect(&socket, &address)?;
+    Ok(socket.into())
 }
 
 impl Response {

@@ -80,7 +80,7 @@ fn lock_credential_and_stop_speak_json() {
     );
     assert_eq!(
         told(&home, &["unlock", "--data", "data"]),
-        json!({"outcome": "unlocked", "caller": null, "still_stopped": []})
+        json!({"outcome": "unlocked", "caller": null, "who": "everybody", "still_stopped": []})
     );
     let verified = told(&home, &["audit", "verify", "--data", "data"]);
     assert_eq!((&verified["outcome"], keys(&verified)), (&json!("unbroken"), vec!["outcome", "records"]));

@@ -13,8 +13,10 @@
 mod audit;
 mod crash;
 mod foreign;
+mod limits;
 mod rest;
 mod running;
+mod shares;
 mod stop;
 mod tokens;
 mod ways;

@@ -1,6 +1,6 @@
 //! The binary under test, and clients of both eras.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -145,7 +145,7 @@ impl Serving {
     }
 
     pub(crate) fn client(&self) -> Client {
-        Client { address: self.address, capabilities: json!({}), secret: None, name: None }
+        Client { address: self.address, capabilities: json!({}), secret: None, name: None, source: None }
     }
 }
 
@@ -156,9 +156,16 @@ pub(crate) struct Client {
     pub(crate) capabilities: Value,
     pub(crate) secret: Option<String>,
     pub(crate) name: Option<&'static str>,
+    /// The address it connects from; absent: whichever the system chooses.
+    pub(crate) source: Option<Ipv4Addr>,
 }
 
 impl Client {
+    pub(crate) fn from_address(mut self, source: [u8; 4]) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
     pub(crate) fn with_elicitation(mut self) -> Self {
         self.capabilities = json!({"elicitation": {}});
         self
@@ -194,7 +201,10 @@ impl Client {
         if let Some(secret) = &self.secret {
             request = request.header("Authorization", &format!("Bearer {secret}"));
         }
-        request
+        match self.source {
+            Some(source) => request.from_address(source),
+            None => request,
+        }
     }
 
     pub(crate) fn ask(&self, method: &str, params: Value) -> Value {
@@ -255,6 +265,10 @@ impl Legacy {
         let done = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
         assert_eq!(legacy.post(&done).send(serving.address).unwrap().status, 202);
         legacy
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        &self.session
     }
 
     pub(crate) fn post(&self, body: &Value) -> Request {

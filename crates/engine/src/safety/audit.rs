@@ -359,6 +359,18 @@ mod tests {
         }
     }
 
+    /// R4.8, `AUDIT_CHECKPOINT_RECORDS`: every thousandth record is signed for good, and one that is not is found.
+    #[test]
+    fn every_audit_checkpoint_records_th_record_has_a_signed_checkpoint() {
+        let signed =
+            |count: u64| log(count).checkpoints.iter().map(|checkpoint| checkpoint.seq).collect::<Vec<_>>();
+        assert!(signed(AUDIT_CHECKPOINT_RECORDS - 1).is_empty());
+        assert_eq!(signed(2 * AUDIT_CHECKPOINT_RECORDS + 1), [1_000, 2_000]);
+        let mut unsigned = log(AUDIT_CHECKPOINT_RECORDS);
+        unsigned.checkpoints.clear();
+        assert_eq!(verify(&unsigned), Err(Broken::NoCheckpoint { seq: AUDIT_CHECKPOINT_RECORDS }));
+    }
+
     /// R4.8: a log written anew without the key is found by its signatures.
     #[test]
     fn a_log_that_another_key_signed_is_found() {

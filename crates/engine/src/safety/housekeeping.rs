@@ -42,7 +42,7 @@ fn run(kept: &Weak<Safety>) {
 async fn look(safety: &Safety, seen: &mut Option<u64>) -> Result<(), super::keep::Unkept> {
     let written = safety.flush().await;
     let revision = safety.store().revision().await?;
-    if *seen != Some(revision) {
+    if *seen != Some(revision) || safety.stops().has_ended(safety.now_ms()) {
         safety.refresh().await?;
         *seen = Some(revision);
     }

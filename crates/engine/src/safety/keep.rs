@@ -5,8 +5,10 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::allowance::{Allowance, Exceeded, User};
 use super::audit::Event;
 use super::credential::Credential;
+pub use super::scope::Scope;
 use super::ticket::{Approval, Binding, Clearance, Keyed, Spent, Token};
 use crate::tool::BoxFuture;
 
@@ -63,29 +65,6 @@ pub struct Admission {
     pub now_ms: u64,
 }
 
-/// Who is stopped.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Scope {
-    Everybody,
-    Caller(String),
-}
-
-impl Scope {
-    /// The empty text is everybody; no caller has that.
-    #[must_use]
-    pub fn key(&self) -> &str {
-        match self {
-            Self::Everybody => "",
-            Self::Caller(caller) => caller,
-        }
-    }
-
-    #[must_use]
-    pub fn from_key(key: &str) -> Self {
-        if key.is_empty() { Self::Everybody } else { Self::Caller(key.to_owned()) }
-    }
-}
-
 /// A stop in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stop {
@@ -93,6 +72,25 @@ pub struct Stop {
     pub by: String,
     pub reason: String,
     pub since_ms: u64,
+    /// When it ends by itself; absent: only an operator lifts it.
+    pub expires_ms: Option<u64>,
+}
+
+impl Stop {
+    #[must_use]
+    pub fn is_over(&self, now_ms: u64) -> bool {
+        self.expires_ms.is_some_and(|expires_ms| now_ms >= expires_ms)
+    }
+}
+
+/// Under whom a waiting call is counted, and how much may wait.
+#[derive(Debug, Clone)]
+pub struct Room {
+    /// Text of the share; no two shares have the same.
+    pub share: String,
+    pub user: User,
+    pub calls: Allowance,
+    pub bytes: Allowance,
 }
 
 /// What became of a call that was to wait.
@@ -101,8 +99,20 @@ pub enum Queued {
     New,
     /// It waits already, under this name.
     Already(String),
-    /// The caller has as many waiting as it may.
-    Full,
+    /// As much waits as may; the first of what is in the way is decided or expires by this time at the latest.
+    Full {
+        exceeded: Exceeded,
+        until_ms: u64,
+    },
+}
+
+/// Calls that wait for a person, as many as are shown at once.
+#[derive(Debug, Clone)]
+pub struct Waiting {
+    /// Each share's first call, then each one's second, and so on; the oldest first among those.
+    pub approvals: Vec<Approval>,
+    /// Further calls that wait.
+    pub more: usize,
 }
 
 /// What a decision came to.
@@ -121,10 +131,10 @@ pub trait SafetyStore: Send + Sync + fmt::Debug {
     /// False if there is no such token to take back.
     fn revoke_token(&self, id: String, event: Event) -> Keeping<'_, bool>;
 
-    /// The very same call of the same caller waits only once.
-    fn put_approval(&self, approval: Approval, pending_max: u32, event: Event) -> Keeping<'_, Queued>;
-    /// Those that wait for a decision.
-    fn approvals(&self, now_ms: u64) -> Keeping<'_, Vec<Approval>>;
+    /// The very same call of the same share waits only once.
+    fn put_approval(&self, approval: Approval, room: Room, event: Event) -> Keeping<'_, Queued>;
+    /// Those that wait for a decision, up to `APPROVALS_SHOWN_BYTES_MAX` bytes of arguments.
+    fn approvals(&self, now_ms: u64) -> Keeping<'_, Waiting>;
     fn decide(&self, id: String, allow: bool, by: String, now_ms: u64, event: Event) -> Keeping<'_, Decided>;
 
     /// Burns what clears the call, writes its intent and its record: all or nothing. Of many at once with the same
@@ -140,10 +150,12 @@ pub trait SafetyStore: Send + Sync + fmt::Debug {
     /// Records that stand alone.
     fn append(&self, events: Vec<Event>) -> Keeping<'_, ()>;
 
+    /// Keeps at most `STOPS_MAX` stops that end by themselves: the one that began first makes room.
     fn put_stop(&self, stop: Stop, event: Event) -> Keeping<'_, ()>;
     /// False if there was none.
     fn lift_stop(&self, scope: Scope, event: Event) -> Keeping<'_, bool>;
-    fn stops(&self) -> Keeping<'_, Vec<Stop>>;
+    /// Stops that are not over.
+    fn stops(&self, now_ms: u64) -> Keeping<'_, Vec<Stop>>;
 
     /// False if the name is taken.
     fn put_credential(&self, credential: Credential, hash: Keyed, event: Event) -> Keeping<'_, bool>;

@@ -6,6 +6,7 @@ use toolcrib_contract::{CanonicalError, Digest, Violations};
 use super::audit::{Event, Kind};
 use super::keep::Unkept;
 use super::policy::Demand;
+use super::rate::TooOften;
 use super::ticket::{self, Issuer, Secret, Token};
 use super::{Safety, Who};
 use crate::entry::Entry;
@@ -48,8 +49,8 @@ pub enum MintError {
     BadArguments(Violations),
     #[error("the arguments cannot be bound to a token: {0}")]
     Unbindable(#[from] CanonicalError),
-    #[error("too many tokens were asked for; wait a minute")]
-    TooOften,
+    #[error(transparent)]
+    TooOften(#[from] TooOften),
     #[error(transparent)]
     NoRandomness(#[from] NoRandomness),
     #[error("no token can be given now: {0}")]
@@ -82,9 +83,7 @@ impl Safety {
             }
         };
         let now_ms = self.now_ms();
-        if !self.minting.allows(&who.caller, self.policy().tokens_per_minute_max, now_ms) {
-            return Err(MintError::TooOften);
-        }
+        self.minting.take(&who.user, &self.policy().token_allowance(), now_ms)?;
         let secret = Secret::random()?;
         let token = Token {
             id: ticket::name("tok_")?,

@@ -5,7 +5,9 @@ use super::audit::{Event, Kind};
 use super::credential::{CREDENTIAL_PREFIX, Credential};
 use super::keep::{Decided, Scope, Stop, Unkept};
 use super::ticket::Keyed;
+use crate::limits::LOOP_STOP_MS;
 use crate::seal::{NoRandomness, random_bytes};
+use crate::share::Share;
 
 /// Why a credential was not made.
 #[derive(Debug, thiserror::Error)]
@@ -23,17 +25,35 @@ pub enum CredentialError {
 impl Safety {
     /// Stops everybody or one caller: at once in this process, durably, and soon everywhere.
     pub async fn stop(&self, scope: Scope, by: &str, reason: &str) -> Result<(), Unkept> {
-        let stop = Stop { scope, by: by.to_owned(), reason: reason.to_owned(), since_ms: self.now_ms() };
+        let (by, reason) = (by.to_owned(), reason.to_owned());
+        self.put_stop(Stop { scope, by, reason, since_ms: self.now_ms(), expires_ms: None }).await
+    }
+
+    /// Returns the stop of a caller that repeats itself. An anonymous session or address is stopped for `LOOP_STOP_MS`,
+    /// because nobody may ever come to unlock it; others until an operator unlocks them.
+    pub(crate) fn looping(&self, share: &Share, reason: &str) -> Stop {
+        let since_ms = self.now_ms();
+        let lasts = matches!(share, Share::Subject(_) | Share::Local);
+        Stop {
+            scope: Scope::of(share),
+            by: "loop detection".to_owned(),
+            reason: reason.to_owned(),
+            since_ms,
+            expires_ms: (!lasts).then(|| since_ms.saturating_add(LOOP_STOP_MS)),
+        }
+    }
+
+    pub(crate) async fn put_stop(&self, stop: Stop) -> Result<(), Unkept> {
         self.stops.add(&stop);
         let scope = stop.scope.clone();
-        let event = self.about_stop(Kind::Stop, &scope, by, Some(reason));
+        let event = self.about_stop(Kind::Stop, &scope, &stop.by, Some(&stop.reason));
         // Where it cannot be kept it stays in force here.
         self.store().put_stop(stop, event).await?;
         self.stops.is_durable(&scope);
         Ok(())
     }
 
-    /// Lifts a stop; false if there was none. Who may do this is the caller's to decide: never a model alone.
+    /// Lifts a stop; false if there was none. Whoever calls this decides who may: never a model alone.
     pub async fn unlock(&self, scope: Scope, by: &str) -> Result<bool, Unkept> {
         let event = self.about_stop(Kind::Unlock, &scope, by, None);
         self.stops.is_durable(&scope);
@@ -43,16 +63,16 @@ impl Safety {
     }
 
     fn about_stop(&self, kind: Kind, scope: &Scope, by: &str, reason: Option<&str>) -> Event {
-        let caller = match scope {
-            Scope::Everybody => None,
-            Scope::Caller(caller) => Some(caller.clone()),
+        let (caller, whom) = match scope {
+            Scope::Everybody => (None, None),
+            Scope::Caller(caller) => (Some(caller.clone()), Some(scope.words())),
         };
-        Event {
-            caller,
-            by: Some(by.to_owned()),
-            note: reason.map(str::to_owned),
-            ..Event::new(self.now_ms(), kind)
-        }
+        let note = match (whom, reason) {
+            (Some(whom), Some(reason)) => Some(format!("{whom}: {reason}")),
+            (Some(whom), None) => Some(whom.into_owned()),
+            (None, reason) => reason.map(str::to_owned),
+        };
+        Event { caller, by: Some(by.to_owned()), note, ..Event::new(self.now_ms(), kind) }
     }
 
     /// A person's word on a waiting call.

@@ -8,9 +8,11 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use toolcrib_contract::{Contract, Digest, Effect, annotations::Hints};
 
+use super::allowance::Allowance;
 use crate::limits::{
-    APPROVAL_MS, APPROVALS_PENDING_MAX, REPEAT_WINDOW_MS, REPEATS_MAX, REPEATS_READ_ONLY_MAX,
-    REST_REQUESTS_PER_MINUTE_MAX, TOKEN_MS, TOKENS_PER_MINUTE_MAX,
+    APPROVAL_MS, APPROVALS_BYTES_MAX, APPROVALS_PENDING_MAX, APPROVALS_TOTAL_BYTES_MAX, APPROVALS_TOTAL_MAX,
+    REPEAT_WINDOW_MS, REPEATS_MAX, REPEATS_READ_ONLY_MAX, REST_REQUESTS_PER_MINUTE_MAX,
+    REST_REQUESTS_PER_MINUTE_TOTAL_MAX, TOKEN_MS, TOKENS_PER_MINUTE_MAX, TOKENS_PER_MINUTE_TOTAL_MAX,
 };
 use crate::toolset::glob::Glob;
 
@@ -82,7 +84,7 @@ pub struct Policy {
     pub queue: bool,
     pub token_ms: u64,
     pub approval_ms: u64,
-    /// Calls that may wait for a person, of one caller.
+    /// Calls that may wait for a person, of one share: a subject, an anonymous session, or an address.
     pub approvals_pending_max: u32,
     pub tokens_per_minute_max: u32,
     pub rest_requests_per_minute_max: u32,
@@ -211,6 +213,33 @@ impl Policy {
         self.honouring_clients.iter().any(|glob| glob.matches(client))
     }
 
+    /// Allowance on tokens that are given within a minute.
+    #[must_use]
+    pub fn token_allowance(&self) -> Allowance {
+        Allowance::new("tokens a minute", self.tokens_per_minute_max as usize, TOKENS_PER_MINUTE_TOTAL_MAX)
+    }
+
+    /// Allowance on REST requests within a minute.
+    #[must_use]
+    pub fn rest_allowance(&self) -> Allowance {
+        let share_max = self.rest_requests_per_minute_max as usize;
+        Allowance::new("requests a minute", share_max, REST_REQUESTS_PER_MINUTE_TOTAL_MAX)
+    }
+
+    /// Allowance on calls that wait for a person, and on the bytes of their arguments.
+    #[must_use]
+    pub fn approval_allowances(&self) -> (Allowance, Allowance) {
+        let calls = self.approvals_pending_max as usize;
+        (
+            Allowance::new("calls that wait for a person", calls, APPROVALS_TOTAL_MAX),
+            Allowance::new(
+                "bytes of calls that wait for a person",
+                APPROVALS_BYTES_MAX,
+                APPROVALS_TOTAL_BYTES_MAX,
+            ),
+        )
+    }
+
     /// Changes with anything that decides over a confirmation: a token given under another policy is void.
     #[must_use]
     pub fn fingerprint(&self) -> Digest {
@@ -255,6 +284,28 @@ mod tests {
         assert_eq!(policy.judge(&contract("delete_all", safe), None).demand, Demand::Human);
         let claimed = policy.judge(&contract("look", safe), None);
         assert_eq!((claimed.demand, claimed.effect.destructive), (Demand::Always, true));
+    }
+
+    /// `TOKENS_PER_MINUTE_TOTAL_MAX`, `REST_REQUESTS_PER_MINUTE_TOTAL_MAX`, `APPROVALS_TOTAL_MAX`,
+    /// `APPROVALS_BYTES_MAX` and `APPROVALS_TOTAL_BYTES_MAX` are the defaults; what happens at an allowance's bounds is
+    /// tested with smaller ones.
+    #[test]
+    fn the_default_allowances_are_the_constants() {
+        let policy = Policy::default();
+        let (calls, bytes) = policy.approval_allowances();
+        let values = |it: Allowance| (it.share_max, it.address_max, it.anonymous_max, it.total_max);
+        assert_eq!(values(policy.token_allowance()), (120, 480, 1_920, TOKENS_PER_MINUTE_TOTAL_MAX));
+        assert_eq!(values(policy.rest_allowance()), (600, 2_400, 30_000, REST_REQUESTS_PER_MINUTE_TOTAL_MAX));
+        assert_eq!(values(calls), (32, 128, 2_048, APPROVALS_TOTAL_MAX));
+        assert_eq!(
+            values(bytes),
+            (
+                APPROVALS_BYTES_MAX,
+                4 * APPROVALS_BYTES_MAX,
+                16 * APPROVALS_BYTES_MAX,
+                APPROVALS_TOTAL_BYTES_MAX
+            )
+        );
     }
 
     /// R4.3: a policy that decides otherwise has another fingerprint.

@@ -1,18 +1,19 @@
-//! Loop detection: the same call of the same caller, again and again (R4.7).
+//! Loop detection: the same call of the same share, again and again (R4.7).
 //!
-//! Guarantees: bounded memory whatever callers send; no lock is held across anything; the order of keys and white
-//! space do not make a call another one. It never refuses a call by mistake for another one's count but where two
-//! 64-bit hashes under a random key meet.
+//! Guarantees: one session's calls never count for another session, nor one address's for another address; bounded
+//! memory whatever callers send; the order of keys and white space do not make a call another one. Two calls share a
+//! count only where two 64-bit hashes under a random key are equal.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::{Mutex, PoisonError};
 
 use ahash::RandomState;
 use toolcrib_contract::json::{Kind, Node};
 
+use super::scope::Stoppable;
 use crate::limits::REPEAT_KEYS_MAX;
-use crate::principal::Principal;
+use crate::share::Share;
 
 const SHARDS: usize = 16;
 
@@ -20,6 +21,8 @@ const SHARDS: usize = 16;
 struct Count {
     since_ms: u64,
     calls: u32,
+    /// Hash of whoever is stopped when this count is too high.
+    owner: u64,
 }
 
 #[derive(Debug)]
@@ -35,18 +38,20 @@ impl Default for Repeats {
 }
 
 impl Repeats {
-    /// Counts a call; gives how often it came within the window, this time included.
+    /// Counts a call; returns how often it came within the window, this time included. The sessions of one subject
+    /// are counted apart.
     pub(crate) fn count(
         &self,
-        principal: &Principal,
+        share: &Share,
         session: Option<&str>,
         tool: &str,
         arguments: Node<'_>,
         window_ms: u64,
         now_ms: u64,
     ) -> u32 {
+        let owner = self.owner(Stoppable::of(share));
         let mut hasher = self.key.build_hasher();
-        (principal, session, tool).hash(&mut hasher);
+        (owner, session, tool).hash(&mut hasher);
         hasher.write_u64(self.value(arguments));
         let hash = hasher.finish();
         let Some(shard) = usize::try_from(hash % SHARDS as u64).ok().and_then(|at| self.shards.get(at))
@@ -60,19 +65,33 @@ impl Repeats {
                 counts.clear();
             }
         }
-        let count = counts.entry(hash).or_insert(Count { since_ms: now_ms, calls: 0 });
+        let count = counts.entry(hash).or_insert(Count { since_ms: now_ms, calls: 0, owner });
         if now_ms >= count.since_ms.saturating_add(window_ms) {
-            *count = Count { since_ms: now_ms, calls: 0 };
+            *count = Count { since_ms: now_ms, calls: 0, owner };
         }
         count.calls = count.calls.saturating_add(1);
         count.calls
     }
 
-    /// Nothing was counted yet.
-    pub(crate) fn forget(&self) {
+    /// Forgets every count.
+    pub(crate) fn forget_all(&self) {
         for shard in &self.shards {
             shard.lock().unwrap_or_else(PoisonError::into_inner).clear();
         }
+    }
+
+    /// Forgets the counts of these callers, as scopes of stops name them.
+    pub(crate) fn forget(&self, callers: &[String]) {
+        let owners: HashSet<u64> =
+            callers.iter().map(|caller| self.owner(Stoppable::parse(caller))).collect();
+        for shard in &self.shards {
+            let mut counts = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            counts.retain(|_, count| !owners.contains(&count.owner));
+        }
+    }
+
+    fn owner(&self, caller: Stoppable<'_>) -> u64 {
+        self.key.hash_one(caller)
     }
 
     /// Equal for equal JSON, whatever the order of members.
@@ -105,21 +124,41 @@ mod tests {
 
     use super::*;
 
+    fn count(repeats: &Repeats, share: &Share, tool: &str, text: &str, now_ms: u64) -> u32 {
+        let document = Document::parse(text.as_bytes(), &Limits::message()).unwrap();
+        repeats.count(share, None, tool, document.root(), 1_000, now_ms)
+    }
+
     /// R4.7: the same caller, tool and arguments, however they are spelled, within the window.
     #[test]
     fn the_same_call_is_counted_within_its_window_and_no_other() {
         let repeats = Repeats::default();
-        let count = |principal: &Principal, tool: &str, text: &str, now_ms| {
-            let document = Document::parse(text.as_bytes(), &Limits::message()).unwrap();
-            repeats.count(principal, None, tool, document.root(), 1_000, now_ms)
-        };
-        let ann = Principal::subject("ann");
+        let count =
+            |share: &Share, tool: &str, text: &str, now_ms| count(&repeats, share, tool, text, now_ms);
+        let ann = Share::Subject("ann".into());
         assert_eq!(count(&ann, "t", r#"{"a":1,"b":[{"c":2}]}"#, 0), 1);
         assert_eq!(count(&ann, "t", r#"{ "b": [ {"c":2} ], "a":1 }"#, 999), 2);
         assert_eq!(count(&ann, "t", r#"{"a":1,"b":[{"c":3}]}"#, 999), 1);
         assert_eq!(count(&ann, "u", r#"{"a":1,"b":[{"c":2}]}"#, 999), 1);
-        assert_eq!(count(&Principal::subject("bob"), "t", r#"{"a":1,"b":[{"c":2}]}"#, 999), 1);
+        assert_eq!(count(&Share::Subject("bob".into()), "t", r#"{"a":1,"b":[{"c":2}]}"#, 999), 1);
         assert_eq!(count(&ann, "t", r#"{"a":1,"b":[{"c":2}]}"#, 1_000), 1);
+    }
+
+    /// R4.7: anonymous callers of two addresses and two sessions have four counts; unlocking one leaves the others.
+    #[test]
+    fn addresses_and_sessions_are_counted_and_forgotten_apart() {
+        let repeats = Repeats::default();
+        let session = || Share::Session(crate::session::SessionId::random().unwrap());
+        let address = |last| Share::Address(std::net::IpAddr::from([127, 0, 0, last]));
+        let shares = [session(), session(), address(1), address(2)];
+        for times in 1..=3 {
+            for share in &shares {
+                assert_eq!(count(&repeats, share, "t", "{}", 0), times);
+            }
+        }
+        repeats.forget(&[super::super::scope::Scope::of(&shares[1]).key().to_owned()]);
+        let counts = shares.each_ref().map(|share| count(&repeats, share, "t", "{}", 0));
+        assert_eq!(counts, [4, 1, 4, 4]);
     }
 
     /// `REPEAT_KEYS_MAX`: a caller that never repeats itself does not fill the memory.
@@ -127,9 +166,7 @@ mod tests {
     fn no_more_than_repeat_keys_max_calls_are_remembered() {
         let repeats = Repeats::default();
         for number in 0..REPEAT_KEYS_MAX * 2 {
-            let text = format!("[{number}]");
-            let document = Document::parse(text.as_bytes(), &Limits::message()).unwrap();
-            repeats.count(&Principal::Local, None, "t", document.root(), 1_000, 0);
+            count(&repeats, &Share::Local, "t", &format!("[{number}]"), 0);
         }
         let kept: usize = repeats.shards.iter().map(|shard| shard.lock().unwrap().len()).sum();
         assert!(kept <= REPEAT_KEYS_MAX, "{kept}");

@@ -2,7 +2,7 @@
 //!
 //! Guarantees: a call that nothing stops pays one load of an atomic; a stop is in force in its own process before it is
 //! durable and stays so until it is; what other processes stop or unlock is seen within the housekeeper's interval; a
-//! restart finds what was in force.
+//! restart finds what was in force. Stops that end by themselves are at most `STOPS_MAX`.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,6 +12,9 @@ use arc_swap::ArcSwap;
 use serde_json::{Value, json};
 
 use super::keep::{Scope, Stop};
+use crate::limits::STOPS_MAX;
+use crate::principal::Principal;
+use crate::share::Share;
 
 type All = HashMap<Scope, Arc<Stop>>;
 
@@ -19,31 +22,32 @@ type All = HashMap<Scope, Arc<Stop>>;
 pub struct Stops {
     any: AtomicBool,
     all: ArcSwap<All>,
-    /// In force, but not known to be durable; also keeps two changes from crossing.
+    /// In force, but not known to be durable; also serialises changes.
     fresh: Mutex<All>,
 }
 
 impl Stops {
-    /// What the store holds. True if a caller that was stopped is not any more.
-    pub(crate) fn set(&self, stops: Vec<Stop>) -> bool {
+    /// Takes over what the store holds. Returns the scopes that were stopped and are not any more.
+    pub(crate) fn set(&self, stops: Vec<Stop>) -> Vec<Scope> {
         let fresh = self.lock();
         let mut all: All = stops.into_iter().map(|stop| (stop.scope.clone(), Arc::new(stop))).collect();
         for (scope, stop) in fresh.iter() {
             all.entry(scope.clone()).or_insert_with(|| stop.clone());
         }
-        let lifted = self.all.load().keys().any(|scope| !all.contains_key(scope));
+        let before = self.all.load();
+        let lifted = before.keys().filter(|scope| !all.contains_key(scope)).cloned().collect();
         let any = !all.is_empty();
         self.all.store(Arc::new(all));
         self.any.store(any, Ordering::Release);
         lifted
     }
 
-    /// In force at once: a stop must not wait for a disk.
+    /// Puts a stop in force at once, before it is durable.
     pub(crate) fn add(&self, stop: &Stop) {
         let mut fresh = self.lock();
-        fresh.insert(stop.scope.clone(), Arc::new(stop.clone()));
         let mut all = All::clone(&self.all.load());
-        all.insert(stop.scope.clone(), Arc::new(stop.clone()));
+        insert(&mut fresh, stop);
+        insert(&mut all, stop);
         self.all.store(Arc::new(all));
         self.any.store(true, Ordering::Release);
     }
@@ -57,18 +61,25 @@ impl Stops {
         self.fresh.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is in force, as tools and the REST interface say it.
+    /// Returns what is in force, as tools and the REST interface say it. Of a stop that `sees` is false for, only its
+    /// kind is told: a caller's address, session and tools are not for other callers.
     #[must_use]
-    pub fn shown(&self) -> Value {
+    pub fn shown(&self, now_ms: u64, sees: impl Fn(&Scope) -> bool) -> Value {
         let all = self.all();
         let stops: Vec<Value> = all
             .iter()
+            .filter(|stop| !stop.is_over(now_ms))
             .map(|stop| {
-                let caller = match &stop.scope {
+                let (scope, seen) = (&stop.scope, sees(&stop.scope));
+                let caller = match scope {
                     Scope::Everybody => Value::Null,
-                    Scope::Caller(caller) => caller.as_str().into(),
+                    Scope::Caller(caller) if seen => caller.as_str().into(),
+                    Scope::Caller(_) => scope.discreet().into(),
                 };
-                json!({"caller": caller, "by": stop.by, "reason": stop.reason, "since_ms": stop.since_ms})
+                let who = if seen { scope.words() } else { scope.discreet().into() };
+                let reason = if seen { &*stop.reason } else { "not shown to other callers" };
+                json!({"caller": caller, "who": who, "by": stop.by, "reason": reason, "since_ms": stop.since_ms,
+                    "expires_ms": stop.expires_ms})
             })
             .collect();
         json!({"stopped": !stops.is_empty(), "stops": stops})
@@ -79,11 +90,17 @@ impl Stops {
         self.any.load(Ordering::Acquire)
     }
 
-    /// What stops this caller, if anything does.
+    /// Whether a stop has ended by itself and is still remembered.
+    pub(crate) fn has_ended(&self, now_ms: u64) -> bool {
+        self.any() && self.all.load().values().any(|stop| stop.is_over(now_ms))
+    }
+
+    /// Returns what stops this caller, if anything does.
     #[must_use]
-    pub fn of(&self, caller: &str) -> Option<Arc<Stop>> {
+    pub fn of(&self, principal: &Principal, share: &Share, now_ms: u64) -> Option<Arc<Stop>> {
         let all = self.all.load();
-        all.get(&Scope::Everybody).or_else(|| all.get(&Scope::Caller(caller.to_owned()))).cloned()
+        let scopes = [Scope::Everybody, Scope::Caller(principal.key()), Scope::of(share)];
+        scopes.iter().find_map(|scope| all.get(scope).filter(|stop| !stop.is_over(now_ms))).cloned()
     }
 
     #[must_use]
@@ -92,12 +109,42 @@ impl Stops {
     }
 }
 
+/// Keeps a stop that is in force already, unless the new one lasts until an operator lifts it.
+fn insert(all: &mut All, stop: &Stop) {
+    let stays = |old: &Arc<Stop>| {
+        !old.is_over(stop.since_ms) && (old.expires_ms.is_none() || stop.expires_ms.is_some())
+    };
+    if all.get(&stop.scope).is_some_and(stays) {
+        return;
+    }
+    let passing = all.values().filter(|stop| stop.expires_ms.is_some());
+    if stop.expires_ms.is_some() && passing.count() >= STOPS_MAX {
+        let oldest = all.values().filter(|stop| stop.expires_ms.is_some()).min_by_key(|stop| stop.since_ms);
+        if let Some(scope) = oldest.map(|stop| stop.scope.clone()) {
+            all.remove(&scope);
+        }
+    }
+    all.insert(stop.scope.clone(), Arc::new(stop.clone()));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn stop(scope: Scope) -> Stop {
-        Stop { scope, by: "b".into(), reason: "r".into(), since_ms: 0 }
+        Stop { scope, by: "b".into(), reason: "r".into(), since_ms: 0, expires_ms: None }
+    }
+
+    fn address(last: u8) -> Share {
+        Share::Address(std::net::IpAddr::from([127, 0, 0, last]))
+    }
+
+    fn session() -> Share {
+        Share::Session(crate::session::SessionId::random().unwrap())
+    }
+
+    fn is_stopped(stops: &Stops, share: &Share, now_ms: u64) -> bool {
+        stops.of(&Principal::Anonymous, share, now_ms).is_some()
     }
 
     /// R4.7: a look at the store that began before the stop was written does not lift it.
@@ -105,18 +152,73 @@ mod tests {
     fn a_fresh_stop_outlives_an_older_look_at_the_store() {
         let stops = Stops::default();
         stops.add(&stop(Scope::Everybody));
-        assert!(!stops.set(Vec::new()));
-        assert!(stops.any() && stops.of("anybody").is_some());
+        assert!(stops.set(Vec::new()).is_empty());
+        assert!(stops.any() && is_stopped(&stops, &Share::Unknown, 0));
         stops.is_durable(&Scope::Everybody);
-        assert!(stops.set(Vec::new()), "it was lifted");
+        assert_eq!(stops.set(Vec::new()), [Scope::Everybody], "it was lifted");
         assert!(!stops.any());
     }
 
-    /// R4.7: one caller's stop is not another's.
+    /// R4.7: one caller's stop is not another's: neither a session's nor an address's stops other anonymous callers.
     #[test]
     fn a_callers_stop_is_its_own() {
         let stops = Stops::default();
-        stops.set(vec![stop(Scope::Caller("a".into()))]);
-        assert!(stops.any() && stops.of("a").is_some() && stops.of("b").is_none());
+        let (ann, looping) = (Share::Subject("ann".into()), session());
+        stops.set(vec![
+            stop(Scope::Caller("subject:ann".into())),
+            stop(Scope::of(&looping)),
+            stop(Scope::of(&address(2))),
+        ]);
+        assert!(stops.of(&Principal::subject("ann"), &ann, 0).is_some());
+        assert!(stops.of(&Principal::subject("bob"), &Share::Subject("bob".into()), 0).is_none());
+        assert!(is_stopped(&stops, &looping, 0) && is_stopped(&stops, &address(2), 0));
+        assert!(!is_stopped(&stops, &session(), 0) && !is_stopped(&stops, &address(1), 0));
+        stops.add(&stop(Scope::Caller("anonymous".into())));
+        assert!(is_stopped(&stops, &session(), 0) && is_stopped(&stops, &address(1), 0));
+    }
+
+    /// R4.7: a stop that ends by itself does, and is told apart from one that an operator set.
+    #[test]
+    fn a_stop_with_an_end_ends_and_an_operators_takes_its_place() {
+        let stops = Stops::default();
+        let scope = Scope::of(&address(1));
+        let passing = Stop { expires_ms: Some(100), ..stop(scope.clone()) };
+        stops.add(&passing);
+        assert!(is_stopped(&stops, &address(1), 99) && !is_stopped(&stops, &address(1), 100));
+        assert!(!stops.has_ended(99) && stops.has_ended(100));
+        stops.add(&stop(scope.clone()));
+        stops.add(&passing);
+        assert!(is_stopped(&stops, &address(1), 100), "the operator's stop stays");
+    }
+
+    /// `STOPS_MAX`: callers that loop in ever new sessions fill no memory, and lift no stop of an operator.
+    #[test]
+    fn no_more_than_stops_max_stops_with_an_end_are_kept() {
+        let stops = Stops::default();
+        let kept = Stop { since_ms: 0, ..stop(Scope::Caller("subject:ann".into())) };
+        stops.add(&kept);
+        let first = session();
+        for number in 0..=STOPS_MAX {
+            let share = if number == 0 { first.clone() } else { session() };
+            let since_ms = number as u64;
+            stops.add(&Stop { since_ms, expires_ms: Some(u64::MAX), ..stop(Scope::of(&share)) });
+        }
+        assert_eq!(stops.all().len(), STOPS_MAX + 1);
+        assert!(!is_stopped(&stops, &first, 0), "the first made room");
+        assert!(stops.of(&Principal::subject("ann"), &Share::Subject("ann".into()), 0).is_some());
+    }
+
+    /// R4.7: another caller learns that somebody is stopped, and nothing about whom.
+    #[test]
+    fn a_stop_is_named_in_words_and_only_by_its_kind_to_others() {
+        let stops = Stops::default();
+        stops.add(&Stop { expires_ms: Some(9), ..stop(Scope::of(&address(2))) });
+        let seen = &stops.shown(0, |_| true)["stops"][0];
+        assert_eq!(seen["caller"], "anonymous@127.0.0.2");
+        assert_eq!(seen["who"], "anonymous callers without a session from address 127.0.0.2");
+        let hidden = stops.shown(0, |_| false);
+        assert_eq!(hidden["stopped"], true);
+        assert!(!hidden.to_string().contains("127.0.0.2"), "{hidden}");
+        assert_eq!(stops.shown(9, |_| true)["stopped"], false, "it is over");
     }
 }

@@ -112,9 +112,10 @@ impl SafetyTool {
             ),
             Self::Stop | Self::Unlock | Self::Status => (
                 json!({"stopped": {"type": "boolean"}, "stops": {"type": "array", "items": {"type": "object",
-                    "properties": {"caller": {"type": ["string", "null"]}, "by": {"type": "string"},
-                        "reason": {"type": "string"}, "since_ms": {"type": "integer"}},
-                    "required": ["caller", "by", "reason", "since_ms"]}}}),
+                    "properties": {"caller": {"type": ["string", "null"]}, "who": {"type": "string"},
+                        "by": {"type": "string"}, "reason": {"type": "string"}, "since_ms": {"type": "integer"},
+                        "expires_ms": {"type": ["integer", "null"]}},
+                    "required": ["caller", "who", "by", "reason", "since_ms"]}}}),
                 json!(["stopped", "stops"]),
             ),
         };
@@ -157,18 +158,20 @@ pub(crate) async fn answer(
         }
         SafetyTool::Stop => {
             safety.stop(Scope::Everybody, &who.caller, &text("reason")).await?;
-            status(safety, "Stopped. Only an operator can unlock: `toolcrib unlock`, or REST.")?
+            status(safety, &who, "Stopped. Only an operator can unlock: `toolcrib unlock`, or REST.")?
         }
         SafetyTool::Unlock => {
             // The gate let it pass: an operator approved this very call.
-            for scope in [Scope::Everybody, Scope::Caller(who.caller.clone())] {
+            let own = Scope::of(&who.user.share);
+            for scope in [Scope::Everybody, Scope::Caller(who.caller.clone()), own] {
                 safety.unlock(scope, "operator, by approval").await?;
             }
-            status(safety, "Unlocked.")?
+            status(safety, &who, "Unlocked.")?
         }
         SafetyTool::Status => {
-            let line = if safety.stops().any() { "Stopped." } else { "Not stopped." };
-            status(safety, line)?
+            let user = &who.user;
+            let stop = safety.stops().of(&caller.principal, &user.share, safety.now_ms());
+            status(safety, &who, if stop.is_some() { "Stopped." } else { "Not stopped." })?
         }
     };
     Ok(result.into())
@@ -217,6 +220,7 @@ async fn token(
     Ok(ToolResult::structured(&structured)?)
 }
 
-fn status(safety: &Safety, line: &str) -> Result<ToolResult, ToolError> {
-    Ok(ToolResult::text(line).with_structured(&safety.stops().shown())?)
+fn status(safety: &Safety, who: &Who, line: &str) -> Result<ToolResult, ToolError> {
+    let shown = safety.stops().shown(safety.now_ms(), |scope| who.is_within(scope));
+    Ok(ToolResult::text(line).with_structured(&shown)?)
 }

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use toolcrib_protocol::{Capability, Era};
 
-use super::Who;
 use super::policy::Demand;
 use super::tools::SafetyTool;
 use crate::caller::Caller;
@@ -83,8 +82,7 @@ impl Engine {
         let Some(safety) = self.safety() else {
             return Gate { demand, rule, way: Way::Off, remark: None, stopped: None };
         };
-        let who = Who::of(caller);
-        let stop = safety.stops().of(&who.caller).or_else(|| safety.stops().of(&who.stop_key()));
+        let stop = safety.stops().of(&caller.principal, &caller.share(), safety.now_ms());
         let works = entry.meta().is_some() || entry.safety().is_some_and(SafetyTool::works_when_stopped);
         let stopped =
             stop.filter(|_| !works).map(|stop| format!("by {}: {}", stop.by, stop.reason).into_boxed_str());

@@ -22,7 +22,8 @@ pub(super) async fn list(asked: &Asked<'_>) -> Told {
     asked.operator()?;
     let waiting =
         asked.safety.store().approvals(asked.safety.now_ms()).await.map_err(|error| unkept(&error))?;
-    Ok((StatusCode::OK, json!({"approvals": waiting.iter().map(json_of).collect::<Vec<_>>()})))
+    let approvals: Vec<Value> = waiting.approvals.iter().map(json_of).collect();
+    Ok((StatusCode::OK, json!({"approvals": approvals, "more": waiting.more})))
 }
 
 pub(super) async fn decide(asked: &Asked<'_>, id: &str) -> Told {
@@ -37,11 +38,11 @@ pub(super) async fn decide(asked: &Asked<'_>, id: &str) -> Told {
         Decided::Done(approval) => Ok((StatusCode::OK, json_of(&approval))),
         Decided::Unknown => {
             let message = "there is no approval with this id".to_owned();
-            Err(Refused(StatusCode::NOT_FOUND, "unknown_approval", message))
+            Err(Refused::new(StatusCode::NOT_FOUND, "unknown_approval", message))
         }
         Decided::Over(approval) => {
             let message = format!("it is not waiting any more: {}", json!(approval.state));
-            Err(Refused(StatusCode::CONFLICT, "not_waiting", message))
+            Err(Refused::new(StatusCode::CONFLICT, "not_waiting", message))
         }
     }
 }

@@ -2,16 +2,20 @@
 
 use http::StatusCode;
 use serde_json::Value;
+use toolcrib_engine::Principal;
 use toolcrib_engine::safety::keep::Scope;
 
 use super::{Asked, Refused, Told, bad, text, unkept};
 
+/// An operator sees every stop; others see whom else only by kind.
 pub(super) fn status(asked: &Asked<'_>) -> (StatusCode, Value) {
-    (StatusCode::OK, asked.safety.stops().shown())
+    let own = Principal::subject(&asked.credential.name).key();
+    let sees = |scope: &Scope| asked.credential.operator || *scope == Scope::Everybody || scope.key() == own;
+    (StatusCode::OK, asked.safety.stops().shown(asked.safety.now_ms(), sees))
 }
 
 fn scope(caller: Option<String>) -> Scope {
-    caller.filter(|caller| !caller.is_empty()).map_or(Scope::Everybody, Scope::Caller)
+    Scope::named(&caller.unwrap_or_default())
 }
 
 pub(super) async fn stop(asked: &Asked<'_>) -> Told {
@@ -34,7 +38,7 @@ pub(super) async fn unlock(asked: &Asked<'_>) -> Told {
         Ok(true) => Ok(status(asked)),
         Ok(false) => {
             let message = "nothing is stopped under this name; GET stop shows what is".to_owned();
-            Err(Refused(StatusCode::NOT_FOUND, "not_stopped", message))
+            Err(Refused::new(StatusCode::NOT_FOUND, "not_stopped", message))
         }
         Err(error) => Err(unkept(&error)),
     }

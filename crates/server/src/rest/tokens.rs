@@ -6,6 +6,7 @@ use http::StatusCode;
 use serde_json::json;
 use toolcrib_engine::peer::{ModernPeer, Peer};
 use toolcrib_engine::safety::Who;
+use toolcrib_engine::safety::allowance::User;
 use toolcrib_engine::safety::mint::{MintError, Wish};
 use toolcrib_engine::safety::ticket::Issuer;
 use toolcrib_engine::{Caller, Exchange, Principal};
@@ -37,10 +38,12 @@ pub(super) async fn mint(asked: &Asked<'_>) -> Told {
     };
     let entry = asked.engine.reachable(&as_caller(own), &action).ok_or_else(|| {
         let message = format!("there is no tool {action:?} that this credential can call");
-        Refused(StatusCode::UNPROCESSABLE_ENTITY, "unknown_action", message)
+        Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "unknown_action", message)
     })?;
     let issuer = if asked.credential.operator { Issuer::Operator } else { Issuer::Caller };
-    let who = Who { caller, session: None, client: None };
+    // Counted for who asks, whoever the token is for.
+    let user = User::subject(&asked.credential.name);
+    let who = Who { caller, session: None, client: None, user };
     let wish = Wish { who: &who, entry: &entry, summary: &summary, arguments, issuer };
     let minted = asked.safety.mint(wish).await.map_err(|error| refused(&error))?;
     let seconds = minted.expires_in_ms / 1_000;
@@ -80,10 +83,10 @@ fn refused(error: &MintError) -> Refused {
         MintError::NoArguments => (unprocessable, "missing_arguments"),
         MintError::BadArguments(_) => (unprocessable, "bad_arguments"),
         MintError::Unbindable(_) => (unprocessable, "unbindable_arguments"),
-        MintError::TooOften => (StatusCode::TOO_MANY_REQUESTS, "too_many_tokens"),
+        MintError::TooOften(often) => return Refused::too_often("too_many_tokens", *often),
         MintError::NoRandomness(_) | MintError::Unkept(_) => return unkept(error),
     };
-    Refused(status, code, error.to_string())
+    Refused::new(status, code, error.to_string())
 }
 
 /// Live tokens, without what would open anything: an operator sees all, anybody else its own.
@@ -106,7 +109,7 @@ pub(super) async fn list(asked: &Asked<'_>) -> Told {
 pub(super) async fn revoke(asked: &Asked<'_>, id: &str) -> Told {
     let not_found = || {
         let message = "there is no live token with this id".to_owned();
-        Refused(StatusCode::NOT_FOUND, "unknown_token", message)
+        Refused::new(StatusCode::NOT_FOUND, "unknown_token", message)
     };
     if !asked.credential.operator {
         let own = Principal::subject(&asked.credential.name).key();

@@ -1,6 +1,7 @@
 //! Stops and credentials: what every process has to know of at once.
 
 use rusqlite::{Connection, params};
+use toolcrib_engine::limits::STOPS_MAX;
 use toolcrib_engine::safety::credential::Credential;
 use toolcrib_engine::safety::keep::{Scope, Stop};
 use toolcrib_engine::safety::ticket::Keyed;
@@ -18,10 +19,26 @@ pub(super) fn revision(db: &Connection) -> Result<u64, StoreError> {
     Ok(positive(number))
 }
 
+/// A stop that is in force stays as it is, unless the new one lasts until an operator lifts it.
 pub(super) fn put_stop(db: &Connection, stop: &Stop) -> Result<(), StoreError> {
+    db.execute("DELETE FROM stops WHERE expires_ms <= ?1", [number(stop.since_ms)])?;
     db.execute(
-        "INSERT INTO stops (scope, by, reason, since_ms) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (scope) DO NOTHING",
-        params![stop.scope.key(), stop.by, stop.reason, number(stop.since_ms)],
+        "INSERT INTO stops (scope, by, reason, since_ms, expires_ms) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT (scope) DO UPDATE SET by = excluded.by, reason = excluded.reason, since_ms = excluded.since_ms,
+            expires_ms = NULL
+         WHERE stops.expires_ms IS NOT NULL AND excluded.expires_ms IS NULL",
+        params![
+            stop.scope.key(),
+            stop.by,
+            stop.reason,
+            number(stop.since_ms),
+            stop.expires_ms.map(number)
+        ],
+    )?;
+    db.execute(
+        "DELETE FROM stops WHERE expires_ms IS NOT NULL AND scope NOT IN (
+            SELECT scope FROM stops WHERE expires_ms IS NOT NULL ORDER BY since_ms DESC, scope LIMIT ?1)",
+        [number(STOPS_MAX as u64)],
     )?;
     bump(db)
 }
@@ -32,10 +49,12 @@ pub(super) fn lift_stop(db: &Connection, scope: &Scope) -> Result<bool, StoreErr
     Ok(lifted == 1)
 }
 
-pub(super) fn stops(db: &Connection) -> Result<Vec<Stop>, StoreError> {
-    let mut query =
-        db.prepare_cached("SELECT scope, by, reason, since_ms FROM stops ORDER BY since_ms, scope")?;
-    let mut rows = query.query([])?;
+pub(super) fn stops(db: &Connection, now_ms: u64) -> Result<Vec<Stop>, StoreError> {
+    let mut query = db.prepare_cached(
+        "SELECT scope, by, reason, since_ms, expires_ms FROM stops WHERE expires_ms IS NULL OR expires_ms > ?1
+         ORDER BY since_ms, scope",
+    )?;
+    let mut rows = query.query([number(now_ms)])?;
     let mut all = Vec::new();
     while let Some(row) = rows.next()? {
         all.push(Stop {
@@ -43,6 +62,7 @@ pub(super) fn stops(db: &Connection) -> Result<Vec<Stop>, StoreError> {
             by: row.get(1)?,
             reason: row.get(2)?,
             since_ms: positive(row.get(3)?),
+            expires_ms: row.get::<_, Option<i64>>(4)?.map(positive),
         });
     }
     Ok(all)
@@ -88,4 +108,56 @@ pub(super) fn credentials(db: &Connection) -> Result<Vec<(Credential, Keyed)>, S
         all.push((credential, Keyed(bytes(row, "hash")?)));
     }
     Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn database() -> Connection {
+        let mut db = Connection::open_in_memory().unwrap();
+        crate::migration::migrate(&mut db, &[crate::safety::MODULE]).unwrap();
+        db
+    }
+
+    fn put(db: &Connection, scope: &str, since_ms: u64, expires_ms: Option<u64>) {
+        let scope = Scope::from_key(scope);
+        put_stop(db, &Stop { scope, by: "b".into(), reason: "r".into(), since_ms, expires_ms }).unwrap();
+    }
+
+    fn kept(db: &Connection, now_ms: u64) -> Vec<(String, Option<u64>)> {
+        let all = stops(db, now_ms).unwrap();
+        all.into_iter().map(|stop| (stop.scope.key().to_owned(), stop.expires_ms)).collect()
+    }
+
+    /// R4.7: a stop ends by itself at its time, and an operator's takes the place of one that would.
+    #[test]
+    fn a_stop_with_an_end_ends_and_an_operators_takes_its_place() {
+        let db = database();
+        put(&db, "a", 0, Some(100));
+        put(&db, "b", 0, Some(100));
+        put(&db, "b", 1, None);
+        put(&db, "b", 2, Some(50));
+        assert_eq!(kept(&db, 99), [("a".to_owned(), Some(100)), ("b".to_owned(), None)]);
+        assert_eq!(kept(&db, 100), [("b".to_owned(), None)]);
+        put(&db, "a", 100, Some(200));
+        assert_eq!(
+            kept(&db, 100),
+            [("b".to_owned(), None), ("a".to_owned(), Some(200))],
+            "it is stopped anew"
+        );
+    }
+
+    /// `STOPS_MAX`: the stop with an end that began first makes room; one without an end stays.
+    #[test]
+    fn no_more_than_stops_max_stops_with_an_end_are_kept() {
+        let db = database();
+        put(&db, "operator's", 0, None);
+        for number in 0..=STOPS_MAX {
+            put(&db, &number.to_string(), 1 + number as u64, Some(u64::MAX / 2));
+        }
+        let kept = kept(&db, 0);
+        assert_eq!(kept.len(), STOPS_MAX + 1);
+        assert_eq!((kept[0].0.as_str(), kept[1].0.as_str()), ("operator's", "1"));
+    }
 }

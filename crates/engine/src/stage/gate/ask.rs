@@ -16,7 +16,7 @@ use crate::peer::Peer;
 use crate::refusal::Refusal;
 use crate::round::Round;
 use crate::safety::audit::{Event, Kind};
-use crate::safety::keep::Queued;
+use crate::safety::keep::{Queued, Room, Scope};
 use crate::safety::policy::Demand;
 use crate::safety::shown;
 use crate::safety::ticket::{
@@ -213,12 +213,16 @@ async fn enqueue(call: &Gated<'_>, safety: &Safety, who: &Who) -> Result<String,
         decided_by: None,
     };
     let event = Event { ticket: Some(id.clone()), ..about(call, safety, who, Kind::Asked, "approval queue") };
-    match safety.store().put_approval(approval, safety.policy().approvals_pending_max, event).await {
+    let (calls, bytes) = safety.policy().approval_allowances();
+    let share = Scope::of(&who.user.share).key().to_owned();
+    let room = Room { share, user: who.user.clone(), calls, bytes };
+    match safety.store().put_approval(approval, room, event).await {
         Ok(Queued::New) => Ok(id),
         Ok(Queued::Already(id)) => Ok(id),
-        Ok(Queued::Full) => Err(format!(
-            "Not run: {} of your calls wait for a person already. Wait until they are decided.",
-            safety.policy().approvals_pending_max
+        Ok(Queued::Full { exceeded, until_ms }) => Err(format!(
+            "Not run: it has to wait for a person, and there may be {exceeded}. Try again when one is decided, or in {} \
+             s, when the first expires.",
+            until_ms.saturating_sub(now_ms).div_ceil(1_000)
         )),
         Err(error) => {
             tracing::error!(target: "toolcrib", "{error}");

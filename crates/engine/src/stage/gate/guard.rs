@@ -3,7 +3,7 @@
 use crate::answer::ToolResult;
 use crate::entry::{Behind, Entry};
 use crate::refusal::Refusal;
-use crate::safety::keep::Scope;
+use crate::safety::keep::{Scope, Stop};
 use crate::safety::tools::SafetyTool;
 use crate::safety::{Safety, Who};
 use crate::session::SessionId;
@@ -11,16 +11,18 @@ use crate::stage::{Call, Checked};
 
 pub(super) async fn pass(call: &Call<'_, Checked<'_>>, safety: &Safety) -> Result<(), Refusal> {
     let entry = &*call.stage.0.entry;
+    let share = call.caller.share();
     if safety.stops().any() && !works_when_stopped(entry) {
-        let who = Who::of(call.caller);
-        if let Some(stop) = safety.stops().of(&who.caller).or_else(|| safety.stops().of(&who.stop_key())) {
-            let whom = if stop.scope == Scope::Everybody { "Everything is" } else { "You are" };
+        let now_ms = safety.now_ms();
+        if let Some(stop) = safety.stops().of(&call.caller.principal, &share, now_ms) {
             let text = format!(
-                "Not run: {whom} stopped since an emergency stop by {} ({}). Only an operator can unlock: `toolcrib \
-                 unlock`, REST, or an approval of emergency_unlock. Do not try other tools; tell the person.",
-                stop.by, stop.reason
+                "Not run: an emergency stop by {} is in force for {} ({}). {} Do not try other tools; tell the person.",
+                stop.by,
+                stop.scope.words(),
+                stop.reason,
+                way_out(&stop, now_ms)
             );
-            return Err(call.refuse(safety, &who, "stopped", ToolResult::error(text)));
+            return Err(call.refuse(safety, &Who::of(call.caller), "stopped", ToolResult::error(text)));
         }
     }
     if entry.safety().is_some_and(SafetyTool::works_when_stopped) {
@@ -34,7 +36,7 @@ pub(super) async fn pass(call: &Call<'_, Checked<'_>>, safety: &Safety) -> Resul
     }
     let session = call.caller.peer.session().and_then(|session| session.id()).map(SessionId::as_str);
     let times = safety.repeats().count(
-        &call.caller.principal,
+        &share,
         session,
         entry.name(),
         call.arguments(),
@@ -61,13 +63,30 @@ async fn stop_caller(call: &Call<'_, Checked<'_>>, safety: &Safety, times: u32) 
     let seconds = safety.policy().repeat_window_ms / 1_000;
     let reason =
         format!("{} was called {times} times with the same arguments within {seconds} s", entry.name());
-    if let Err(error) = safety.stop(Scope::Caller(who.stop_key()), "loop detection", &reason).await {
+    let stop = safety.looping(&who.user.share, &reason);
+    let text = format!(
+        "Not run: {reason}, so {} may call nothing more. {} Repeating the call will not help; tell the person.",
+        stop.scope.words(),
+        way_out(&stop, stop.since_ms)
+    );
+    if let Err(error) = safety.put_stop(stop).await {
         tracing::error!(target: "toolcrib", "a stop is in force but not kept: {error}");
     }
-    let text = format!(
-        "Not run: {reason}, so your calls are stopped until an operator unlocks them (`toolcrib unlock --caller \
-         {}`). Repeating the call will not help; tell the person.",
-        who.stop_key()
-    );
     call.refuse(safety, &who, "loop", ToolResult::error(text))
+}
+
+/// How the stop ends.
+fn way_out(stop: &Stop, now_ms: u64) -> String {
+    let unlock = match &stop.scope {
+        Scope::Everybody => "`toolcrib unlock`".to_owned(),
+        Scope::Caller(caller) => format!("`toolcrib unlock --caller {caller}`"),
+    };
+    let way = format!("an operator can lift it: {unlock}, REST, or an approval of emergency_unlock.");
+    match stop.expires_ms {
+        None => format!("Only {way}"),
+        Some(end_ms) => {
+            let left_s = end_ms.saturating_sub(now_ms).div_ceil(1_000);
+            format!("It ends by itself in {left_s} s; before that {way}")
+        }
+    }
 }
