@@ -7,6 +7,7 @@ mod check;
 mod clients;
 mod codex;
 mod expand;
+mod issuer;
 mod jsonc;
 mod oauth;
 mod own;

@@ -132,3 +132,21 @@ pub const WRITE_BYTES_PER_S_MIN: u64 = 4 * 1024;
 
 /// How long a client that is still sending is listened to after the last answer, in milliseconds.
 pub const LINGER_MS_MAX: u64 = 1_000;
+
+/// Bytes of one JSON Web Token; tokens with long lists of groups have up to 8 KiB.
+pub const JWT_BYTES_MAX: usize = 16 * 1024;
+
+/// Seconds by which the clocks of an issuer and of this machine may differ, for `exp` and `nbf`.
+pub const JWT_LEEWAY_S: u64 = 30;
+
+/// Bytes of an issuer's key set: room for every key to bring a chain of certificates.
+pub const JWKS_BYTES_MAX: usize = 512 * 1024;
+
+/// Keys of an issuer's key set; large issuers publish about ten.
+pub const JWKS_KEYS_MAX: usize = 64;
+
+/// Pause between two fetches of an issuer's key set, in milliseconds, so that tokens with made-up key ids cause no more.
+pub const JWKS_REFETCH_MS_MIN: u64 = 10_000;
+
+/// Age at which an issuer's key set is fetched again without a reason, in milliseconds, so that withdrawn keys go.
+pub const JWKS_AGE_MS_MAX: u64 = 300_000;

@@ -1,8 +1,9 @@
 //! Who may reach the gateway over HTTP (R5.9): those whom the file names, else as every server of this program does,
 //! anybody on this machine and elsewhere those with a credential.
 
+use std::io::Read as _;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use anyhow::Context as _;
 use arc_swap::ArcSwap;
@@ -11,14 +12,9 @@ use toolcrib::engine::Principal;
 use toolcrib::{Authenticator, Bearer, Challenge, Expected, Head, HttpOptions, JwtBearer, Side};
 use toolcrib_gateway::Config;
 use toolcrib_gateway::config::{Auth, Jwks, Jwt};
+use toolcrib_server::limits::JWKS_BYTES_MAX;
 
 use super::pages::Pages;
-
-/// The least time between two looks at an issuer's keys.
-const KEYS_PAUSE: Duration = Duration::from_secs(10);
-
-/// The longest.
-const KEYS_AGE: Duration = Duration::from_secs(300);
 
 /// Who decides whom requests come from; another can take its place while requests are served.
 pub(super) struct Porter {
@@ -106,36 +102,29 @@ pub(super) fn options(
     Ok((HttpOptions { expected, side, authenticator, streams_when_listed_first, ..own }, porter))
 }
 
-/// Keys from a file are there at once; keys from a URL come, and come again when they change.
+/// Makes the verifier of an issuer's tokens. Keys of a file are read now; keys of a URL are fetched by a task.
 fn verifier(jwt: &Jwt, bearer: Bearer) -> anyhow::Result<(Arc<JwtBearer>, Option<JoinHandle<()>>)> {
     let verifier = JwtBearer::new(bearer, &jwt.issuer, &jwt.audience, &jwt.scopes);
     match &jwt.jwks {
         Jwks::File(path) => {
-            let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+            let text = read_keys(path).with_context(|| path.display().to_string())?;
             verifier.set_keys(&text).with_context(|| path.display().to_string())?;
             Ok((verifier, None))
         }
         Jwks::Url(url) => {
-            let following = tokio::spawn(follow_keys(verifier.clone(), url.clone()));
-            Ok((verifier, Some(following)))
+            let url: Arc<str> = url.as_str().into();
+            let following = verifier.clone().follow_keys(move || {
+                let url = url.clone();
+                async move { toolcrib_upstream::fetch(&url, None).await }
+            });
+            Ok((verifier, Some(tokio::spawn(following))))
         }
     }
 }
 
-async fn follow_keys(verifier: Arc<JwtBearer>, url: String) {
-    loop {
-        let failed = match toolcrib_upstream::fetch(&url, None).await {
-            Ok(text) => verifier.set_keys(&text).err().map(|error| error.to_string()),
-            Err(error) => Some(error.to_string()),
-        };
-        if let Some(failed) = failed {
-            tracing::warn!(target: "toolcrib", "the keys of {url} stay as they were: {failed}");
-        }
-        // Whoever sends tokens with made-up keys cannot make us ask more often than this.
-        tokio::time::sleep(KEYS_PAUSE).await;
-        tokio::select! {
-            () = verifier.wants_keys() => {}
-            () = tokio::time::sleep(KEYS_AGE) => {}
-        }
-    }
+/// Reads one byte more than a key set may have, so that a longer file is refused by the limit's name.
+fn read_keys(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    std::fs::File::open(path)?.take(JWKS_BYTES_MAX as u64 + 1).read_to_string(&mut text)?;
+    Ok(text)
 }

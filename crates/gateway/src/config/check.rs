@@ -3,7 +3,7 @@
 use toolcrib_engine::toolset;
 
 use super::place::{ConfigError, Problem};
-use super::{Config, Reader};
+use super::{Config, Reader, issuer};
 use crate::gateway::{Gateway, GatewayError};
 use crate::source::Source;
 
@@ -28,6 +28,9 @@ pub(super) fn check(reader: &Reader<'_>, config: &Config) -> Result<(), ConfigEr
     }
     if let Some(host) = config.hosts.iter().find(|host| host.is_empty() || host.contains('/')) {
         return Err(value(format!("{host:?} is no host; expected a name, such as example.org"), &["hosts"]));
+    }
+    if let Some((key, says)) = config.auth.jwt.as_ref().and_then(issuer::unusable) {
+        return Err(value(says, &["auth", "jwt", key]));
     }
     Gateway::check(&config.sources).map_err(|error| {
         let place = match &error {

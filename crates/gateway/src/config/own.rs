@@ -238,6 +238,7 @@ struct JwtTable {
     issuer: String,
     audience: String,
     jwks_file: Option<PathBuf>,
+    /// Where the issuer publishes its keys: https, or http to a loopback address.
     jwks_url: Option<String>,
     /// Scopes a token must have, all of them.
     #[serde(default)]

@@ -231,6 +231,21 @@ fn toolsets_stand_beside_the_servers() {
     assert!(unnamed.contains("cannot be a toolset's name"), "{unnamed}");
 }
 
+/// R5.9: an issuer whose keys would come over plain http is refused at the place of the URL.
+#[test]
+fn an_issuer_whose_keys_come_over_plain_http_is_refused_in_its_line() {
+    let file = |url: &str| {
+        format!(
+            "[servers.s]\ncommand = \"x\"\n[auth.jwt]\nissuer = \"https://i\"\naudience = \"https://a\"\n\
+             jwks_url = \"{url}\"\n"
+        )
+    };
+    let config = read("toolcrib.toml", &file("https://login.example.org/jwks")).unwrap();
+    assert_eq!(config.auth.jwt.unwrap().jwks, Jwks::Url("https://login.example.org/jwks".to_owned()));
+    let says = refused("toolcrib.toml", &file("http://login.example.org/jwks"));
+    assert!(says.contains("toolcrib.toml:6:12") && says.contains("expected https://HOST/PATH"), "{says}");
+}
+
 /// R5.1: a file over a limit is refused by its name, whatever it says of its own length.
 #[test]
 fn a_configuration_over_config_bytes_max_is_not_read() {
