@@ -4,6 +4,7 @@
 //! line on standard error.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
+mod advisories;
 mod bench;
 mod campaign;
 mod conformance;
@@ -54,7 +55,7 @@ enum Verb {
     NewRule(new_rule::Args),
     /// Run the official MCP conformance suite against a server.
     Conformance(conformance::Args),
-    /// Check licences, sources and banned crates and features of the dependencies.
+    /// Check advisories, licences, sources and banned crates and features of the dependencies.
     Deny,
 }
 
