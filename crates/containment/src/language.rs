@@ -373,6 +373,8 @@ fn readable(range: &CharRange) -> Option<char> {
 
 #[cfg(test)]
 mod tests {
+    use regexsolver::error::EngineError;
+
     use super::*;
 
     fn member(pattern: &str, text: &str) -> bool {
@@ -398,5 +400,34 @@ mod tests {
         assert_eq!(shortest(&language, 3, None, &[]), Found::Text("aaa".into()));
         assert_eq!(shortest(&language, 0, Some(1), &["".into(), "a".into()]), Found::Nothing);
         assert_eq!(shortest(&automaton("^(aa)*$").unwrap(), 3, Some(3), &[]), Found::Nothing);
+    }
+
+    /// R7.3: an automaton over `PROVER_AUTOMATON_STATES_MAX` states is not built.
+    #[test]
+    fn an_automaton_over_prover_automaton_states_max_is_not_built() {
+        let patient = profile().with_execution_timeout(60_000);
+        let states = |count: usize| {
+            let hir = regex_syntax::parse(&format!("^a{{{count}}}$")).unwrap();
+            let regular = search(&hir).unwrap();
+            patient.run(|| regular.to_automaton().map(|automaton| automaton.number_of_states()))
+        };
+        // A word of n letters takes n + 1 states.
+        assert_eq!(states(PROVER_AUTOMATON_STATES_MAX - 1), Ok(PROVER_AUTOMATON_STATES_MAX));
+        assert_eq!(states(PROVER_AUTOMATON_STATES_MAX), Err(EngineError::AutomatonHasTooManyStates));
+        assert!(automaton(&format!("^a{{{}}}$", 2 * PROVER_AUTOMATON_STATES_MAX)).is_none());
+    }
+
+    /// R7.3: an operation on automata ends after `PROVER_AUTOMATON_MS_MAX`.
+    #[test]
+    fn an_operation_over_prover_automaton_ms_max_ends() {
+        // 2^20 states when it is made deterministic.
+        let hir = regex_syntax::parse("(a|b)*a(a|b){20}$").unwrap();
+        let automaton = within_budget(|| search(&hir).unwrap().to_automaton()).unwrap();
+        let spacious = profile().with_max_number_of_states(usize::MAX);
+        let start = std::time::Instant::now();
+        let ended = spacious.run(|| automaton.determinize().map(|_| ()));
+        assert_eq!(ended, Err(EngineError::OperationTimeOutError));
+        let (waited, limit) = (start.elapsed().as_millis(), u128::from(PROVER_AUTOMATON_MS_MAX));
+        assert!(waited >= limit && waited < 100 * limit, "{waited} ms");
     }
 }

@@ -4,10 +4,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 use toolcrib_containment::limits::{
-    BATCH_LINE_BYTES_MAX, PROVER_CASES_MAX, PROVER_IN_PLACE_MAX, PROVER_SCHEMA_CONTAINERS_MAX,
-    PROVER_SCHEMA_DEPTH_MAX,
+    BATCH_LINE_BYTES_MAX, PROVER_CASES_MAX, PROVER_EXPANSION_MAX, PROVER_FORMULAS_MAX, PROVER_IN_PLACE_MAX,
+    PROVER_PAIR_MS_MAX, PROVER_SCHEMA_CONTAINERS_MAX, PROVER_SCHEMA_DEPTH_MAX, PROVER_STEPS_MAX,
+    PROVER_VALUE_DEPTH_MAX,
 };
-use toolcrib_containment::{Dialect, Obstacle, Options, Prover, SchemaFault, Side, Verdict, batch};
+use toolcrib_containment::{
+    Dialect, Limits, Obstacle, Options, Proof, Prover, SchemaFault, Side, Verdict, batch,
+};
 
 fn judge(producer: &Value, consumer: &Value) -> Result<Verdict, toolcrib_containment::SchemaError> {
     let dialects = (Dialect::default(), Dialect::default());
@@ -159,4 +162,90 @@ fn an_embedded_dialect_needs_a_resource_of_its_own() {
     let consumer = json!({"items": {"$ref": "http://schema.test/own"}, "$defs": {"own": own}});
     let verdict = judge(&json!({"items": {"type": "integer"}}), &consumer);
     assert!(!matches!(verdict, Ok(Verdict::Compatible(_))), "{verdict:?}");
+}
+
+/// R7.3: time, steps and formulas of a search have limits (`PROVER_PAIR_MS_MAX`, `PROVER_STEPS_MAX`,
+/// `PROVER_FORMULAS_MAX`); what is not settled within them is unknown.
+#[test]
+fn a_search_over_its_time_steps_or_formulas_is_unknown() {
+    let defaults = Options::default();
+    assert_eq!(defaults.timeout, Duration::from_millis(PROVER_PAIR_MS_MAX));
+    assert_eq!(
+        (defaults.limits.steps_max, defaults.limits.nodes_max),
+        (PROVER_STEPS_MAX, PROVER_FORMULAS_MAX)
+    );
+    // Every property is a question of its own: two ranges that meet, against the one that they make.
+    let object = |value: &dyn Fn(usize) -> Value| {
+        let fields: Map<String, Value> = (0..40).map(|at| (format!("p{at}"), value(at))).collect();
+        json!({"type": "object", "properties": fields})
+    };
+    let half = |from: usize| json!({"type": "number", "minimum": from, "maximum": from + 1});
+    let old = object(&|at| json!({"anyOf": [half(at), half(at + 1)]}));
+    let new = object(&|at| json!({"type": "number", "minimum": at, "maximum": at + 2}));
+    let judge = |options: Options| {
+        let dialects = (Dialect::default(), Dialect::default());
+        Prover::new(options).judge(&old, &new, dialects).unwrap().verdict
+    };
+    assert!(matches!(judge(defaults), Verdict::Compatible(Proof::Exhausted)));
+    let late = judge(Options { timeout: Duration::ZERO, ..defaults });
+    assert!(matches!(late, Verdict::Unknown(Obstacle::Budget)), "{late:?}");
+    // With time left another prover may settle it, but the search itself was not exhausted.
+    for limits in [Limits { steps_max: 2, ..defaults.limits }, Limits { nodes_max: 2, ..defaults.limits }] {
+        let verdict = judge(Options { limits, ..defaults });
+        assert!(
+            matches!(verdict, Verdict::Compatible(Proof::Canonical) | Verdict::Unknown(Obstacle::Budget)),
+            "{limits:?}: {verdict:?}"
+        );
+    }
+}
+
+/// R1.6: a resource that is entered in many dynamic scopes expands once in each; over `PROVER_EXPANSION_MAX` schema
+/// objects the answer is unknown.
+#[test]
+fn a_document_over_prover_expansion_max_is_unknown() {
+    let document = |side: usize| {
+        let fields: Map<String, Value> =
+            (0..side).map(|at| (format!("p{at}"), json!({"minimum": at}))).collect();
+        let shared = json!({"$id": "https://schemas.test/shared", "properties": fields,
+            "items": {"$dynamicRef": "#any"}, "$defs": {"any": {"$dynamicAnchor": "any"}}});
+        let mut defs = Map::from_iter([("shared".to_owned(), shared)]);
+        let scope = |at: usize| format!("https://schemas.test/scope{at}");
+        for at in 0..side {
+            let own = json!({"$id": scope(at), "$ref": "https://schemas.test/shared"});
+            defs.insert(format!("scope{at}"), own);
+        }
+        let all: Vec<Value> = (0..side).map(|at| json!({"$ref": scope(at)})).collect();
+        json!({"$id": "https://schemas.test/root", "allOf": all, "$defs": defs})
+    };
+    let side = PROVER_EXPANSION_MAX.isqrt();
+    let is_over = |side: usize| {
+        let verdict = judge(&json!({}), &document(side)).unwrap();
+        matches!(verdict, Verdict::Unknown(Obstacle::Limit { what: "schema expansion", limit })
+            if limit == PROVER_EXPANSION_MAX as u64)
+    };
+    assert!(!is_over(side * 9 / 10));
+    assert!(is_over(side * 11 / 10));
+}
+
+/// R7.3: values nested deeper than `PROVER_VALUE_DEPTH_MAX` are not searched.
+#[test]
+fn values_nested_over_prover_value_depth_max_are_not_searched() {
+    let chain = |depth: usize, leaf: Value| {
+        let mut defs = Map::new();
+        for at in 0..depth {
+            let next = json!({"$ref": format!("#/$defs/d{}", at + 1)});
+            defs.insert(
+                format!("d{at}"),
+                json!({"type": "object", "required": ["a"], "properties": {"a": next}}),
+            );
+        }
+        defs.insert(format!("d{depth}"), leaf);
+        json!({"$ref": "#/$defs/d0", "$defs": defs})
+    };
+    let verdict =
+        |depth| judge(&chain(depth, json!({"type": "integer"})), &chain(depth, json!({"minimum": 0})));
+    let within = verdict(PROVER_VALUE_DEPTH_MAX - 1).unwrap();
+    assert!(matches!(within, Verdict::Breaking(_)), "{within:?}");
+    let over = verdict(PROVER_VALUE_DEPTH_MAX).unwrap();
+    assert!(matches!(over, Verdict::Unknown(Obstacle::Depth)), "{over:?}");
 }

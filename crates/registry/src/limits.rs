@@ -10,7 +10,7 @@ pub const REPORT_ISSUES_MAX: usize = 10_000;
 pub const SERVER_DESCRIPTION_CHARS_MAX: usize = 100;
 /// Characters of a title in server.json.
 pub const SERVER_TITLE_CHARS_MAX: usize = 100;
-/// Bytes of prose of one tool that are indexed for search.
+/// Bytes of a tool's description, and again of its parameters, that are indexed for search; longer prose adds no words.
 pub const INDEX_TEXT_BYTES_MAX: usize = 4_096;
 /// Results of one page of the HTTP API.
 pub const PAGE_RESULTS_MAX: u32 = 100;

@@ -163,22 +163,19 @@ fn new_tool(definition: &Definition) -> NewTool {
         destructive: effect.destructive,
         has_output: definition.output_schema().is_some(),
         words: words(definition.name()),
-        description: [definition.title(), definition.description()]
-            .into_iter()
-            .flatten()
-            .map(|text| cut(&text).to_owned())
-            .collect::<Vec<_>>()
-            .join(" "),
+        description: description(definition),
         parameters: parameters(definition),
     }
 }
 
+fn description(definition: &Definition) -> String {
+    let parts: Vec<_> = [definition.title(), definition.description()].into_iter().flatten().collect();
+    cut(&parts.join(" ")).to_owned()
+}
+
+/// Returns at most [`INDEX_TEXT_BYTES_MAX`] bytes of a text, whole characters.
 fn cut(text: &str) -> &str {
-    let mut end = text.len().min(INDEX_TEXT_BYTES_MAX);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.get(..end).unwrap_or_default()
+    text.get(..text.floor_char_boundary(INDEX_TEXT_BYTES_MAX)).unwrap_or_default()
 }
 
 /// `getHTTPStatus_now` as `get http status now`.
@@ -216,12 +213,39 @@ fn parameters(definition: &Definition) -> String {
             let _ = write!(out, "{} ", cut(&description));
         }
     }
-    out
+    cut(&out).to_owned()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::words;
+    use super::*;
+
+    fn tool(value: &serde_json::Value) -> NewTool {
+        new_tool(&Definition::parse(value.to_string()).unwrap())
+    }
+
+    /// R6.7: of a tool's description, and of its parameters, `INDEX_TEXT_BYTES_MAX` bytes are found by a search.
+    #[test]
+    fn prose_over_index_text_bytes_max_is_not_indexed() {
+        let described = |bytes: usize| {
+            let description = "x".repeat(bytes - 2) + "é";
+            tool(
+                &serde_json::json!({"name": "t", "description": description, "inputSchema": {"type": "object"}}),
+            )
+        };
+        assert!(described(INDEX_TEXT_BYTES_MAX).description.ends_with('é'));
+        let cut = described(INDEX_TEXT_BYTES_MAX + 1).description;
+        assert_eq!(cut.len(), INDEX_TEXT_BYTES_MAX - 1, "no half of a character");
+        let long = "word ".repeat(INDEX_TEXT_BYTES_MAX / 5);
+        let properties: serde_json::Map<_, _> =
+            (0..3).map(|at| (format!("p{at}"), serde_json::json!({"description": long}))).collect();
+        let wordy = tool(&serde_json::json!({"name": "t", "title": long, "description": long,
+            "inputSchema": {"type": "object", "properties": properties}}));
+        assert_eq!(
+            (wordy.description.len(), wordy.parameters.len()),
+            (INDEX_TEXT_BYTES_MAX, INDEX_TEXT_BYTES_MAX)
+        );
+    }
 
     #[test]
     fn names_are_made_of_words() {

@@ -46,8 +46,11 @@ pub enum YamlErrorKind {
     #[error("yaml.depth_max: nested deeper than {YAML_DEPTH_MAX}")]
     Depth,
     /// Over [`YAML_BYTES_MAX`].
-    #[error("yaml.bytes_max: more than {YAML_BYTES_MAX} bytes of JSON")]
-    Bytes,
+    #[error("yaml.bytes_max: more than {bytes_max} bytes of JSON")]
+    Bytes {
+        /// Bytes that are allowed.
+        bytes_max: usize,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,6 +70,10 @@ enum Open {
 /// # Errors
 /// A [`YamlError`] with the line and the rule.
 pub fn to_json(text: &str) -> Result<String, YamlError> {
+    within(text, YAML_BYTES_MAX)
+}
+
+fn within(text: &str, bytes_max: usize) -> Result<String, YamlError> {
     let mut out = String::with_capacity(text.len());
     let mut open: Vec<Open> = Vec::new();
     let mut documents = 0;
@@ -126,8 +133,8 @@ pub fn to_json(text: &str) -> Result<String, YamlError> {
             }
             Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => {}
         }
-        if out.len() > YAML_BYTES_MAX {
-            return Err(refuse(YamlErrorKind::Bytes));
+        if out.len() > bytes_max {
+            return Err(refuse(YamlErrorKind::Bytes { bytes_max }));
         }
     }
     if out.is_empty() {
@@ -262,5 +269,20 @@ mod tests {
         assert_eq!(refused(&"[".repeat(YAML_DEPTH_MAX + 1)), YamlErrorKind::Depth);
         assert_eq!(to_json("a: 1\nb: *x").unwrap_err().line, 2);
         assert!(matches!(refused("a: [1"), YamlErrorKind::Syntax(_)));
+    }
+
+    /// R6.2: YAML that becomes more than `YAML_BYTES_MAX` bytes of JSON is refused, with the line that is too much.
+    #[test]
+    fn yaml_over_yaml_bytes_max_is_refused() {
+        let text = "- one\n- two\n- three\n";
+        let json = to_json(text).unwrap();
+        assert_eq!(within(text, json.len()), Ok(json.clone()));
+        let refused = within(text, json.len() - 2).unwrap_err();
+        assert_eq!(refused, YamlError { line: 3, kind: YamlErrorKind::Bytes { bytes_max: json.len() - 2 } });
+        let large = format!("'{}'", "x".repeat(YAML_BYTES_MAX / 64));
+        assert!(
+            to_json(&large).is_ok(),
+            "YAML_BYTES_MAX is the limit of `to_json`, and it is larger than this"
+        );
     }
 }

@@ -7,22 +7,29 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, ReadHalf, WriteHalf,
+};
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::AbortHandle;
 use toolcrib_contract::json::{Document, Node};
 use toolcrib_engine::{Context, Question};
 use toolcrib_protocol::frame::Outcome;
 use toolcrib_protocol::{Code, Frame, Level, Notification, RpcError, write};
 
 use crate::AdoptError;
-use crate::limits::WAITING_MESSAGES_MAX;
+use crate::limits::{MESSAGE_BYTES_MAX, WAITING_MESSAGES_MAX};
+
+/// Buffer that is kept from one message to the next, in bytes: most messages fit, a long one is given back.
+const LINE_KEPT_BYTES: usize = 64 * 1024;
 
 type Waiting = (oneshot::Sender<Result<Box<str>, RpcError>>, Option<Context>);
 
 #[derive(Debug)]
 pub(crate) struct Connection {
     out: mpsc::Sender<Vec<u8>>,
-    waiting: Mutex<HashMap<u64, Waiting>>,
+    /// Requests without an answer; `None` once the server is gone, so that nobody waits for it any more.
+    waiting: Mutex<Option<HashMap<u64, Waiting>>>,
     last: AtomicU64,
 }
 
@@ -30,9 +37,10 @@ impl Connection {
     pub(crate) fn open(pipe: DuplexStream) -> Arc<Self> {
         let (read, write) = tokio::io::split(pipe);
         let (out, outgoing) = mpsc::channel(WAITING_MESSAGES_MAX);
-        let connection = Arc::new(Self { out, waiting: Mutex::default(), last: AtomicU64::new(0) });
-        tokio::spawn(write_all(outgoing, write));
-        tokio::spawn(read_all(Arc::downgrade(&connection), read));
+        let waiting = Mutex::new(Some(HashMap::new()));
+        let connection = Arc::new(Self { out, waiting, last: AtomicU64::new(0) });
+        let writing = tokio::spawn(write_all(outgoing, write));
+        tokio::spawn(read_all(Arc::downgrade(&connection), read, writing.abort_handle()));
         connection
     }
 
@@ -45,7 +53,7 @@ impl Connection {
     ) -> Result<Box<str>, AdoptError> {
         let id = self.last.fetch_add(1, Ordering::Relaxed) + 1;
         let (sender, receiver) = oneshot::channel();
-        self.lock().insert(id, (sender, context.cloned()));
+        self.lock().as_mut().ok_or(AdoptError::Gone)?.insert(id, (sender, context.cloned()));
         let mut open = OpenRequest { connection: self.clone(), id, answered: false };
         let message = write::request(&id.to_string(), method, Some(&params(id)));
         self.out.send(message).await.map_err(|_| AdoptError::Gone)?;
@@ -63,7 +71,7 @@ impl Connection {
         match Frame::read(document.root()) {
             Ok(Frame::Response(response)) => {
                 let id = response.id.and_then(|id| id.parse::<u64>().ok());
-                let Some((sender, _)) = id.and_then(|id| self.lock().remove(&id)) else { return };
+                let Some((sender, _)) = id.and_then(|id| self.remove(id)) else { return };
                 let _ = sender.send(match response.outcome {
                     Outcome::Result(result) => Ok(result.to_compact().into()),
                     Outcome::Error(error) => Err(rpc_error(error)),
@@ -107,8 +115,7 @@ impl Connection {
         match &*notification.method {
             "notifications/progress" => {
                 let token = params.get("progressToken").and_then(Node::as_u64);
-                let context =
-                    token.and_then(|token| self.lock().get(&token).and_then(|(_, context)| context.clone()));
+                let context = token.and_then(|token| self.context(token));
                 let number = |name: &str| {
                     params.get(name).and_then(Node::as_number).map(toolcrib_contract::json::Number::as_f64)
                 };
@@ -133,14 +140,23 @@ impl Connection {
     /// The call under way, if there is exactly one.
     fn only_call(&self) -> Option<Context> {
         let waiting = self.lock();
-        let mut contexts = waiting.values().filter_map(|(_, context)| context.as_ref());
+        let mut contexts =
+            waiting.iter().flat_map(HashMap::values).filter_map(|(_, context)| context.as_ref());
         match (contexts.next(), contexts.next()) {
             (Some(context), None) => Some(context.clone()),
             _ => None,
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Waiting>> {
+    fn remove(&self, id: u64) -> Option<Waiting> {
+        self.lock().as_mut()?.remove(&id)
+    }
+
+    fn context(&self, id: u64) -> Option<Context> {
+        self.lock().as_ref()?.get(&id)?.1.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<HashMap<u64, Waiting>>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -170,7 +186,7 @@ struct OpenRequest {
 
 impl Drop for OpenRequest {
     fn drop(&mut self) {
-        if !self.answered && self.connection.lock().remove(&self.id).is_some() {
+        if !self.answered && self.connection.remove(self.id).is_some() {
             let params = format!("{{\"requestId\":{}}}", self.id);
             let message = write::notification("notifications/cancelled", Some(&params));
             // A full pipe means a server that does not read; it will not hear of this either.
@@ -195,14 +211,82 @@ async fn write_all(mut outgoing: mpsc::Receiver<Vec<u8>>, mut pipe: WriteHalf<Du
     }
 }
 
-async fn read_all(connection: std::sync::Weak<Connection>, pipe: ReadHalf<DuplexStream>) {
-    let mut lines = BufReader::new(pipe).lines();
-    while let Ok(Some(line)) = lines.next_line().await {
+/// Reads messages until the server is gone or sends one over [`MESSAGE_BYTES_MAX`], which ends the connection: whose
+/// answer it was cannot be told without reading it.
+async fn read_all(
+    connection: std::sync::Weak<Connection>,
+    pipe: ReadHalf<DuplexStream>,
+    writing: AbortHandle,
+) {
+    let mut pipe = BufReader::new(pipe);
+    let mut line = Vec::new();
+    // One byte more than a message: its line break, or the proof that it is too long.
+    while let Ok(1..) = (&mut pipe).take(MESSAGE_BYTES_MAX as u64 + 1).read_until(b'\n', &mut line).await {
+        if line.pop_if(|last| *last == b'\n').is_none() && line.len() > MESSAGE_BYTES_MAX {
+            let limit = format!("MESSAGE_BYTES_MAX: a message of more than {MESSAGE_BYTES_MAX} bytes");
+            tracing::warn!(target: "toolcrib", "an adopted server is let go: {limit}");
+            break;
+        }
         let Some(connection) = connection.upgrade() else { return };
-        connection.take(line.as_bytes());
+        connection.take(&line);
+        line.clear();
+        line.shrink_to(LINE_KEPT_BYTES);
     }
+    // Without its writer the pipe is closed, which ends the server's side too.
+    writing.abort();
     if let Some(connection) = connection.upgrade() {
-        // Whoever waits learns that no answer will come.
-        connection.lock().clear();
+        // Dropping the senders tells whoever waits that no answer will come.
+        connection.lock().take();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::io::duplex;
+
+    use super::*;
+
+    /// R2.9: `WAITING_MESSAGES_MAX` messages wait for a server that does not read; the next sender waits itself.
+    #[tokio::test(start_paused = true)]
+    async fn senders_wait_at_waiting_messages_max() {
+        let (ours, _theirs) = duplex(1);
+        let connection = Connection::open(ours);
+        let mut sent = 0;
+        while tokio::time::timeout(Duration::from_secs(1), connection.notify("x")).await.is_ok() {
+            sent += 1;
+            assert!(sent <= WAITING_MESSAGES_MAX + 1);
+        }
+        // One more is in the hands of the writer.
+        assert_eq!(sent, WAITING_MESSAGES_MAX + 1);
+    }
+
+    /// Sends an answer of `bytes` bytes to a request and returns how many bytes of result came back.
+    async fn answered(bytes: usize) -> Result<usize, AdoptError> {
+        let (ours, theirs) = duplex(1024 * 1024);
+        let connection = Connection::open(ours);
+        let (read, mut write) = tokio::io::split(theirs);
+        tokio::spawn(async move {
+            let mut lines = BufReader::new(read).lines();
+            while let Ok(Some(_)) = lines.next_line().await {
+                let (start, end) = ("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"x\":\"", "\"}}");
+                let fill = "x".repeat(bytes - start.len() - end.len());
+                let _ = write.write_all(format!("{start}{fill}{end}\n").as_bytes()).await;
+            }
+        });
+        let first = connection.request("m", |_| "{}".to_owned(), None).await;
+        if first.is_err() {
+            let second = connection.request("m", |_| "{}".to_owned(), None).await;
+            assert!(matches!(second, Err(AdoptError::Gone)), "later requests are refused at once");
+        }
+        first.map(|result| result.len())
+    }
+
+    /// R2.9: a message over `MESSAGE_BYTES_MAX` ends the connection, and whoever waits hears of it.
+    #[tokio::test]
+    async fn a_message_over_message_bytes_max_ends_the_connection() {
+        assert!(answered(MESSAGE_BYTES_MAX).await.is_ok_and(|length| length > MESSAGE_BYTES_MAX - 100));
+        assert!(matches!(answered(MESSAGE_BYTES_MAX + 1).await, Err(AdoptError::Gone)));
     }
 }

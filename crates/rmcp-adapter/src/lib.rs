@@ -53,7 +53,7 @@ pub enum AdoptError {
 
 /// Puts every tool of an `rmcp` handler under contract in `registry`.
 pub async fn adopt<H: ServerHandler>(registry: &Registry, handler: H) -> Result<Adopted, AdoptError> {
-    let (ours, theirs) = tokio::io::duplex(PIPE_BYTES_MAX);
+    let (ours, theirs) = pipe();
     tokio::spawn(async move {
         match handler.serve(tokio::io::split(theirs)).await {
             Ok(running) => {
@@ -89,7 +89,12 @@ pub async fn adopt<H: ServerHandler>(registry: &Registry, handler: H) -> Result<
     Ok(adopted)
 }
 
-/// Every page of the server's list, raw.
+/// Makes the pipe between the adapter and the server.
+fn pipe() -> (tokio::io::DuplexStream, tokio::io::DuplexStream) {
+    tokio::io::duplex(PIPE_BYTES_MAX)
+}
+
+/// Returns the pages of the server's list, raw; those after [`LIST_PAGES_MAX`] are not asked for.
 async fn list(connection: &Arc<Connection>) -> Result<Vec<Box<str>>, AdoptError> {
     let initialize = r#"{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}},"clientInfo":{"name":"toolcrib","version":"1"}}"#;
     connection.request("initialize", |_| initialize.to_owned(), None).await?;
@@ -111,9 +116,11 @@ async fn list(connection: &Arc<Connection>) -> Result<Vec<Box<str>>, AdoptError>
         drop(document);
         pages.push(page);
         if cursor.is_none() {
-            break;
+            return Ok(pages);
         }
     }
+    let limit = format!("LIST_PAGES_MAX: only {LIST_PAGES_MAX} pages are read");
+    tracing::warn!(target: "toolcrib", "tools of an adopted server are left out: {limit}");
     Ok(pages)
 }
 
@@ -142,5 +149,22 @@ impl Tool for AdoptedTool {
                 Err(error) => Err(error.into()),
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncWriteExt as _;
+
+    use super::*;
+
+    /// R2.9: `PIPE_BYTES_MAX` bytes wait for a server that does not read; the writer waits with the rest.
+    #[tokio::test(start_paused = true)]
+    async fn the_pipe_holds_pipe_bytes_max() {
+        let (mut ours, _theirs) = pipe();
+        let second = Duration::from_secs(1);
+        let fill = vec![b'x'; PIPE_BYTES_MAX];
+        tokio::time::timeout(second, ours.write_all(&fill)).await.unwrap().unwrap();
+        assert!(tokio::time::timeout(second, ours.write_all(b"x")).await.is_err());
     }
 }

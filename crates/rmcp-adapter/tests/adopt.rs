@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ListToolsResult,
@@ -13,6 +14,8 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Value, json};
 use toolcrib::Server;
+use toolcrib_rmcp_adapter::AdoptError;
+use toolcrib_rmcp_adapter::limits::{ADOPT_MS_MAX, LIST_PAGES_MAX};
 
 /// Somebody's existing server, which checks nothing.
 #[derive(Clone, Default)]
@@ -91,4 +94,54 @@ async fn an_existing_rmcp_server_is_put_under_contract() {
         "{caught}"
     );
     assert!(caught.get("structuredContent").is_none());
+}
+
+/// Server whose list never ends: every page has one tool and names another page. Without a pace it hangs instead.
+struct Endless {
+    answers: bool,
+}
+
+impl ServerHandler for Endless {
+    fn get_info(&self) -> ServerConfig {
+        Existing::default().get_info()
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        if !self.answers {
+            std::future::pending::<()>().await;
+        }
+        let page: usize = request.and_then(|request| request.cursor?.parse().ok()).unwrap_or_default();
+        let definition =
+            json!({"name": format!("tool_{page}"), "description": "x", "inputSchema": {"type": "object"}});
+        let mut list = ListToolsResult::with_all_items(vec![tool(definition)]);
+        list.next_cursor = Some((page + 1).to_string());
+        Ok(list)
+    }
+}
+
+/// R2.9: of an endless list `LIST_PAGES_MAX` pages are read.
+#[tokio::test]
+async fn no_more_than_list_pages_max_pages_are_read() {
+    let server = Server::new("adopted", "1").unwrap();
+    let endless = Endless { answers: true };
+    let adopted = toolcrib_rmcp_adapter::adopt(server.engine().registry(), endless).await.unwrap();
+    assert_eq!(adopted.registered.len(), LIST_PAGES_MAX);
+    assert_eq!(adopted.registered.last().unwrap(), &format!("tool_{}", LIST_PAGES_MAX - 1));
+}
+
+/// R2.9: a server that does not list its tools within `ADOPT_MS_MAX` is not adopted.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_hangs_is_given_up_after_adopt_ms_max() {
+    let server = Server::new("adopted", "1").unwrap();
+    let start = tokio::time::Instant::now();
+    let hanging = Endless { answers: false };
+    let refused = toolcrib_rmcp_adapter::adopt(server.engine().registry(), hanging).await;
+    assert!(matches!(refused, Err(AdoptError::TooSlow)), "{refused:?}");
+    let waited = start.elapsed();
+    let limit = Duration::from_millis(ADOPT_MS_MAX);
+    assert!(waited >= limit && waited < limit + Duration::from_millis(10), "{waited:?}");
 }

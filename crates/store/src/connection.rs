@@ -65,3 +65,61 @@ fn create_private(path: &Path) -> Result<(), StoreError> {
     options.open(path).map_err(failed)?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(name: &str) -> std::path::PathBuf {
+        let folder = std::env::temp_dir().join(format!("toolcrib-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        folder
+    }
+
+    /// R5.10: a write waits for another process for `BUSY_MS_MAX`, then fails.
+    #[test]
+    fn a_write_waits_busy_ms_max_for_another_process() {
+        let folder = folder("busy");
+        let path = folder.join("t.db");
+        let (holder, waiter) = (open(&path).unwrap(), open(&path).unwrap());
+        for connection in [&holder, &open_reader(&path).unwrap()] {
+            let ms: u32 = connection.query_row("PRAGMA busy_timeout", [], |row| row.get(0)).unwrap();
+            assert_eq!(u64::from(ms), BUSY_MS_MAX);
+        }
+        holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+        waiter.busy_timeout(Duration::from_millis(100)).unwrap();
+        let start = std::time::Instant::now();
+        let refused = waiter.execute_batch("BEGIN IMMEDIATE").unwrap_err();
+        assert_eq!(refused.sqlite_error_code(), Some(rusqlite::ErrorCode::DatabaseBusy));
+        assert!(start.elapsed() >= Duration::from_millis(90), "{:?}", start.elapsed());
+        // Within its patience it gets its turn.
+        waiter.busy_timeout(Duration::from_millis(BUSY_MS_MAX)).unwrap();
+        let later = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(100));
+            holder.execute_batch("COMMIT").unwrap();
+        });
+        waiter.execute_batch("BEGIN IMMEDIATE; COMMIT").unwrap();
+        later.join().unwrap();
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// R5.10: the write-ahead log is moved to the database at `WAL_PAGES_MAX` pages, so it does not grow with use.
+    #[test]
+    fn the_log_stays_near_wal_pages_max() {
+        let folder = folder("wal");
+        let path = folder.join("t.db");
+        let connection = open(&path).unwrap();
+        connection.execute_batch("CREATE TABLE t (x BLOB)").unwrap();
+        let page: u32 = connection.query_row("PRAGMA page_size", [], |row| row.get(0)).unwrap();
+        let pages = WAL_PAGES_MAX / 4;
+        for _ in 0..16 {
+            connection.execute("INSERT INTO t VALUES (zeroblob(?1))", [pages * page]).unwrap();
+        }
+        let log = std::fs::metadata(folder.join("t.db-wal")).unwrap().len();
+        // A commit can begin just below the limit; each page has a small header.
+        let most = u64::from(WAL_PAGES_MAX + pages + 100) * u64::from(page + 24);
+        assert!(log > u64::from(WAL_PAGES_MAX) * u64::from(page), "the limit was met: {log}");
+        assert!(log <= most, "{log} of {most}");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

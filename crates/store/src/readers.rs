@@ -49,3 +49,45 @@ fn run(connection: &Connection, waiting: &Mutex<Receiver<Query>>) {
         let _ = catch_unwind(AssertUnwindSafe(|| query(connection)));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{RecvTimeoutError, channel};
+    use std::time::Duration;
+
+    use super::*;
+
+    /// R5.10: `READERS` queries run at once, `READS_WAITING_MAX` wait, one more is refused.
+    #[test]
+    fn readers_run_at_once_and_a_read_over_reads_waiting_max_is_refused() {
+        let folder = std::env::temp_dir().join(format!("toolcrib-readers-{}", std::process::id()));
+        let path = folder.join("t.db");
+        drop(connection::open(&path).unwrap());
+        let readers = Readers::start(&path).unwrap();
+        let (started, has_started) = channel();
+        let (release, released) = channel::<()>();
+        let released = Arc::new(Mutex::new(released));
+        let query = || -> Query {
+            let (started, released) = (started.clone(), released.clone());
+            Box::new(move |_| {
+                started.send(()).unwrap();
+                let _ = released.lock().unwrap().recv();
+            })
+        };
+        for _ in 0..READERS {
+            readers.push(query()).unwrap();
+            has_started.recv_timeout(Duration::from_secs(10)).unwrap();
+        }
+        for _ in 0..READS_WAITING_MAX {
+            readers.push(query()).unwrap();
+        }
+        assert!(matches!(readers.push(query()), Err(StoreError::Busy)));
+        let next = has_started.recv_timeout(Duration::from_millis(100));
+        assert_eq!(next, Err(RecvTimeoutError::Timeout), "no more than READERS run");
+        drop(release);
+        for _ in 0..READS_WAITING_MAX {
+            has_started.recv_timeout(Duration::from_secs(10)).unwrap();
+        }
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

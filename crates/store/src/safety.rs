@@ -11,6 +11,8 @@ mod intents;
 mod process;
 mod profiles;
 mod rows;
+#[cfg(test)]
+mod tests;
 mod tokens;
 
 use std::path::Path;

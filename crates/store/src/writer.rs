@@ -118,3 +118,73 @@ fn refuse(job: Job, error: &StoreError) {
         (done.tell)(Err(error.clone()));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    /// Keeps the writer busy until the returned sender is dropped.
+    fn block(writer: &Writer) -> std::sync::mpsc::Sender<()> {
+        let (started, has_started) = channel();
+        let (release, released) = channel::<()>();
+        writer
+            .push(Box::new(move |_| {
+                started.send(()).unwrap();
+                let _ = released.recv();
+                Done { keep: true, tell: Box::new(|_| {}) }
+            }))
+            .unwrap();
+        has_started.recv().unwrap();
+        release
+    }
+
+    /// R5.10: writes that wait together share a commit, at most `GROUP_WRITES_MAX` of them.
+    #[test]
+    fn one_commit_has_at_most_group_writes_max_writes() {
+        let writer = Writer::start(crate::connection::open_in_memory().unwrap()).unwrap();
+        let release = block(&writer);
+        let committed = Arc::new(AtomicUsize::new(0));
+        let (seen, all_seen) = channel();
+        for _ in 0..=GROUP_WRITES_MAX {
+            let (committed, seen) = (committed.clone(), seen.clone());
+            let job = move |_: Result<&Connection, &StoreError>| {
+                seen.send(committed.load(Ordering::SeqCst)).unwrap();
+                let tell = move |_| {
+                    committed.fetch_add(1, Ordering::SeqCst);
+                };
+                Done { keep: true, tell: Box::new(tell) }
+            };
+            writer.push(Box::new(job)).unwrap();
+        }
+        drop((release, seen));
+        let before: Vec<usize> = all_seen.iter().collect();
+        let (first, second) = before.split_at(GROUP_WRITES_MAX);
+        assert!(first.iter().all(|committed| *committed == 0), "{first:?}");
+        assert_eq!(second, [GROUP_WRITES_MAX], "the next one waited for the commit");
+    }
+
+    /// R5.10: `WRITES_WAITING_MAX` writes wait, one more is refused at once, and those that wait are still made.
+    #[test]
+    fn a_write_over_writes_waiting_max_is_refused() {
+        let writer = Writer::start(crate::connection::open_in_memory().unwrap()).unwrap();
+        let release = block(&writer);
+        let made = Arc::new(AtomicUsize::new(0));
+        let job = || -> Job {
+            let made = made.clone();
+            Box::new(move |_| {
+                made.fetch_add(1, Ordering::SeqCst);
+                Done { keep: true, tell: Box::new(|_| {}) }
+            })
+        };
+        for _ in 0..WRITES_WAITING_MAX {
+            writer.push(job()).unwrap();
+        }
+        assert!(matches!(writer.push(job()), Err(StoreError::Busy)));
+        drop(release);
+        drop(writer);
+        assert_eq!(made.load(Ordering::SeqCst), WRITES_WAITING_MAX);
+    }
+}

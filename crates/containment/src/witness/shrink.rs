@@ -117,3 +117,35 @@ fn blank(part: &Value) -> Vec<Value> {
     };
     ladder.into_iter().take(rank).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::arena::Arena;
+    use crate::pattern::Patterns;
+
+    /// R7.3: a witness is shrunk with at most `PROVER_SHRINK_TRIES_MAX` validations.
+    #[test]
+    fn shrinking_ends_after_prover_shrink_tries_max() {
+        // Each step costs two validations: half of the items are too few, all but one are enough.
+        let steps = PROVER_SHRINK_TRIES_MAX / 2;
+        let least = steps + 20;
+        let (arena, patterns) = (Arena::new(), Patterns::default());
+        let validator = |schema: &Value| jsonschema::validator_for(schema).unwrap();
+        let oracle = Oracle {
+            producer: validator(&json!({"minItems": least})),
+            consumer: validator(&json!({"maxItems": least - 1})),
+            closed: None,
+            arena: &arena,
+            patterns: &patterns,
+            deadline: Instant::now() + Duration::from_secs(60),
+        };
+        let left = |items: usize| oracle.shrunk(json!(vec![Value::Null; items])).as_array().map(Vec::len);
+        assert_eq!(left(least + steps), Some(least));
+        assert_eq!(left(least + steps + 10), Some(least + 10));
+    }
+}

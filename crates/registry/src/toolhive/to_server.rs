@@ -170,3 +170,43 @@ pub(crate) fn meta(subject: &str, block: &str) -> String {
     out.push_str("}}}");
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use toolcrib_contract::json::{Document, Limits};
+
+    use super::*;
+
+    /// Converts an entry; returns server.json and how many texts were shortened.
+    fn converted(entry: &Value) -> (Value, usize) {
+        let text = entry.to_string();
+        let document = Document::parse(text.as_bytes(), &Limits::message()).unwrap();
+        let mut report = Report::default();
+        let server = to_server("io.x/y", Kind::Image, document.root(), &mut report).unwrap();
+        (serde_json::from_str(&server).unwrap(), report.issues().len())
+    }
+
+    /// R6.3: texts over `SERVER_DESCRIPTION_CHARS_MAX` and `SERVER_TITLE_CHARS_MAX` are shortened and reported.
+    #[test]
+    fn texts_over_server_description_chars_max_and_server_title_chars_max_are_shortened() {
+        let of = |title: usize, description: usize| {
+            converted(
+                &json!({"image": "x", "title": "é".repeat(title), "description": "ü".repeat(description)}),
+            )
+        };
+        let (server, shortened) = of(SERVER_TITLE_CHARS_MAX, SERVER_DESCRIPTION_CHARS_MAX);
+        assert_eq!(server["title"], json!("é".repeat(SERVER_TITLE_CHARS_MAX)));
+        assert_eq!(server["description"], json!("ü".repeat(SERVER_DESCRIPTION_CHARS_MAX)));
+        assert_eq!(shortened, 0);
+        let (server, shortened) = of(SERVER_TITLE_CHARS_MAX + 1, SERVER_DESCRIPTION_CHARS_MAX + 1);
+        for (text, limit) in [
+            (&server["title"], SERVER_TITLE_CHARS_MAX),
+            (&server["description"], SERVER_DESCRIPTION_CHARS_MAX),
+        ] {
+            let text = text.as_str().unwrap();
+            assert!(text.ends_with('…') && text.chars().count() == limit, "{text}");
+        }
+        assert_eq!(shortened, 2);
+    }
+}

@@ -82,6 +82,15 @@ mod tests {
         assert_eq!(mode_of("postgres://u@localhost/x?sslmode=require"), SslMode::Require);
     }
 
+    /// R6.1: `POSTGRES_CONNECT_MS_MAX` holds unless the URL has a timeout of its own.
+    #[test]
+    fn a_connection_is_made_within_postgres_connect_ms_max() {
+        let timeout = |url: &str| Address::read(url).unwrap().config.get_connect_timeout().copied();
+        let own = Duration::from_millis(POSTGRES_CONNECT_MS_MAX);
+        assert_eq!(timeout("postgres://u@localhost/x"), Some(own));
+        assert_eq!(timeout("postgres://u@localhost/x?connect_timeout=3"), Some(Duration::from_secs(3)));
+    }
+
     #[test]
     fn a_password_is_not_shown() {
         assert!(!format!("{:?}", Address::read("postgres://u:hush@h/x").unwrap()).contains("hush"));

@@ -64,3 +64,36 @@ fn run(address: &Address, waiting: &Mutex<Receiver<Job>>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{RecvTimeoutError, channel};
+    use std::time::Duration;
+
+    use super::*;
+
+    /// R6.1: `POSTGRES_CONNECTIONS` connections are in use at once; further work waits for one of them.
+    #[test]
+    fn no_more_than_postgres_connections_are_in_use() {
+        // Nothing listens there: a job gets the reason instead of a connection, and holds its place all the same.
+        let workers = Workers::start(&Address::read("postgres://u@127.0.0.1:1/x").unwrap()).unwrap();
+        let (started, has_started) = channel();
+        let (release, released) = channel::<()>();
+        let released = Arc::new(Mutex::new(released));
+        for _ in 0..=POSTGRES_CONNECTIONS {
+            let (started, released) = (started.clone(), released.clone());
+            let job = move |session: Result<&mut Session, StoreError>| {
+                started.send(session.is_err()).unwrap();
+                let _ = released.lock().unwrap().recv();
+            };
+            workers.push(Box::new(job)).unwrap();
+        }
+        for _ in 0..POSTGRES_CONNECTIONS {
+            assert!(has_started.recv_timeout(Duration::from_secs(10)).unwrap());
+        }
+        let next = has_started.recv_timeout(Duration::from_millis(100));
+        assert_eq!(next, Err(RecvTimeoutError::Timeout));
+        drop(release);
+        assert!(has_started.recv_timeout(Duration::from_secs(10)).unwrap());
+    }
+}

@@ -144,7 +144,8 @@ fn walk(db: &Connection, key: PublicKey) -> Result<Verified, StoreError> {
     Ok(walk.end(head.as_ref()))
 }
 
-fn page(db: &Connection, after: u64) -> Result<Page, StoreError> {
+/// Returns the records after `after`, at most [`AUDIT_PAGE_RECORDS`].
+pub(super) fn page(db: &Connection, after: u64) -> Result<Page, StoreError> {
     let mut page = Page::default();
     let mut query =
         db.prepare_cached("SELECT seq, body, link FROM audit WHERE seq > ?1 ORDER BY seq LIMIT ?2")?;

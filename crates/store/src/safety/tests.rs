@@ -1,0 +1,137 @@
+//! How long entries are kept, and how many are read at once.
+
+use rusqlite::Connection;
+use toolcrib_contract::Digest;
+use toolcrib_engine::safety::ticket::{ApprovalState, Binding, Clearance, Issuer};
+
+use super::*;
+use crate::limits::{AUDIT_PAGE_RECORDS, INTENTS_KEPT_MS, TOKENS_SPENT_KEPT_MS};
+use crate::migration;
+
+fn database() -> Connection {
+    let mut connection = crate::connection::open_in_memory().unwrap();
+    migration::migrate(&mut connection, migration::ALL).unwrap();
+    connection
+}
+
+fn signer() -> Signer {
+    Signer::new(&[7; 32])
+}
+
+fn binding() -> Binding {
+    let digest = Digest::of_bytes(b"x");
+    Binding {
+        caller: "ada".to_owned(),
+        session: None,
+        tool: "erase".to_owned(),
+        contract: digest,
+        arguments: digest,
+        policy: digest,
+    }
+}
+
+fn token(id: u8, created_ms: u64) -> Token {
+    let binding = binding();
+    Token {
+        id: format!("token-{id}"),
+        hash: Keyed([id; 32]),
+        caller: binding.caller,
+        session: None,
+        tool: binding.tool,
+        contract: binding.contract,
+        arguments: None,
+        policy: binding.policy,
+        summary: String::new(),
+        issuer: Issuer::Caller,
+        created_ms,
+        expires_ms: created_ms + 1_000,
+    }
+}
+
+fn approval(id: u8, created_ms: u64) -> Approval {
+    Approval {
+        id: format!("approval-{id}"),
+        binding: binding(),
+        client: None,
+        arguments: "{}".to_owned(),
+        created_ms,
+        expires_ms: created_ms + 1_000,
+        state: ApprovalState::Pending,
+        decided_by: None,
+    }
+}
+
+/// R4.3: a spent ticket is remembered for `TOKENS_SPENT_KEPT_MS` after its end, so that a late use hears why.
+#[test]
+fn spent_tickets_are_kept_for_tokens_spent_kept_ms() {
+    let end = 1_000;
+    let db = database();
+    tokens::put(&db, &token(1, 0)).unwrap();
+    tokens::put(&db, &token(2, end + TOKENS_SPENT_KEPT_MS)).unwrap();
+    assert!(tokens::find(&db, Keyed([1; 32])).unwrap().is_some());
+    tokens::put(&db, &token(3, end + TOKENS_SPENT_KEPT_MS + 1)).unwrap();
+    assert!(tokens::find(&db, Keyed([1; 32])).unwrap().is_none());
+    assert!(tokens::find(&db, Keyed([2; 32])).unwrap().is_some());
+
+    approvals::put(&db, &approval(1, 0), 10).unwrap();
+    approvals::put(&db, &approval(2, end + TOKENS_SPENT_KEPT_MS), 10).unwrap();
+    assert!(approvals::find(&db, "approval-1").unwrap().is_some());
+    let mut later = approval(3, end + TOKENS_SPENT_KEPT_MS + 1);
+    later.binding.tool = "drop".to_owned();
+    approvals::put(&db, &later, 10).unwrap();
+    assert!(approvals::find(&db, "approval-1").unwrap().is_none());
+
+    let sealed = |nonce: &str, now_ms: u64| {
+        let clearance = Clearance::Sealed { nonce: nonce.to_owned(), expires_ms: end };
+        let intent = Intent {
+            id: format!("{nonce}-{now_ms}"),
+            binding: binding(),
+            started_ms: now_ms,
+            outcome: Outcome::Open,
+        };
+        let event = Event::new(now_ms, toolcrib_engine::safety::audit::Kind::Outcome);
+        let admission = Admission { clearance, intent, event, now_ms };
+        admit::admit(&db, &signer(), "process", admission).unwrap()
+    };
+    assert!(sealed("first", 0).is_ok());
+    assert_eq!(sealed("first", end + TOKENS_SPENT_KEPT_MS), Err(Spent::Used));
+    assert!(sealed("second", end + TOKENS_SPENT_KEPT_MS + 1).is_ok());
+    let burnt: i64 = db.query_row("SELECT count(*) FROM burnt", [], |row| row.get(0)).unwrap();
+    assert_eq!(burnt, 0, "both names ended long ago");
+}
+
+/// R11.3: an intent that has ended is kept for `INTENTS_KEPT_MS`; one without an outcome is kept for good.
+#[test]
+fn ended_intents_are_kept_for_intents_kept_ms() {
+    let db = database();
+    let own = ProcessLock::take(None).unwrap();
+    for (id, outcome) in [
+        ("done", Outcome::Done),
+        ("failed", Outcome::Failed),
+        ("unknown", Outcome::Unknown),
+        ("open", Outcome::Open),
+    ] {
+        let intent = Intent { id: id.to_owned(), binding: binding(), started_ms: 0, outcome };
+        intents::put(&db, own.name(), &intent).unwrap();
+    }
+    let left = |now_ms: u64| -> Vec<String> {
+        intents::recover(&db, &signer(), &own, now_ms).unwrap();
+        let mut query = db.prepare("SELECT id FROM intents ORDER BY id").unwrap();
+        query.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    };
+    assert_eq!(left(INTENTS_KEPT_MS), ["done", "failed", "open", "unknown"]);
+    assert_eq!(left(INTENTS_KEPT_MS + 1), ["open", "unknown"]);
+}
+
+/// R4.8: the audit is read in pages of `AUDIT_PAGE_RECORDS`.
+#[test]
+fn a_page_of_the_audit_has_audit_page_records() {
+    let db = database();
+    let event = || Event::new(1, toolcrib_engine::safety::audit::Kind::Outcome);
+    let events: Vec<Event> = (0..=AUDIT_PAGE_RECORDS).map(|_| event()).collect();
+    audit_log::append(&db, &signer(), &events).unwrap();
+    let first = audit_log::page(&db, 0).unwrap();
+    assert_eq!(first.records.len(), AUDIT_PAGE_RECORDS as usize);
+    let last = first.records.last().unwrap().seq;
+    assert_eq!(audit_log::page(&db, last).unwrap().records.len(), 1);
+}
