@@ -30,7 +30,7 @@ use crate::row::Row;
 use crate::trial::{Effort, Trial};
 
 /// Cases that run at once in the short version.
-const SMALL_AT_ONCE: usize = 4;
+const SMALL_AT_ONCE: usize = 8;
 
 #[derive(Debug, Parser)]
 #[command(about = "Attacks on `toolcrib serve`, with their cost")]
