@@ -18,6 +18,8 @@ use crate::client;
 const ADDRESS_SPACE_BYTES_MAX: u64 = 3 << 30;
 /// Time for the process to start.
 const START: Duration = Duration::from_secs(30);
+/// Time for the process to end its servers and itself; a hanging one is killed then.
+const END_WITHIN: Duration = Duration::from_secs(4);
 /// Time for a question about its state.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -136,7 +138,10 @@ fn configuration(good: &Server, others: &[Server], call_ms_max: u64) -> String {
 
 impl Drop for Gateway {
     fn drop(&mut self) {
-        self.process.lock().unwrap_or_else(std::sync::PoisonError::into_inner).kill();
+        let mut process = self.process.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        // Asked to end first: its stdio servers have process groups of their own, which only the gateway ends.
+        let _ = process.terminate(END_WITHIN);
+        process.kill();
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }

@@ -11,6 +11,9 @@ use crate::case::{Attack, Case, Setting};
 use crate::client::Post;
 use crate::gateway::Server;
 
+/// Seconds that a stdio server lives at most.
+const STDIO_SECONDS_MAX: &str = "120";
+
 /// Behaviours over HTTP.
 const HTTP: [&str; 24] = [
     "hang",
@@ -94,6 +97,8 @@ fn over_http(setting: &Setting, behaviour: &str) -> Result<Attack> {
 
 fn over_stdio(setting: &Setting, behaviour: &str) -> Result<Attack> {
     let program = setting.hostile.display().to_string();
-    let reach = format!("command = \"nice\"\nargs = [\"-n\", \"19\", {program:?}, \"stdio\", {behaviour:?}]");
+    // A gateway that is killed cannot end its children, so that they end by themselves.
+    let words = ["-s", "KILL", STDIO_SECONDS_MAX, "nice", "-n", "19", &program, "stdio", behaviour];
+    let reach = format!("command = \"timeout\"\nargs = {words:?}");
     Ok(poke().with_server(Server { name: "bad", reach }, ()))
 }
