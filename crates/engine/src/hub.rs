@@ -155,23 +155,41 @@ impl Subscriber {
 /// All subscribers.
 #[derive(Debug, Default)]
 pub struct Hub {
-    subscribers: Mutex<Vec<Weak<Subscriber>>>,
+    subscribers: Mutex<Members>,
     ended: AtomicBool,
+}
+
+/// Subscribers, and those that have gone since they were last looked through.
+#[derive(Debug, Default)]
+struct Members {
+    all: Vec<Weak<Subscriber>>,
+    /// Looked through when there are this many: twice as many as were left the last time, so that joining costs the
+    /// same however many there are.
+    looked_through_at: usize,
+}
+
+impl Members {
+    fn live(&self) -> impl Iterator<Item = Arc<Subscriber>> + '_ {
+        self.all.iter().filter_map(Weak::upgrade)
+    }
 }
 
 impl Hub {
     pub fn join(&self, subscriber: &Arc<Subscriber>) {
-        let mut subscribers = self.lock();
-        subscribers.retain(|other| other.strong_count() > 0);
-        subscribers.push(Arc::downgrade(subscriber));
-        drop(subscribers);
+        let mut members = self.lock();
+        if members.all.len() >= members.looked_through_at {
+            members.all.retain(|other| other.strong_count() > 0);
+            members.looked_through_at = (members.all.len() * 2).max(64);
+        }
+        members.all.push(Arc::downgrade(subscriber));
+        drop(members);
         if self.ended.load(Ordering::Acquire) {
             subscriber.end();
         }
     }
 
     pub fn publish(&self, change: &Change) {
-        for subscriber in self.lock().iter().filter_map(Weak::upgrade) {
+        for subscriber in self.lock().live() {
             subscriber.offer(change);
         }
     }
@@ -179,12 +197,12 @@ impl Hub {
     /// The server stops: every subscription ends gracefully.
     pub fn end(&self) {
         self.ended.store(true, Ordering::Release);
-        for subscriber in self.lock().iter().filter_map(Weak::upgrade) {
+        for subscriber in self.lock().live() {
             subscriber.end();
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Weak<Subscriber>>> {
+    fn lock(&self) -> MutexGuard<'_, Members> {
         self.subscribers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -236,6 +254,19 @@ mod tests {
         let messages = subscriber.next().await.unwrap().messages(Some(r#"{"k":1}"#));
         let text = String::from_utf8(messages.concat()).unwrap();
         assert!(text.contains(r#"{"_meta":{"k":1},"uri":"a://x"}"#), "{text}");
+    }
+
+    #[test]
+    fn subscribers_that_have_gone_are_forgotten() {
+        let hub = Hub::default();
+        let stays = Subscriber::new(Wanted { tools: true, ..Wanted::default() });
+        hub.join(&stays);
+        for _ in 0..10_000 {
+            hub.join(&Subscriber::new(Wanted::default()));
+        }
+        assert!(hub.lock().all.len() <= 128, "{}", hub.lock().all.len());
+        hub.publish(&Change::Tools);
+        assert!(stays.lock().pending.tools);
     }
 
     #[test]

@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 use support::*;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
-use toolcrib::{Context, Server, ToolError};
+use toolcrib::engine::quota::{Bound, Bounds};
+use toolcrib::{Context, HttpOptions, Server, ToolError};
+use toolcrib_server::LoadLimits;
 
 /// Longer than anything here takes on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -58,6 +60,10 @@ async fn status_of(tcp: &mut TcpStream, within: Duration) -> u16 {
     }
 }
 
+async fn serve_within(load: LoadLimits, server: &Server) -> Running {
+    serve_with(server, HttpOptions { load, ..HttpOptions::default() }).await
+}
+
 fn opening() -> String {
     let params =
         json!({"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
@@ -79,7 +85,10 @@ fn server_with_list(bytes: usize) -> Server {
 /// `SESSIONS_PER_SHARE_MAX` and `SESSIONS_MAX`: who opens sessions without end loses its own unused ones.
 #[tokio::test]
 async fn a_flood_of_sessions_ends_no_session_in_use_and_keeps_nobody_from_opening_one() {
-    let running = serve(&Server::new("s", "1").unwrap()).await;
+    let bound = |name, max| Bound { name, max, counts: "sessions" };
+    let sessions = Bounds { total: bound("SESSIONS_MAX", 400), share: bound("SESSIONS_PER_SHARE_MAX", 200) };
+    let running =
+        serve_within(LoadLimits { sessions, ..LoadLimits::default() }, &Server::new("s", "1").unwrap()).await;
     let to = running.address;
     let opened = send_from("127.0.0.1", to, &[], &opening()).await;
     let session = opened.header("mcp-session-id").expect("a session");
@@ -88,7 +97,7 @@ async fn a_flood_of_sessions_ends_no_session_in_use_and_keeps_nobody_from_openin
     assert_eq!(send_from("127.0.0.1", to, &mine, &ping).await.status, 200);
     let one = request_text(to, "POST", &[("Connection", "keep-alive")], &opening());
     let (mut read, mut write) = connect("127.0.0.1", to).await.into_split();
-    let floods = 10_500;
+    let floods = 1_000;
     let flood = tokio::spawn(async move {
         for _ in 0..floods / 100 {
             write.write_all(one.repeat(100).as_bytes()).await.unwrap();
@@ -193,25 +202,28 @@ async fn unread_answers_are_counted_for_their_caller_and_refuse_its_next_request
     let server = Server::new("s", "1").unwrap();
     server
         .register("long", "x", json!({"type": "object"}), |_, _: Context| async {
-            Ok::<_, ToolError>("x".repeat(10 * 1024 * 1024))
+            Ok::<_, ToolError>("x".repeat(6 * 1024 * 1024))
         })
         .unwrap();
-    let running = serve(&server).await;
+    let bound = |name, mib| Bound { name, max: mib * 1024 * 1024, counts: "bytes" };
+    let answers =
+        Bounds { total: bound("ANSWERS_BYTES_MAX", 72), share: bound("ANSWERS_BYTES_PER_SHARE_MAX", 24) };
+    let running = serve_within(LoadLimits { answers, ..LoadLimits::default() }, &server).await;
     let to = running.address;
     let call = modern_body(1, "tools/call", json!({"name": "long"}));
     let headers = [("Mcp-Protocol-Version", MODERN), ("Mcp-Method", "tools/call"), ("Mcp-Name", "long")];
     let text = request_text(to, "POST", &headers, &call);
     let mut unread = Vec::new();
     let mut statuses = Vec::new();
-    for _ in 0..10 {
+    for _ in 0..5 {
         let mut tcp = connect_unread(to).await;
         tcp.write_all(text.as_bytes()).await.unwrap();
         statuses.push(status_of(&mut tcp, PATIENCE).await);
         unread.push(tcp);
     }
     let served = statuses.iter().filter(|status| **status == 200).count();
-    assert_eq!(served, 4, "half of 64 MiB is passed by the fourth: {statuses:?}");
-    assert!(statuses[4..].iter().all(|status| *status == 429), "{statuses:?}");
+    assert_eq!(served, 2, "half of the share is used by the second: {statuses:?}");
+    assert!(statuses[2..].iter().all(|status| *status == 429), "{statuses:?}");
     let refused = send_from("127.0.0.1", to, &[], &legacy_body(1, "ping", json!({}))).await;
     assert_eq!((refused.status, refused.header("retry-after").as_deref()), (429, Some("1")));
     assert!(refused.body.contains("ANSWERS_BYTES_PER_SHARE_MAX"), "{refused:?}");

@@ -13,6 +13,15 @@ use super::super::response::Response;
 use super::{Connection, Ended, READ_BYTES};
 use crate::limits::{BODY_GRACE_MS, BODY_RATE_BYTES_MIN, BODY_TURN_BYTES_MAX, UNCOUNTED_BYTES_MAX};
 
+/// How a body has come so far.
+struct Pace {
+    begun: Instant,
+    /// All the time it has.
+    within: Duration,
+    /// Bytes since other connections of the thread had a turn.
+    since_yield: usize,
+}
+
 /// Why there is no body.
 pub(super) enum Unread {
     Refused(Unreadable),
@@ -78,17 +87,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             self.out.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
             self.flush(&[]).await.map_err(|_| Unread::Ended(Ended::Gone))?;
         }
-        let begun = Instant::now();
-        let mut since_yield = 0;
+        let mut pace = Pace { begun: Instant::now(), within, since_yield: 0 };
         if let Incoming::Length(length) = *incoming {
             // What came behind the last byte of the body is at most one reading.
             let end = head.length() + length;
             self.input = head.lend(&self.input, length + READ_BYTES);
             while self.input.len() < end {
                 let received = self.input.len() + length - end;
-                self.more_of_body(begun, received, length, within).await?;
-                since_yield += self.input.len() + length - end - received;
-                give_way(&mut since_yield).await;
+                self.more_of_body(&mut pace, received, length).await?;
             }
             let rest = self.input.split_off(end);
             head.restore(std::mem::replace(&mut self.input, rest));
@@ -98,9 +104,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let mut received = self.input.len();
         loop {
             let before = self.input.len();
-            self.more_of_body(begun, received, received, within).await?;
+            self.more_of_body(&mut pace, received, received).await?;
             received += self.input.len() - before;
-            since_yield += self.input.len() - before;
             if self.body_read(incoming, head, bytes_max)? {
                 return Ok(());
             }
@@ -109,37 +114,30 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 reserve(taken).map_err(|response| Unread::Shed(Box::new(response)))?;
                 reserved = taken;
             }
-            give_way(&mut since_yield).await;
         }
     }
 
     /// Reads more of a body. A large one that comes slower than the least rate is given up, so that it gives back the
     /// memory that is counted for it.
-    async fn more_of_body(
-        &mut self,
-        begun: Instant,
-        received: usize,
-        length: usize,
-        within: Duration,
-    ) -> Result<(), Unread> {
-        let mut patience = within;
+    async fn more_of_body(&mut self, pace: &mut Pace, received: usize, length: usize) -> Result<(), Unread> {
+        if pace.since_yield >= BODY_TURN_BYTES_MAX {
+            pace.since_yield = 0;
+            tokio::task::yield_now().await;
+        }
+        let mut patience = pace.within;
         if length > UNCOUNTED_BYTES_MAX {
             let earned = Duration::from_secs_f64(received as f64 / BODY_RATE_BYTES_MIN as f64);
             patience = patience.min(Duration::from_millis(BODY_GRACE_MS) + earned);
         }
-        self.vigil.expect_within(patience.saturating_sub(begun.elapsed()));
+        self.vigil.expect_within(patience.saturating_sub(pace.begun.elapsed()));
+        let before = self.input.len();
         match self.more_in_time().await {
-            Ok(()) => Ok(()),
+            Ok(()) => {
+                pace.since_yield += self.input.len() - before;
+                Ok(())
+            }
             Err(Ended::Refused(_)) => Err(Unread::Refused(Unreadable::TooSlow)),
             Err(ended) => Err(Unread::Ended(ended)),
         }
-    }
-}
-
-/// Lets other connections of the thread have a turn after every [`BODY_TURN_BYTES_MAX`] bytes of a body.
-async fn give_way(since_yield: &mut usize) {
-    if *since_yield >= BODY_TURN_BYTES_MAX {
-        *since_yield = 0;
-        tokio::task::yield_now().await;
     }
 }
