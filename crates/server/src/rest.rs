@@ -105,7 +105,7 @@ pub(crate) async fn answer(engine: &Engine, head: &Head) -> Response {
 
 /// A request refused because of load.
 pub(crate) fn shed(shed: Shed) -> Response {
-    shed.dress(refusal(&Refused(shed.status(), "too_much_load", shed.message())))
+    shed.dress(refusal(&Refused::new(shed.status(), "too_much_load", shed.message())))
 }
 
 /// A body that could not be taken in.

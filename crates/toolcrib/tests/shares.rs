@@ -205,7 +205,7 @@ async fn unread_answers_are_counted_for_their_caller_and_refuse_its_next_request
             Ok::<_, ToolError>("x".repeat(6 * 1024 * 1024))
         })
         .unwrap();
-    let bound = |name, mib| Bound { name, max: mib * 1024 * 1024, counts: "bytes" };
+    let bound = |name, mib: usize| Bound { name, max: mib * 1024 * 1024, counts: "bytes" };
     let answers =
         Bounds { total: bound("ANSWERS_BYTES_MAX", 72), share: bound("ANSWERS_BYTES_PER_SHARE_MAX", 24) };
     let running = serve_within(LoadLimits { answers, ..LoadLimits::default() }, &server).await;
