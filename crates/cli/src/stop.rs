@@ -14,8 +14,7 @@ pub(crate) struct StopArgs {
     /// Why; clients are told.
     #[arg(default_value = "stopped at the command line")]
     reason: String,
-    /// Stop only this caller: subject:NAME, local, anonymous (all of them), anonymous@ADDRESS (those of an address
-    /// without a session) or anonymous/SESSION.
+    /// Stop only this caller: subject:NAME, local, anonymous (all), anonymous@ADDRESS or anonymous/SESSION.
     #[arg(long)]
     caller: Option<String>,
     #[command(flatten)]

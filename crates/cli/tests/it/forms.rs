@@ -76,7 +76,7 @@ fn lock_credential_and_stop_speak_json() {
     );
     assert_eq!(
         told(&home, &["stop", "smoke", "--data", "data"]),
-        json!({"outcome": "stopped", "caller": null, "reason": "smoke"})
+        json!({"outcome": "stopped", "caller": null, "who": "everybody", "reason": "smoke"})
     );
     assert_eq!(
         told(&home, &["unlock", "--data", "data"]),

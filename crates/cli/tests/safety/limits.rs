@@ -17,11 +17,11 @@ fn a_call_that_nobody_decides_within_approval_ms_leaves_the_queue() {
     assert!(text(&serving.client().call(GATED, json!({"count": 1}))).contains("valid for 3600 seconds"));
     serving.end();
     let folder = Folder::new();
-    let serving = Serving::policy(&folder, "[safety]\napproval_ms = 1500\n");
+    let serving = Serving::policy(&folder, "[safety]\napproval_ms = 3000\n");
     let client = serving.client();
     let (early, late) = (client.call(GATED, json!({"count": 1})), client.call(GATED, json!({"count": 2})));
     folder.does(&["approve", "allow", &handle(&early)]);
-    pause(Duration::from_millis(1_600));
+    pause(Duration::from_millis(3_100));
     assert_ne!(folder.run(&["approve", "allow", &handle(&late)]).status.code(), Some(0));
     let expired = client.confirmed(GATED, &json!({"count": 1}), &handle(&early));
     assert!(is_refused(&expired) && text(&expired).contains("expired"), "{expired}");
@@ -65,5 +65,5 @@ fn a_record_survives_a_kill_after_audit_flush_ms() {
     assert!(serving.client().call(READS, json!({"theme": "sea"}))["isError"].is_null());
     pause(Duration::from_millis(1_000));
     serving.process.kill();
-    assert!(folder.does(&["audit", "list"]).contains(READS));
+    assert!(folder.does(&["audit", "list", "--format", "json"]).contains(READS));
 }

@@ -213,20 +213,20 @@ impl Policy {
         self.honouring_clients.iter().any(|glob| glob.matches(client))
     }
 
-    /// Allowance on tokens that are given within a minute.
+    /// Allowance for tokens that are given within a minute.
     #[must_use]
     pub fn token_allowance(&self) -> Allowance {
         Allowance::new("tokens a minute", self.tokens_per_minute_max as usize, TOKENS_PER_MINUTE_TOTAL_MAX)
     }
 
-    /// Allowance on REST requests within a minute.
+    /// Allowance for REST requests within a minute.
     #[must_use]
     pub fn rest_allowance(&self) -> Allowance {
         let share_max = self.rest_requests_per_minute_max as usize;
         Allowance::new("requests a minute", share_max, REST_REQUESTS_PER_MINUTE_TOTAL_MAX)
     }
 
-    /// Allowance on calls that wait for a person, and on the bytes of their arguments.
+    /// Allowance for calls that wait for a person, and on the bytes of their arguments.
     #[must_use]
     pub fn approval_allowances(&self) -> (Allowance, Allowance) {
         let calls = self.approvals_pending_max as usize;

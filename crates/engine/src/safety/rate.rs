@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn more_than_rate_keys_max_callers_lock_nobody_out() {
         let rates = Rates::default();
-        for number in 0..RATE_KEYS_MAX as u32 {
+        for number in 0..u32::try_from(RATE_KEYS_MAX).unwrap() {
             let [_, a, b, c] = number.to_be_bytes();
             assert!(allowed(&rates, &from([10, a, b, c]), u64::from(number) / 1_000), "{number}");
             assert!(rates.counts.lock().unwrap().by_key.len() <= RATE_KEYS_MAX);

@@ -169,9 +169,13 @@ pub(crate) async fn answer(
             status(safety, &who, "Unlocked.")?
         }
         SafetyTool::Status => {
-            let user = &who.user;
-            let stop = safety.stops().of(&caller.principal, &user.share, safety.now_ms());
-            status(safety, &who, if stop.is_some() { "Stopped." } else { "Not stopped." })?
+            let stop = safety.stops().of(&caller.principal, &who.user.share, safety.now_ms());
+            let line = match stop {
+                Some(_) => "Stopped.",
+                None if safety.stops().any() => "Not stopped; another caller is.",
+                None => "Not stopped.",
+            };
+            status(safety, &who, line)?
         }
     };
     Ok(result.into())

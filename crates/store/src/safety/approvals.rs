@@ -125,10 +125,11 @@ struct Count {
 impl Count {
     /// Reads three columns; a sum or minimum of nothing is absent.
     fn read(row: &Row<'_>, first: usize) -> rusqlite::Result<Self> {
-        let [calls, bytes, first_ms] = [row.get(first)?, row.get(first + 1)?, row.get(first + 2)?]
-            .map(|value: Option<i64>| positive(value.unwrap_or_default()));
+        let value = |at: usize| -> rusqlite::Result<u64> {
+            Ok(positive(row.get::<_, Option<i64>>(at)?.unwrap_or_default()))
+        };
         let size = |value: u64| usize::try_from(value).unwrap_or(usize::MAX);
-        Ok(Self { calls: size(calls), bytes: size(bytes), first_ms })
+        Ok(Self { calls: size(value(first)?), bytes: size(value(first + 1)?), first_ms: value(first + 2)? })
     }
 }
 
