@@ -1,4 +1,4 @@
-//! One target, driven for a while: mutate, run, keep what is new, stop at the first failure.
+//! Campaign of one target: mutate, run, keep inputs with a new shape, stop at the first failure.
 //!
 //! The sequence of inputs depends on the seed alone, never on time, so a failure comes back with the same seed.
 
@@ -6,28 +6,31 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
+use crate::measure::{Usage, measured};
 use crate::mutation::mutate;
 use crate::random::Random;
 use crate::target::{Shape, Target};
 
-/// Inputs kept because they had a new shape.
+/// Maximum inputs that are kept because they had a new shape.
 const CORPUS_MAX: usize = 4_096;
 
-/// How far a campaign goes.
+/// Maximum bytes of an input that is kept: mutations of long inputs are slow and find little.
+const KEPT_BYTES_MAX: usize = 4_096;
+
+/// Length of a campaign.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
     pub time: Duration,
     pub executions: u64,
-    /// The longest that one input may take before it counts as a hang.
-    pub input_time_max: Duration,
 }
 
 /// A campaign that found nothing wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Passed {
     pub executions: u64,
     pub shapes: usize,
-    pub slowest: Duration,
+    /// Most CPU time and most memory of any run.
+    pub worst: Usage,
 }
 
 /// An input that broke the target.
@@ -40,10 +43,21 @@ pub struct Broken {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Why {
     Panicked(String),
-    TookTooLong(Duration),
+    TookTooLong { cpu: Duration, max: Duration },
+    UsedTooMuch { bytes: usize, max: usize },
 }
 
-/// Runs every seed as it is and then mutations; `watch` sees each input before the target does.
+impl std::fmt::Display for Why {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Panicked(message) => write!(f, "panicked: {message}"),
+            Self::TookTooLong { cpu, max } => write!(f, "one run took {cpu:.1?} of CPU, at most {max:.1?}"),
+            Self::UsedTooMuch { bytes, max } => write!(f, "one run held {bytes} bytes, at most {max}"),
+        }
+    }
+}
+
+/// Runs every seed and heavy input as it is and then mutations; `watch` sees each input before the target does.
 pub fn run(
     target: &Target,
     seed: u64,
@@ -52,9 +66,9 @@ pub fn run(
 ) -> Result<Passed, Broken> {
     let mut random = Random::from_seed(seed);
     let mut corpus = (target.seeds)();
-    let mut pending: Vec<Vec<u8>> = corpus.iter().rev().cloned().collect();
+    let mut pending: Vec<Vec<u8>> = corpus.iter().cloned().chain((target.heavy)()).rev().collect();
     let mut shapes = BTreeSet::new();
-    let mut passed = Passed { executions: 0, shapes: 0, slowest: Duration::ZERO };
+    let mut passed = Passed::default();
     let end = Instant::now() + bounds.time;
     while passed.executions < bounds.executions && (Instant::now() < end || !pending.is_empty()) {
         let is_seed = !pending.is_empty();
@@ -64,10 +78,12 @@ pub fn run(
             input
         });
         watch(&input);
-        let (shape, took) = execute(target, &input, bounds.input_time_max)?;
+        let (shape, used) = execute(target, &input)?;
         passed.executions += 1;
-        passed.slowest = passed.slowest.max(took);
-        if shapes.insert(shape) && !is_seed && corpus.len() < CORPUS_MAX {
+        passed.worst.cpu = passed.worst.cpu.max(used.cpu);
+        passed.worst.memory = passed.worst.memory.max(used.memory);
+        let is_kept = !is_seed && input.len() <= KEPT_BYTES_MAX && corpus.len() < CORPUS_MAX;
+        if shapes.insert(shape) && is_kept {
             corpus.push(input);
         }
     }
@@ -75,31 +91,31 @@ pub fn run(
     Ok(passed)
 }
 
-/// Runs one input.
-pub fn execute(target: &Target, input: &[u8], time_max: Duration) -> Result<(Shape, Duration), Broken> {
-    let begun = Instant::now();
-    let outcome = catch_unwind(AssertUnwindSafe(|| (target.run)(input)));
-    let took = begun.elapsed();
-    match outcome {
-        Err(payload) => {
+/// Runs one input and holds it to the target's bounds.
+pub fn execute(target: &Target, input: &[u8]) -> Result<(Shape, Usage), Broken> {
+    let mut outcome = Err("not run".to_owned());
+    let used = measured(|| {
+        outcome = catch_unwind(AssertUnwindSafe(|| (target.run)(input))).map_err(|payload| {
             let text = payload.downcast_ref::<String>().map(String::as_str);
-            let text = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message");
-            Err(Broken { input: input.to_vec(), why: Why::Panicked(text.to_owned()) })
-        }
-        Ok(_) if took > time_max => Err(Broken { input: input.to_vec(), why: Why::TookTooLong(took) }),
-        Ok(shape) => Ok((shape, took)),
-    }
+            text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message").to_owned()
+        });
+    });
+    let memory_max = target.memory_max.for_input(input.len());
+    let why = match outcome {
+        Err(message) => Why::Panicked(message),
+        Ok(_) if used.memory > memory_max => Why::UsedTooMuch { bytes: used.memory, max: memory_max },
+        Ok(_) if used.cpu > target.cpu_max => Why::TookTooLong { cpu: used.cpu, max: target.cpu_max },
+        Ok(shape) => return Ok((shape, used)),
+    };
+    Err(Broken { input: input.to_vec(), why })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::target::Memory;
 
-    const BOUNDS: Bounds = Bounds {
-        time: Duration::from_secs(60),
-        executions: 200_000,
-        input_time_max: Duration::from_secs(10),
-    };
+    const BOUNDS: Bounds = Bounds { time: Duration::from_secs(60), executions: 200_000 };
 
     fn depth(input: &[u8]) -> usize {
         input.iter().take_while(|byte| **byte == b'[').count()
@@ -112,7 +128,16 @@ mod tests {
     }
 
     fn target(run: fn(&[u8]) -> Shape) -> Target {
-        Target { name: "planted", seeds: || vec![b"1".to_vec()], dictionary: &["["], bytes_max: 64, run }
+        Target {
+            name: "planted",
+            seeds: || vec![b"1".to_vec()],
+            heavy: Vec::new,
+            dictionary: &["["],
+            bytes_max: 64,
+            cpu_max: Duration::from_secs(10),
+            memory_max: Memory { factor: 1_000, constant: 100_000 },
+            run,
+        }
     }
 
     #[test]
@@ -130,8 +155,31 @@ mod tests {
             while Instant::now() < end {}
             Shape::of(&[])
         }
-        let bounds = Bounds { input_time_max: Duration::from_millis(1), ..BOUNDS };
-        assert!(matches!(run(&target(slow), 1, bounds, |_| {}).unwrap_err().why, Why::TookTooLong(_)));
+        let slow = Target { cpu_max: Duration::from_micros(100), ..target(slow) };
+        let broken = run(&slow, 1, BOUNDS, |_| {}).unwrap_err();
+        assert!(matches!(broken.why, Why::TookTooLong { .. }), "{broken:?}");
+    }
+
+    /// Copies its input once per byte, as an accidentally quadratic reader does.
+    #[test]
+    fn an_input_that_takes_memory_out_of_proportion_is_broken() {
+        fn hoards(input: &[u8]) -> Shape {
+            let copies: Vec<Vec<u8>> = input.iter().map(|_| input.repeat(100)).collect();
+            Shape::of(&[&copies.len().ilog2().to_string()])
+        }
+        let broken = run(&target(hoards), 1, BOUNDS, |_| {}).unwrap_err();
+        assert!(matches!(broken.why, Why::UsedTooMuch { bytes, max } if bytes > max), "{broken:?}");
+    }
+
+    #[test]
+    fn heavy_inputs_are_run_and_not_mutated() {
+        let target = Target {
+            heavy: || vec![vec![b'x'; 64]],
+            ..target(|input| Shape::of(&[if input.len() == 64 { "heavy" } else { "" }]))
+        };
+        let mut seen = Vec::new();
+        run(&target, 1, Bounds { executions: 2, ..BOUNDS }, |input| seen.push(input.len())).unwrap();
+        assert_eq!(seen, [1, 64]);
     }
 
     #[test]

@@ -12,13 +12,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use toolcrib_fuzz::campaign::{self, Bounds, Broken, Why};
+use toolcrib_fuzz::campaign::{self, Bounds};
 use toolcrib_fuzz::target::Target;
-use toolcrib_fuzz::targets;
+use toolcrib_fuzz::{measure, targets};
 
-/// Far above anything an input may cost unoptimised on a busy machine, far below a hang.
-const INPUT_TIME_MAX: Duration = Duration::from_secs(2);
-/// A child gets this much longer than its time before it counts as hung.
+/// Time that a child has after its campaign's before it counts as hung.
 const GRACE: Duration = Duration::from_secs(20);
 
 #[derive(Debug, Parser)]
@@ -27,20 +25,29 @@ struct Cli {
     /// Only this target.
     target: Option<String>,
     /// How long, over all targets.
-    #[arg(long, default_value_t = 60)]
-    seconds: u64,
+    #[arg(long, default_value_t = 60.0)]
+    seconds: f64,
     /// Another seed is another sequence of inputs.
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// Run this one input and nothing else; needs a target.
     #[arg(long, requires = "target")]
     input: Option<PathBuf>,
+    /// Write the target's seeds and its dictionary into this folder, for libFuzzer; needs a target.
+    #[arg(long, requires = "target")]
+    export: Option<PathBuf>,
     /// In a child: where to note inputs.
     #[arg(long, hide = true)]
     note: Option<PathBuf>,
     /// Print the names of the targets.
     #[arg(long)]
     list: bool,
+}
+
+impl Cli {
+    fn time(&self) -> io::Result<Duration> {
+        Duration::try_from_secs_f64(self.seconds).map_err(io::Error::other)
+    }
 }
 
 fn main() -> ExitCode {
@@ -67,10 +74,13 @@ fn drive(cli: &Cli) -> io::Result<bool> {
     if let (Some(input), Some(target)) = (&cli.input, chosen.first()) {
         return single(target, input);
     }
+    if let (Some(folder), Some(target)) = (&cli.export, chosen.first()) {
+        return export(target, folder).map(|()| true);
+    }
     if let (Some(note), Some(target)) = (&cli.note, chosen.first()) {
         return child(target, cli, note);
     }
-    let share = Duration::from_secs(cli.seconds) / u32::try_from(chosen.len().max(1)).unwrap_or(1);
+    let share = cli.time()? / u32::try_from(chosen.len().max(1)).unwrap_or(1);
     let mut sound = true;
     for target in chosen {
         sound &= supervised(target, cli.seed, share)?;
@@ -79,23 +89,37 @@ fn drive(cli: &Cli) -> io::Result<bool> {
 }
 
 fn single(target: &Target, input: &Path) -> io::Result<bool> {
-    match campaign::execute(target, &std::fs::read(input)?, INPUT_TIME_MAX) {
-        Ok((_, took)) => println!("{}: passed in {took:?}", target.name),
+    measure::limit_address_space()?;
+    match campaign::execute(target, &std::fs::read(input)?) {
+        Ok((_, used)) => {
+            println!("{}: passed with {:.1?} of CPU and {} bytes", target.name, used.cpu, used.memory)
+        }
         Err(broken) => {
-            println!("{}: {:?}", target.name, broken.why);
+            println!("{}: {}", target.name, broken.why);
             return Ok(false);
         }
     }
     Ok(true)
 }
 
-fn child(target: &Target, cli: &Cli, note: &Path) -> io::Result<bool> {
-    let mut note = File::create(note)?;
-    let bounds = Bounds {
-        time: Duration::from_secs(cli.seconds),
-        executions: u64::MAX,
-        input_time_max: INPUT_TIME_MAX,
+/// Seeds one file each; the dictionary beside the folder, as `FOLDER.dict`.
+fn export(target: &Target, folder: &Path) -> io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    for (number, seed) in (target.seeds)().iter().chain(&(target.heavy)()).enumerate() {
+        std::fs::write(folder.join(format!("seed-{number}")), seed)?;
+    }
+    let entry = |word: &&str| {
+        let bytes: String = word.bytes().map(|byte| format!("\\x{byte:02x}")).collect();
+        format!("\"{bytes}\"\n")
     };
+    let dictionary: String = target.dictionary.iter().map(entry).collect();
+    std::fs::write(folder.with_extension("dict"), dictionary)
+}
+
+fn child(target: &Target, cli: &Cli, note: &Path) -> io::Result<bool> {
+    measure::limit_address_space()?;
+    let mut note = File::create(note)?;
+    let bounds = Bounds { time: cli.time()?, executions: u64::MAX };
     let mut trouble = None;
     let outcome = campaign::run(target, cli.seed, bounds, |input| {
         if let Err(error) = overwrite(&mut note, input) {
@@ -108,16 +132,17 @@ fn child(target: &Target, cli: &Cli, note: &Path) -> io::Result<bool> {
     match outcome {
         Ok(passed) => {
             println!(
-                "    {:<24} {:>9} inputs, {:>4} shapes, slowest {:.1?}",
-                target.name, passed.executions, passed.shapes, passed.slowest
+                "    {:<16} {:>8} inputs, {:>4} shapes, worst {:>8} of CPU, {:>6} KiB",
+                target.name,
+                passed.executions,
+                passed.shapes,
+                format!("{:.1?}", passed.worst.cpu),
+                passed.worst.memory / 1024
             );
             Ok(true)
         }
-        Err(Broken { why, .. }) => {
-            match why {
-                Why::Panicked(message) => println!("    {}: panicked: {message}", target.name),
-                Why::TookTooLong(took) => println!("    {}: one input took {took:?}", target.name),
-            }
+        Err(broken) => {
+            println!("    {}: {}", target.name, broken.why);
             Ok(false)
         }
     }
@@ -135,7 +160,7 @@ fn supervised(target: &Target, seed: u64, time: Duration) -> io::Result<bool> {
     let note = folder.join(format!("{}-{seed}-{}", target.name, std::process::id()));
     let mut child = Command::new(std::env::current_exe()?)
         .arg(target.name)
-        .args(["--seed", &seed.to_string(), "--seconds", &time.as_secs().max(1).to_string(), "--note"])
+        .args(["--seed", &seed.to_string(), "--seconds", &time.as_secs_f64().to_string(), "--note"])
         .arg(&note)
         .stdin(Stdio::null())
         .spawn()?;

@@ -35,6 +35,9 @@ const EDGES: &[&str] = &[
     "\n\n",
 ];
 
+/// One input in so many is made long.
+const AMPLIFIED_EVERY: usize = 64;
+
 /// One to eight changes, one after the other; the result is at most `bytes_max` long.
 pub fn mutate(
     input: &mut Vec<u8>,
@@ -44,12 +47,25 @@ pub fn mutate(
     random: &mut Random,
 ) {
     let as_json = random.below(3) > 0;
+    if random.below(AMPLIFIED_EVERY) == 0 {
+        amplify(input, bytes_max, random);
+    }
     for _ in 0..=random.below(8) {
         if !(as_json && tree::change(input, corpus, dictionary, random)) {
             change(input, corpus, dictionary, random);
         }
         input.truncate(bytes_max);
     }
+}
+
+/// Repeats a part of the input in place: what is quadratic in the number of anything becomes slow.
+fn amplify(input: &mut Vec<u8>, bytes_max: usize, random: &mut Random) {
+    let start = random.below(input.len() + 1);
+    let end = (start + random.below(64) + 1).min(input.len());
+    let part = input.get(start..end).unwrap_or_default().to_vec();
+    let room = bytes_max.saturating_sub(input.len());
+    let times = random.below(room.checked_div(part.len()).unwrap_or(0) + 1);
+    insert(input, start, &part.repeat(times));
 }
 
 fn change(input: &mut Vec<u8>, corpus: &[Vec<u8>], dictionary: &[&str], random: &mut Random) {

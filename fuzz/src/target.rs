@@ -1,19 +1,45 @@
-//! What a fuzz target is.
+//! Definition of a fuzz target and its bounds.
 
-/// One way into the product that takes bytes from outside.
+use std::time::Duration;
+
+/// One entry point of the product that takes bytes from outside.
 #[derive(Debug, Clone, Copy)]
 pub struct Target {
     pub name: &'static str,
-    /// Where mutation starts: small inputs, valid and nearly valid.
+    /// Start of mutation: small inputs, valid and nearly valid.
     pub seeds: fn() -> Vec<Vec<u8>>,
-    /// Words that inputs of this kind are made of, put in whole.
+    /// Inputs that are run as they are and never mutated: long ones, on which quadratic code exceeds `cpu_max`, and
+    /// those that once broke the target.
+    pub heavy: fn() -> Vec<Vec<u8>>,
+    /// Words of this kind of input, inserted whole.
     pub dictionary: &'static [&'static str],
-    /// Longer inputs are cut.
+    /// Maximum bytes of an input; longer ones are cut.
     pub bytes_max: usize,
+    /// Maximum CPU time of one run in an unoptimised build. CPU time and not wall time, so that a loaded machine does
+    /// not fail a sound target.
+    pub cpu_max: Duration,
+    /// Maximum bytes that one run may have allocated at one time.
+    pub memory_max: Memory,
     pub run: fn(&[u8]) -> Shape,
 }
 
-/// What became of an input, told coarsely: "accepted", or the name of the refusal.
+/// Bound on memory that grows with the input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Memory {
+    /// Bytes per byte of input.
+    pub factor: usize,
+    /// Bytes for any input.
+    pub constant: usize,
+}
+
+impl Memory {
+    #[must_use]
+    pub const fn for_input(self, bytes: usize) -> usize {
+        self.constant.saturating_add(self.factor.saturating_mul(bytes))
+    }
+}
+
+/// Coarse outcome of a run: "accepted", or the name of the refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Shape(u64);
 
@@ -37,5 +63,12 @@ mod tests {
     fn shapes_tell_words_apart() {
         assert_eq!(Shape::of(&["a", "b"]), Shape::of(&["a", "b"]));
         assert_ne!(Shape::of(&["a", "b"]), Shape::of(&["ab"]));
+    }
+
+    #[test]
+    fn a_memory_bound_grows_with_the_input() {
+        let memory = Memory { factor: 10, constant: 100 };
+        assert_eq!((memory.for_input(0), memory.for_input(7)), (100, 170));
+        assert_eq!(memory.for_input(usize::MAX), usize::MAX);
     }
 }

@@ -6,7 +6,7 @@
 
 use anyhow::{Context as _, Result};
 
-use crate::shell::{built_binary, command, root, run as run_command};
+use crate::shell::{built_binary, command, run as run_command};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -24,11 +24,14 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if args.libfuzzer {
         let target = args.target.as_deref().context("which target?")?;
         let corpus = format!("fuzz/libfuzzer/corpus/{target}");
-        std::fs::create_dir_all(root().join(&corpus))?;
+        let driver = built_binary("toolcrib-fuzz")?;
+        run_command(command(driver).args([target, "--export", &corpus]))?;
+        let dictionary = format!("-dict={corpus}.dict");
         return run_command(
             command("cargo")
                 .args(["+nightly", "fuzz", "run", "--fuzz-dir", "fuzz/libfuzzer", "any", &corpus, "--"])
                 .arg(format!("-max_total_time={}", args.seconds))
+                .arg(dictionary)
                 .env("TOOLCRIB_FUZZ_TARGET", target),
         );
     }

@@ -110,6 +110,14 @@ impl Drift {
         pinned.map(|own| (own.definition.name(), own.definition.annotations().hints)).collect()
     }
 
+    /// Verdicts of `judge` by tool, for the fuzz targets.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn judged(&self, server: &str, live: &[Definition]) -> Vec<(String, Action)> {
+        let found = self.judge(server, live.iter());
+        found.into_iter().map(|(tool, finding)| (tool, finding.action)).collect()
+    }
+
     /// Tools of a server that are not what is pinned, by name. A tool that is gone is reported under its name too.
     pub(crate) fn judge<'a>(
         &self,

@@ -10,6 +10,8 @@ mod date;
 mod framing;
 mod head;
 mod name;
+#[doc(hidden)]
+pub mod observed;
 mod response;
 mod vigil;
 

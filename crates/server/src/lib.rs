@@ -31,6 +31,8 @@ pub use auth::{Authenticator, Challenge, Credentialled, Open};
 pub use bearer::Bearer;
 pub use http::{Endpoint, HttpOptions};
 pub use http1::Head;
+#[doc(hidden)]
+pub use http1::observed;
 pub use jwt::JwtBearer;
 pub use listener::Listener;
 pub use load::LoadLimits;

@@ -15,6 +15,7 @@ pub(crate) mod once;
 mod outgoing;
 mod pending;
 mod pool;
+pub(crate) mod probe;
 mod target;
 mod tls;
 

@@ -23,6 +23,8 @@ pub mod oauth;
 pub mod offers;
 mod parked;
 mod pending;
+#[doc(hidden)]
+pub mod probe;
 mod process;
 mod remote;
 mod request;

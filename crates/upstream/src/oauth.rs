@@ -13,6 +13,7 @@ mod discovery;
 mod error;
 mod form;
 mod login;
+pub(crate) mod probe;
 mod store;
 mod wire;
 

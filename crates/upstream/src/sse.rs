@@ -150,7 +150,7 @@ impl Drop for SsePending {
 }
 
 /// The address that messages go to: the server may name a path, or a URL of its own origin.
-fn resolve(base: &str, named: &str) -> Result<String, Cause> {
+pub(crate) fn resolve(base: &str, named: &str) -> Result<String, Cause> {
     let refused = || Cause::Garbage("it wants messages to be sent elsewhere");
     let own = Target::read(base)?;
     let scheme = if own.secure { "https" } else { "http" };

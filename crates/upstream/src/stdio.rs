@@ -8,8 +8,7 @@ mod writer;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
-use tokio::process::ChildStdout;
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::sync::{oneshot, watch};
 use toolcrib_contract::json::Document;
 
@@ -38,7 +37,12 @@ impl StdioLink {
         let link = Arc::new(Link::default());
         let writer = Writer::new(stdin);
         let (stop, stopped) = oneshot::channel();
-        let reading = tokio::spawn(read(name.into(), stdout, link.clone(), writer.clone()));
+        let input = BufReader::with_capacity(64 * 1024, stdout);
+        let answers = writer.clone();
+        let send = move |line| {
+            let _ = answers.try_send(line);
+        };
+        let reading = tokio::spawn(read(name.into(), input, link.clone(), send));
         let (going, gone) = watch::channel(false);
         let supervised = supervise(child, link.clone(), stopped, reading, writer.clone());
         tokio::spawn(async move {
@@ -125,9 +129,14 @@ async fn supervise(
     reading.abort();
 }
 
-/// Reads until the child closes its stdout or breaks the rules; says why.
-async fn read(name: Arc<str>, stdout: ChildStdout, link: Arc<Link>, writer: Arc<Writer>) -> Cause {
-    let mut input = BufReader::with_capacity(64 * 1024, stdout);
+/// Reads a server's lines until it closes its stdout or breaks the rules, and returns why. `send` takes the lines that
+/// answer the server's own requests.
+pub(crate) async fn read(
+    name: Arc<str>,
+    mut input: impl AsyncBufRead + Unpin,
+    link: Arc<Link>,
+    send: impl Fn(Vec<u8>),
+) -> Cause {
     let garbage = AtomicU64::new(0);
     let mut brake = Brake::default();
     loop {
@@ -148,7 +157,7 @@ async fn read(name: Arc<str>, stdout: ChildStdout, link: Arc<Link>, writer: Arc<
                 if let Delivery::Answer(answer) = delivery
                     && let Ok(answer) = single_line(answer)
                 {
-                    let _ = writer.try_send(answer);
+                    send(answer);
                 }
             }
             Err(cause) => {
@@ -170,7 +179,7 @@ async fn read(name: Arc<str>, stdout: ChildStdout, link: Arc<Link>, writer: Arc<
 }
 
 /// The next line without its end; none at the end of the stream.
-async fn read_line(input: &mut BufReader<ChildStdout>) -> Result<Option<Vec<u8>>, Cause> {
+async fn read_line(input: &mut (impl AsyncBufRead + Unpin)) -> Result<Option<Vec<u8>>, Cause> {
     let mut line = Vec::new();
     let mut limited = input.take(UPSTREAM_MESSAGE_BYTES_MAX as u64 + 1);
     limited.read_until(b'\n', &mut line).await.map_err(|_| Cause::Closed)?;

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use toolcrib_fuzz::target::Target;
-use toolcrib_fuzz::targets;
+use toolcrib_fuzz::{campaign, targets};
 
 static TARGET: LazyLock<&Target> = LazyLock::new(|| {
     let name = std::env::var("TOOLCRIB_FUZZ_TARGET").expect("TOOLCRIB_FUZZ_TARGET names a target");
@@ -13,5 +13,10 @@ static TARGET: LazyLock<&Target> = LazyLock::new(|| {
 });
 
 fuzz_target!(|input: &[u8]| {
-    (TARGET.run)(input);
+    if input.len() > TARGET.bytes_max {
+        return;
+    }
+    if let Err(broken) = campaign::execute(&TARGET, input) {
+        panic!("{}", broken.why);
+    }
 });

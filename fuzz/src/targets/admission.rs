@@ -1,14 +1,24 @@
 //! Admission: a schema is let in and compiles, or is refused with a place that exists in it.
 
+use std::time::Duration;
+
 use toolcrib_contract::json::{Document, Limits, Node};
 use toolcrib_contract::schema::admit;
 use toolcrib_contract::{Schema, SchemaError, SchemaOptions};
 
 use super::grown::Growth;
-use crate::target::{Shape, Target};
+use crate::target::{Memory, Shape, Target};
 
-pub(super) const TARGET: Target =
-    Target { name: "admission", seeds, dictionary: DICTIONARY, bytes_max: 2_048, run };
+pub(super) const TARGET: Target = Target {
+    name: "admission",
+    seeds,
+    heavy,
+    dictionary: DICTIONARY,
+    bytes_max: 4_096,
+    cpu_max: Duration::from_secs(2),
+    memory_max: Memory { factor: 4_096, constant: 16 * 1024 * 1024 },
+    run,
+};
 
 const DICTIONARY: &[&str] = &[
     "\"$ref\":\"#\"",
@@ -65,6 +75,23 @@ fn seeds() -> Vec<Vec<u8>> {
     .map(|text| text.as_bytes().to_vec())
     .chain([(128..192).collect(), (0..96u8).map(|i| i.wrapping_mul(37) | 128).collect()])
     .collect()
+}
+
+/// Schemas whose parts multiply: recursion in many branches, many patterns, long chains of references.
+fn heavy() -> Vec<Vec<u8>> {
+    let branch = r##"{"properties":{"a":{"$ref":"#"}}}"##;
+    let pattern = |n: usize| format!(r#""p{n}":{{"pattern":"^(\\p{{L}}{{2}}|x{n})$"}}"#);
+    let patterns = (0..90).map(pattern).collect::<Vec<_>>().join(",");
+    let links = (0..110).map(|n| format!(r##""d{n}":{{"$ref":"#/$defs/d{}"}}"##, n + 1));
+    let links = links.collect::<Vec<_>>().join(",");
+    [
+        format!(r#"{{"anyOf":[{}]}}"#, vec![branch; 100].join(",")),
+        format!(r#"{{"properties":{{{patterns}}}}}"#),
+        format!(r##"{{"$ref":"#/$defs/d0","$defs":{{{links},"d110":{{}}}}}}"##),
+        format!("{}{{}}{}", r#"{"not":"#.repeat(120), "}".repeat(120)),
+    ]
+    .map(String::into_bytes)
+    .to_vec()
 }
 
 fn looks_like_json(input: &[u8]) -> bool {

@@ -1,14 +1,24 @@
 //! The canonical form of two texts is the same exactly when they are the same JSON; it is stable, and it is JSON.
 
+use std::time::Duration;
+
 use toolcrib_contract::canonical;
 use toolcrib_contract::json::{Document, Kind, Limits, Node};
 
 use crate::mutation::tree::SEPARATOR;
-use crate::target::{Shape, Target};
+use crate::target::{Memory, Shape, Target};
 use crate::targets::vocabulary::JSON;
 
-pub(super) const TARGET: Target =
-    Target { name: "canonical_form", seeds, dictionary: JSON, bytes_max: 2_048, run };
+pub(super) const TARGET: Target = Target {
+    name: "canonical_form",
+    seeds,
+    heavy: Vec::new,
+    dictionary: JSON,
+    bytes_max: 16 * 1024,
+    cpu_max: Duration::from_millis(500),
+    memory_max: Memory { factor: 256, constant: 64 * 1024 },
+    run,
+};
 
 fn seeds() -> Vec<Vec<u8>> {
     [

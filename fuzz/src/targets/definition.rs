@@ -1,12 +1,22 @@
 //! A definition from an unknown server: everything that is read from it, shown of it and made of it.
 
+use std::time::Duration;
+
 use toolcrib_contract::{Contract, Definition, Digests, SchemaCache, SchemaOptions, lint, signature};
 
-use crate::target::{Shape, Target};
+use crate::target::{Memory, Shape, Target};
 use crate::targets::vocabulary::DEFINITION;
 
-pub(super) const TARGET: Target =
-    Target { name: "definition", seeds, dictionary: DEFINITION, bytes_max: 4_096, run };
+pub(super) const TARGET: Target = Target {
+    name: "definition",
+    seeds,
+    heavy: Vec::new,
+    dictionary: DEFINITION,
+    bytes_max: 4_096,
+    cpu_max: Duration::from_secs(2),
+    memory_max: Memory { factor: 4_096, constant: 16 * 1024 * 1024 },
+    run,
+};
 
 fn seeds() -> Vec<Vec<u8>> {
     [

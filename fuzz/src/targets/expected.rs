@@ -1,15 +1,25 @@
 //! A message whose answer is expected to keep a schema, against the same message read without that: what is read, what
 //! is refused and where, and what the check says are the same.
 
+use std::time::Duration;
+
 use std::sync::LazyLock;
 
 use toolcrib_contract::json::{Limits, Node, OwnedDocument};
 use toolcrib_contract::{Schema, SchemaOptions};
 
-use crate::target::{Shape, Target};
+use crate::target::{Memory, Shape, Target};
 
-pub(super) const TARGET: Target =
-    Target { name: "expected_answer", seeds, dictionary: DICTIONARY, bytes_max: 2_048, run };
+pub(super) const TARGET: Target = Target {
+    name: "expected_answer",
+    seeds,
+    heavy: Vec::new,
+    dictionary: DICTIONARY,
+    bytes_max: 2_048,
+    cpu_max: Duration::from_millis(250),
+    memory_max: Memory { factor: 512, constant: 2 * 1024 * 1024 },
+    run,
+};
 
 const DICTIONARY: &[&str] = &[
     "\"result\":{",

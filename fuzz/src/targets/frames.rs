@@ -10,13 +10,29 @@ use toolcrib::serde_json::{Value, json};
 use toolcrib::{Context, HttpOptions, Server, ToolError};
 use toolcrib_server::{Endpoint, listener, stdio};
 
-use crate::target::{Shape, Target};
+use crate::target::{Memory, Shape, Target};
 
-pub(super) const HTTP: Target =
-    Target { name: "frames_http", seeds: http_seeds, dictionary: WORDS, bytes_max: 4_096, run: over_http };
+pub(super) const HTTP: Target = Target {
+    name: "frames_http",
+    seeds: http_seeds,
+    heavy: Vec::new,
+    dictionary: WORDS,
+    bytes_max: 4_096,
+    cpu_max: Duration::from_millis(500),
+    memory_max: Memory { factor: 256, constant: 4 * 1024 * 1024 },
+    run: over_http,
+};
 
-pub(super) const STDIO: Target =
-    Target { name: "frames_stdio", seeds: stdio_seeds, dictionary: WORDS, bytes_max: 4_096, run: over_stdio };
+pub(super) const STDIO: Target = Target {
+    name: "frames_stdio",
+    seeds: stdio_seeds,
+    heavy: Vec::new,
+    dictionary: WORDS,
+    bytes_max: 4_096,
+    cpu_max: Duration::from_millis(500),
+    memory_max: Memory { factor: 256, constant: 4 * 1024 * 1024 },
+    run: over_stdio,
+};
 
 const WORDS: &[&str] = &[
     "\"jsonrpc\":\"2.0\"",

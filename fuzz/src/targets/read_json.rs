@@ -1,14 +1,24 @@
 //! Strict reading, against `serde_json`: what is accepted means the same there; what is refused is refused there too,
 //! or is one of the things that only the strict reader refuses.
 
+use std::time::Duration;
+
 use serde_json::Value;
 use toolcrib_contract::json::{Document, Limits, ReadErrorKind};
 
-use crate::target::{Shape, Target};
+use crate::target::{Memory, Shape, Target};
 use crate::targets::vocabulary::JSON;
 
-pub(super) const TARGET: Target =
-    Target { name: "read_json", seeds, dictionary: JSON, bytes_max: 4_096, run };
+pub(super) const TARGET: Target = Target {
+    name: "read_json",
+    seeds,
+    heavy,
+    dictionary: JSON,
+    bytes_max: 64 * 1024,
+    cpu_max: Duration::from_millis(500),
+    memory_max: Memory { factor: 256, constant: 64 * 1024 },
+    run,
+};
 
 /// The other reader recurses and stops at a depth of its own.
 const COMPARED_DEPTH_MAX: usize = 100;
@@ -23,6 +33,19 @@ fn seeds() -> Vec<Vec<u8>> {
     ]
     .map(|seed| seed.as_bytes().to_vec())
     .to_vec()
+}
+
+fn heavy() -> Vec<Vec<u8>> {
+    let members: Vec<String> = (0..7_000).map(|n| format!("\"k{n}\":1")).collect();
+    let part = |text: &str| text.repeat(64_000 / text.len()).into_bytes();
+    vec![
+        format!("{{{}}}", members.join(",")).into_bytes(),
+        part("["),
+        part("1,"),
+        part("\\\""),
+        format!("\"{}\"", "\\u00e9".repeat(10_000)).into_bytes(),
+        format!("[{}1]", "1,".repeat(30_000)).into_bytes(),
+    ]
 }
 
 fn run(input: &[u8]) -> Shape {

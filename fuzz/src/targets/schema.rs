@@ -1,18 +1,35 @@
 //! A schema and a value, both unknown: admission and checking come back soon, and an admitted schema judges the value as
 //! the plain validator does, over its own tree of values.
 
+use std::time::Duration;
+
 use jsonschema::{Draft, PatternOptions};
 use toolcrib_contract::json::{Document, Limits};
 use toolcrib_contract::{Dialect, Schema, SchemaError, SchemaOptions, canonical};
 
+use crate::measure::measured;
 use crate::mutation::tree::SEPARATOR;
-use crate::target::{Shape, Target};
+use crate::target::{Memory, Shape, Target};
 use crate::targets::vocabulary::SCHEMA;
 
-pub(super) const TARGET: Target = Target { name: "schema", seeds, dictionary: SCHEMA, bytes_max: 2_048, run };
+pub(super) const TARGET: Target = Target {
+    name: "schema",
+    seeds,
+    heavy,
+    dictionary: SCHEMA,
+    bytes_max: 4_096,
+    cpu_max: Duration::from_secs(2),
+    memory_max: Memory { factor: 4_096, constant: 16 * 1024 * 1024 },
+    run,
+};
+
+/// Memory of one check and its explanation: 32 times the value, and a report of bounded size.
+const CHECK_MEMORY_MAX: Memory = Memory { factor: 32, constant: 1024 * 1024 };
+/// CPU time of one check and its explanation; the product's bound is 50 ms, in an optimised build.
+const CHECK_CPU_MAX: Duration = Duration::from_millis(500);
 
 fn seeds() -> Vec<Vec<u8>> {
-    [
+    let mut seeds = [
         "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\",\"minimum\":1}},\"required\":[\"a\"],\"additionalProperties\":false}\u{1e}{\"a\":0,\"b\":1}",
         "{\"$ref\":\"#/$defs/n\",\"$defs\":{\"n\":{\"anyOf\":[{\"type\":\"null\"},{\"type\":\"object\",\"properties\":{\"next\":{\"$ref\":\"#/$defs/n\"}}}]}}}\u{1e}{\"next\":{\"next\":1}}",
         "{\"$defs\":{\"a\":{\"allOf\":[{\"$ref\":\"#/$defs/b\"},{\"$ref\":\"#/$defs/b\"}]},\"b\":{\"allOf\":[{\"type\":\"string\"}]}},\"$ref\":\"#/$defs/a\"}\u{1e}\"x\"",
@@ -23,7 +40,39 @@ fn seeds() -> Vec<Vec<u8>> {
         "{\"pattern\":\"(a)\\\\1\"}\u{1e}\"aa\"",
     ]
     .map(|seed| seed.as_bytes().to_vec())
-    .to_vec()
+    .to_vec();
+    seeds.extend([recursive(2, 3), recursive(8, 2), blocks(2)]);
+    seeds
+}
+
+/// Values whose violations multiply with every level: a report of all of them would have 8 to the power of 9 entries.
+fn heavy() -> Vec<Vec<u8>> {
+    vec![recursive(8, 4), recursive(8, 5), recursive(2, 60), blocks(4), recursive(8, 9), recursive(16, 30)]
+}
+
+/// A schema of equal branches that all lead back to it, and a value that none of them takes at its deepest level.
+fn recursive(branches: usize, depth: usize) -> Vec<u8> {
+    let branch = r##"{"type":"object","required":["a"],"properties":{"a":{"$ref":"#/$defs/n"}}}"##;
+    let branches = vec![branch; branches].join(",");
+    let schema = format!(r##"{{"$ref":"#/$defs/n","$defs":{{"n":{{"anyOf":[{branches}]}}}}}}"##);
+    let value = format!("{}1{}", "{\"a\":".repeat(depth), "}".repeat(depth));
+    format!("{schema}\u{1e}{value}").into_bytes()
+}
+
+/// Blocks of a document as note-taking servers describe them: ten kinds, each with a list of further blocks.
+fn blocks(depth: usize) -> Vec<u8> {
+    let kinds = (0..10).map(|kind| {
+        format!(r##"{{"type":"object","required":["type"],"properties":{{"type":{{"const":"k{kind}"}},"children":{{"$ref":"#/$defs/list"}}}}}}"##)
+    });
+    let kinds = kinds.collect::<Vec<_>>().join(",");
+    let schema = format!(
+        r##"{{"type":"object","properties":{{"children":{{"$ref":"#/$defs/list"}}}},"$defs":{{"list":{{"type":"array","items":{{"anyOf":[{kinds}]}}}}}}}}"##
+    );
+    let mut value = r#"{"type":"none"}"#.to_owned();
+    for _ in 0..depth {
+        value = format!(r#"{{"type":"k1","children":[{value},{value}]}}"#);
+    }
+    format!("{schema}\u{1e}{value}").into_bytes()
 }
 
 fn run(input: &[u8]) -> Shape {
@@ -40,7 +89,11 @@ fn run(input: &[u8]) -> Shape {
         return Shape::of(&["unreadable value", compiled.admission().dialect.name()]);
     };
     let accepted = compiled.accepts(value.root());
-    let checked = compiled.check(schema.root(), value.root());
+    let mut checked = Ok(());
+    let used = measured(|| checked = compiled.check(schema.root(), value.root()));
+    let memory_max = CHECK_MEMORY_MAX.for_input(value.root().raw().len());
+    assert!(used.memory <= memory_max, "checking held {} bytes, at most {memory_max}", used.memory);
+    assert!(used.cpu <= CHECK_CPU_MAX, "checking took {:?}, at most {CHECK_CPU_MAX:?}", used.cpu);
     assert_eq!(accepted, checked.is_ok(), "two answers to one question");
     let keyword = checked.err().and_then(|violations| {
         assert!(!violations.as_slice().is_empty(), "refused without a reason");
@@ -48,7 +101,9 @@ fn run(input: &[u8]) -> Shape {
         assert!(!masked.is_empty() && !full.is_empty(), "a violation without words");
         violations.as_slice().first().map(|violation| violation.keyword.clone())
     });
-    let plain = plain_verdict(&schema, &value, compiled.admission().dialect);
+    // The plain validator remembers nothing, so that its time multiplies with every level.
+    let is_slow = compiled.admission().multiplies && value.root().depth() > 4;
+    let plain = if is_slow { None } else { plain_verdict(&schema, &value, compiled.admission().dialect) };
     assert!(
         plain.is_none_or(|plain| plain == accepted),
         "the plain validator says {plain:?}, we say {accepted}"

@@ -22,7 +22,14 @@ const READ_BYTES_MAX: usize = 256 * 1024;
 pub(crate) enum Stream {
     Plain(TcpStream),
     Secure(Box<TlsStream<TcpStream>>),
+    /// Peer in memory, for the fuzz targets.
+    Scripted(Box<dyn Peer>),
 }
+
+/// Both directions of a connection.
+pub(crate) trait Peer: AsyncRead + AsyncWrite + Send + Sync + Unpin {}
+
+impl<P: AsyncRead + AsyncWrite + Send + Sync + Unpin> Peer for P {}
 
 pub(crate) struct Conn {
     stream: Stream,
@@ -51,7 +58,7 @@ impl Conn {
             self.outgoing = Vec::new();
         }
         match &mut self.stream {
-            Stream::Plain(_) => Ok(()),
+            Stream::Plain(_) | Stream::Scripted(_) => Ok(()),
             Stream::Secure(stream) => stream.flush().await,
         }
     }
@@ -94,6 +101,8 @@ impl Conn {
         let tcp = match &self.stream {
             Stream::Plain(tcp) => tcp,
             Stream::Secure(tls) => tls.get_ref().0,
+            // Answers of a script follow each other without requests.
+            Stream::Scripted(_) => return true,
         };
         let mut byte = [0; 1];
         self.ahead().is_empty()
@@ -106,6 +115,7 @@ impl AsyncRead for Stream {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
             Self::Secure(stream) => Pin::new(stream).poll_read(cx, buf),
+            Self::Scripted(stream) => Pin::new(stream).poll_read(cx, buf),
         }
     }
 }
@@ -115,6 +125,7 @@ impl AsyncWrite for Stream {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_write(cx, buf),
             Self::Secure(stream) => Pin::new(stream).poll_write(cx, buf),
+            Self::Scripted(stream) => Pin::new(stream).poll_write(cx, buf),
         }
     }
 
@@ -122,6 +133,7 @@ impl AsyncWrite for Stream {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_flush(cx),
             Self::Secure(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Scripted(stream) => Pin::new(stream).poll_flush(cx),
         }
     }
 
@@ -129,6 +141,7 @@ impl AsyncWrite for Stream {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
             Self::Secure(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Scripted(stream) => Pin::new(stream).poll_shutdown(cx),
         }
     }
 }

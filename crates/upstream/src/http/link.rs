@@ -28,7 +28,7 @@ const REOPEN: Duration = Duration::from_secs(1);
 
 pub(crate) struct HttpLink {
     pub(crate) link: Arc<Link>,
-    pool: Arc<Pool>,
+    pub(super) pool: Arc<Pool>,
     /// The rest of a request's first line, `Host` and the operator's headers, ready to be written.
     target: Box<str>,
     /// The token that goes with every request, where tokens are used.

@@ -120,7 +120,7 @@ fn identify(client: &Client, methods: &[String], fields: &mut String, body: &mut
 }
 
 /// `kept`: a refresh token that stays good where the answer brings no other.
-fn read_tokens(said: &Value, kept: Option<String>) -> Option<Tokens> {
+pub(super) fn read_tokens(said: &Value, kept: Option<String>) -> Option<Tokens> {
     let text = |name: &str| said.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let is_bearer = text("token_type").is_none_or(|kind| kind.eq_ignore_ascii_case("bearer"));
     // Anything else in a header would be another header.

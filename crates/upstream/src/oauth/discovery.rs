@@ -33,11 +33,11 @@ pub(super) struct Found {
     pub(super) scopes: Vec<String>,
 }
 
-/// What a 401 said.
+/// Parameters of a 401's `WWW-Authenticate`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Challenge {
-    resource_metadata: Option<String>,
-    scope: Option<String>,
+pub(super) struct Challenge {
+    pub(super) resource_metadata: Option<String>,
+    pub(super) scope: Option<String>,
 }
 
 /// Asks the server itself without a token, then everybody it names. `chosen` is the operator's own authorization server.
@@ -71,7 +71,7 @@ async fn challenge(way: &Way) -> Challenge {
     answer.ok().and_then(|answer| answer.challenge).map(|text| read_challenge(&text)).unwrap_or_default()
 }
 
-fn read_challenge(text: &str) -> Challenge {
+pub(super) fn read_challenge(text: &str) -> Challenge {
     Challenge { resource_metadata: parameter(text, "resource_metadata"), scope: parameter(text, "scope") }
 }
 
@@ -92,21 +92,43 @@ pub(super) fn joined(mut one: Vec<String>, other: &[String]) -> Vec<String> {
     one
 }
 
-/// A parameter of a challenge, quoted or not.
+/// The first parameter of this name in a challenge, quoted or not. Text inside another parameter's quotes does not count.
 fn parameter(challenge: &str, name: &str) -> Option<String> {
     let mut rest = challenge;
-    while let Some(at) = rest.find(name) {
-        let is_whole =
-            rest.get(..at).is_none_or(|before| before.is_empty() || before.ends_with([' ', ',', '\t']));
-        rest = rest.get(at + name.len()..)?;
-        let Some(value) = rest.trim_start().strip_prefix('=').filter(|_| is_whole) else { continue };
-        let value = value.trim_start();
-        return Some(match value.strip_prefix('"') {
-            Some(quoted) => quoted.split('"').next()?.to_owned(),
-            None => value.split([',', ' ']).next()?.to_owned(),
-        });
+    while !rest.is_empty() {
+        let (word, after) = rest.split_at(rest.find(['=', ',', ' ', '\t', '"']).unwrap_or(rest.len()));
+        let behind = after.trim_start();
+        if let Some(value) = behind.strip_prefix('=') {
+            let (value, behind) = parameter_value(value.trim_start());
+            if word.eq_ignore_ascii_case(name) {
+                return Some(value);
+            }
+            rest = behind;
+        } else if behind.starts_with('"') {
+            rest = parameter_value(behind).1;
+        } else {
+            rest = behind.strip_prefix(',').unwrap_or(behind);
+        }
     }
     None
+}
+
+/// The token or quoted string at the start, unescaped, and everything behind it.
+fn parameter_value(text: &str) -> (String, &str) {
+    let Some(quoted) = text.strip_prefix('"') else {
+        let (value, behind) = text.split_at(text.find([',', ' ', '\t']).unwrap_or(text.len()));
+        return (value.to_owned(), behind);
+    };
+    let mut value = String::new();
+    let mut chars = quoted.chars();
+    while let Some(next) = chars.next() {
+        match next {
+            '"' => break,
+            '\\' => value.extend(chars.next()),
+            other => value.push(other),
+        }
+    }
+    (value, chars.as_str())
 }
 
 async fn resource_metadata(way: &Way, challenge: &Challenge) -> Result<(Option<Value>, String), OAuthError> {
@@ -121,14 +143,20 @@ async fn resource_metadata(way: &Way, challenge: &Challenge) -> Result<(Option<V
     };
     for place in places {
         let Some(metadata) = way.metadata(&place).await? else { continue };
-        let resource = text(&metadata, "resource").ok_or_else(|| incomplete(&place, "resource"))?;
-        if !covers(&resource, &own) {
-            let (found, expected) = (plain(&resource), own.into());
-            return Err(OAuthError::Mismatch { what: "the resource of the metadata", found, expected });
-        }
+        let resource = read_resource(&metadata, &place, &own)?;
         return Ok((Some(metadata), resource));
     }
     Ok((None, own))
+}
+
+/// The resource that metadata from `place` is about; refuses one that does not cover the server at `own`.
+pub(super) fn read_resource(metadata: &Value, place: &str, own: &str) -> Result<String, OAuthError> {
+    let resource = text(metadata, "resource").ok_or_else(|| incomplete(place, "resource"))?;
+    if covers(&resource, own) {
+        return Ok(resource);
+    }
+    let (found, expected) = (plain(&resource), own.into());
+    Err(OAuthError::Mismatch { what: "the resource of the metadata", found, expected })
 }
 
 /// A resource is the server's URL or a part of it that ends at a slash.
@@ -150,26 +178,31 @@ async fn issuer_metadata(way: &Way, issuer: &str) -> Result<Issuer, OAuthError> 
     }
     for place in places {
         let Some(metadata) = way.metadata(&place).await? else { continue };
-        let named = text(&metadata, "issuer").ok_or_else(|| incomplete(&place, "issuer"))?;
-        // Exactly, as RFC 8414 asks; a slash at the end of a bare origin makes no other issuer.
-        if named.trim_end_matches('/') != issuer.trim_end_matches('/') {
-            let (found, expected) = (plain(&named), issuer.into());
-            return Err(OAuthError::Mismatch { what: "the issuer of the metadata", found, expected });
-        }
-        return Ok(Issuer {
-            issuer: named,
-            token_endpoint: text(&metadata, "token_endpoint")
-                .ok_or_else(|| incomplete(&place, "token_endpoint"))?,
-            authorization_endpoint: text(&metadata, "authorization_endpoint"),
-            registration_endpoint: text(&metadata, "registration_endpoint"),
-            auth_methods: texts(&metadata, "token_endpoint_auth_methods_supported"),
-            has_pkce: texts(&metadata, "code_challenge_methods_supported").iter().any(|one| one == "S256"),
-            reads_clients: metadata.get("client_id_metadata_document_supported") == Some(&Value::Bool(true)),
-            names_itself: metadata.get("authorization_response_iss_parameter_supported")
-                == Some(&Value::Bool(true)),
-        });
+        return read_issuer(&metadata, &place, issuer);
     }
     Err(OAuthError::Incomplete { url: plain(issuer), what: "authorization server metadata" })
+}
+
+/// Authorization server metadata from `place`; refuses metadata of another issuer than `issuer`.
+pub(super) fn read_issuer(metadata: &Value, place: &str, issuer: &str) -> Result<Issuer, OAuthError> {
+    let named = text(metadata, "issuer").ok_or_else(|| incomplete(place, "issuer"))?;
+    // Exactly, as RFC 8414 asks; a slash at the end of a bare origin makes no other issuer.
+    if named.trim_end_matches('/') != issuer.trim_end_matches('/') {
+        let (found, expected) = (plain(&named), issuer.into());
+        return Err(OAuthError::Mismatch { what: "the issuer of the metadata", found, expected });
+    }
+    let says = |name: &str| metadata.get(name) == Some(&Value::Bool(true));
+    Ok(Issuer {
+        issuer: named,
+        token_endpoint: text(metadata, "token_endpoint")
+            .ok_or_else(|| incomplete(place, "token_endpoint"))?,
+        authorization_endpoint: text(metadata, "authorization_endpoint"),
+        registration_endpoint: text(metadata, "registration_endpoint"),
+        auth_methods: texts(metadata, "token_endpoint_auth_methods_supported"),
+        has_pkce: texts(metadata, "code_challenge_methods_supported").iter().any(|one| one == "S256"),
+        reads_clients: says("client_id_metadata_document_supported"),
+        names_itself: says("authorization_response_iss_parameter_supported"),
+    })
 }
 
 fn incomplete(url: &str, what: &'static str) -> OAuthError {
@@ -210,6 +243,9 @@ mod tests {
         assert_eq!(parameter(text, "scope").as_deref(), Some("a b"));
         assert_eq!(parameter("Bearer scope=files:read, x=1", "scope").as_deref(), Some("files:read"));
         assert_eq!(parameter("Bearer", "scope"), None);
+        let inside = r#"Bearer error_description="the scope=admin, \"scope=x\"", Scope = "b\\c", scope=d"#;
+        assert_eq!(parameter(inside, "scope").as_deref(), Some("b\\c"));
+        assert_eq!(parameter(r#"Bearer a="scope=x"#, "scope"), None);
         let wants = r#"Bearer error="insufficient_scope", scope="a b", error_description="more""#;
         assert_eq!(more_rights(wants), Some(vec!["a".to_owned(), "b".to_owned()]));
         assert_eq!(more_rights(r#"Bearer error="invalid_token", scope="a""#), None);

@@ -1,0 +1,77 @@
+//! Answers that the HTTP client reads from a script, for the fuzz targets.
+
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use super::conn::{Conn, Stream};
+use super::head::Media;
+use super::link::HttpLink;
+use crate::error::Cause;
+use crate::limits::UPSTREAM_REFUSAL_BYTES_MAX;
+use crate::spec::Endpoint;
+
+/// One answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answered {
+    pub status: u16,
+    pub session: Option<String>,
+    pub challenge: Option<String>,
+    /// The body, or why there is none.
+    pub body: Result<Vec<u8>, Cause>,
+    /// Bytes of the script behind this answer; `None` where the connection was not kept for another one.
+    pub left: Option<usize>,
+}
+
+/// Sends up to `requests` requests over one kept connection and returns their answers, and the cause that ended the
+/// sequence early. `unread` tells how many bytes of the script were not read yet.
+pub async fn answers<S>(
+    stream: S,
+    requests: usize,
+    unread: impl Fn() -> usize,
+) -> (Vec<Answered>, Option<Cause>)
+where
+    S: AsyncRead + AsyncWrite + Send + Sync + Unpin + 'static,
+{
+    let endpoint = Endpoint { url: "http://127.0.0.1:1/".to_owned(), ..Endpoint::default() };
+    let link = match HttpLink::new(&endpoint) {
+        Ok(link) => link,
+        Err(cause) => return (Vec::new(), Some(cause)),
+    };
+    link.pool.put(Box::new(Conn::new(Stream::Scripted(Box::new(stream)))));
+    let mut answered = Vec::new();
+    for _ in 0..requests {
+        let mut answer = match link.plain("GET", "", "").await {
+            Ok(answer) => answer,
+            Err(error) => return (answered, Some(*error.cause)),
+        };
+        let body = match answer.head.media {
+            Media::Events => pieces(&mut answer.body).await,
+            Media::Json | Media::Other => {
+                let text = answer.body.text("UPSTREAM_REFUSAL_BYTES_MAX", UPSTREAM_REFUSAL_BYTES_MAX).await;
+                text.map(String::into_bytes)
+            }
+        };
+        let text = |value: Option<&str>| value.map(str::to_owned);
+        let (status, session) = (answer.head.status, text(answer.head.session()));
+        let challenge = text(answer.head.challenge());
+        drop(answer.body);
+        // Without a kept connection the next request would open a real one.
+        let kept = link.pool.take();
+        let left = kept.as_ref().map(|conn| conn.ahead().len() + unread());
+        answered.push(Answered { status, session, challenge, body, left });
+        match kept {
+            Some(conn) => link.pool.put(conn),
+            None => break,
+        }
+    }
+    (answered, None)
+}
+
+async fn pieces(body: &mut super::body::Body) -> Result<Vec<u8>, Cause> {
+    let mut whole = Vec::new();
+    let push = |whole: &mut Vec<u8>, piece: &[u8]| {
+        whole.extend_from_slice(piece);
+        Ok(())
+    };
+    while body.piece(|piece| push(&mut whole, piece)).await? {}
+    Ok(whole)
+}

@@ -1,0 +1,139 @@
+//! A URI template of a server and a URI of a client.
+//!
+//! Laws: matching ends soon whatever both are; a URI that a template expands to is matched by it; found values expand to
+//! the URI they were found in.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use toolcrib_engine::template::UriTemplate;
+
+use crate::mutation::tree::SEPARATOR;
+use crate::target::{Memory, Shape, Target};
+
+pub(super) const TARGET: Target = Target {
+    name: "uri_template",
+    seeds,
+    heavy,
+    dictionary: DICTIONARY,
+    bytes_max: 8 * 1024,
+    cpu_max: Duration::from_millis(500),
+    memory_max: Memory { factor: 1_024, constant: 4 * 1024 * 1024 },
+    run,
+};
+
+const DICTIONARY: &[&str] = &[
+    "{a}", "{+a}", "{#a}", "{.a}", "{/a}", "{;a}", "{?a}", "{&a}", "{a,b}", "{?a,b}", "{a*}", "{a:3}",
+    "{a}{b}", "{", "}", "a://", "/", "?a=", "&b=", "#", "%20", "%zz", "%", ".", ";a=", "\u{e9}", "\u{1e}",
+    "-profile",
+];
+
+fn seeds() -> Vec<Vec<u8>> {
+    [
+        "test://t/{id}/data\u{1e}test://t/12%203/data",
+        "file://{+path}\u{1e}file:///a/b",
+        "a://{+p}/x/{q}\u{1e}a://1/x/2/x/3",
+        "a://{id}-profile\u{1e}a://1-profile",
+        "a://{a}{b}\u{1e}a://xy",
+        "a://x{?q,r}\u{1e}a://x?q=1&r=2",
+        "a://x{/a,b}{.c}{#d}{;e}{&f}\u{1e}a://x/1/2.3#4;e=5&f=6",
+        "a://{x}\u{1e}a://%zz",
+        "a://{\u{1e}a://x",
+    ]
+    .map(|seed| seed.as_bytes().to_vec())
+    .to_vec()
+}
+
+/// Templates on which a matcher that goes back takes exponential time.
+fn heavy() -> Vec<Vec<u8>> {
+    [
+        format!("a://{{a}}a{{b}}a{{c}}a{{d}}a{{e}}a{{f}}ax\u{1e}a://{}", "a".repeat(96)),
+        format!("a://{{+a}}a{{+b}}a{{+c}}a{{+d}}a{{+e}}a{{+f}}ax\u{1e}a://{}", "a/".repeat(200)),
+        format!("a://{{id}}-profile\u{1e}a://{}", "-".repeat(8_000)),
+        format!("{}\u{1e}{}", "{a}x".repeat(800), "ax".repeat(800)),
+    ]
+    .map(String::into_bytes)
+    .to_vec()
+}
+
+fn run(input: &[u8]) -> Shape {
+    let Ok(text) = std::str::from_utf8(input) else { return Shape::of(&["no text"]) };
+    let (template, uri) = text.split_once(char::from(SEPARATOR)).unwrap_or((text, ""));
+    let Some(parsed) = UriTemplate::parse(template) else { return Shape::of(&["refused"]) };
+    let values = |name: &str| Some(format!("v{}", name.len()));
+    let expanded = expand(template, &values);
+    if let Some(expanded) = &expanded
+        && expanded.len() <= 2_048
+    {
+        assert!(parsed.matches(expanded).is_some(), "{template:?} does not match {expanded:?}");
+    }
+    let Some(found) = parsed.matches(uri) else {
+        return Shape::of(&["other", &template.len().min(40).to_string()]);
+    };
+    let value = |name: &str| found.iter().find(|(own, _)| **own == *name).map(|(_, value)| value.to_string());
+    assert!(found.iter().all(|(name, _)| template.contains(&**name)), "a variable that {template:?} has not");
+    if let Some(again) = expand(template, &value).filter(|_| is_plain(template, uri)) {
+        assert_eq!(again, uri, "{found:?} does not expand {template:?} to the URI");
+    }
+    Shape::of(&["matched", &found.len().to_string(), &expanded.is_some().to_string()])
+}
+
+/// Whether values stand in the URI as they are: no escapes, and no variable twice or cut.
+fn is_plain(template: &str, uri: &str) -> bool {
+    let expressions = template.split('{').skip(1).filter_map(|part| part.split('}').next());
+    let names = expressions.flat_map(|expression| expression.trim_start_matches(OPERATORS).split(','));
+    let mut seen = BTreeSet::new();
+    let unreserved = |c: char| c.is_ascii_alphanumeric() || "-._~:/?#[]@!$&'()+,;=".contains(c);
+    let mut is_simple = |name: &str| !name.contains([':', '*']) && seen.insert(name.to_owned());
+    uri.chars().all(unreserved) && names.into_iter().all(&mut is_simple)
+}
+
+const OPERATORS: [char; 7] = ['+', '#', '.', '/', ';', '?', '&'];
+
+/// RFC 6570, section 3.2, for values that are text; `None` for templates that cannot be read.
+fn expand(template: &str, value: &impl Fn(&str) -> Option<String>) -> Option<String> {
+    let mut out = String::new();
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once('{') {
+        let (expression, after) = after.split_once('}')?;
+        out.push_str(before);
+        let (operator, names) = match expression.chars().next()? {
+            first if OPERATORS.contains(&first) => (Some(first), expression.get(1..)?),
+            _ => (None, expression),
+        };
+        let (first, separator, is_named) = match operator {
+            None | Some('+') => ("", ',', false),
+            Some('#') => ("#", ',', false),
+            Some('.') => (".", '.', false),
+            Some('/') => ("/", '/', false),
+            Some(';') => (";", ';', true),
+            Some('?') => ("?", '&', true),
+            Some(_) => ("&", '&', true),
+        };
+        let mut is_first = true;
+        for name in names.split(',') {
+            let name = name.trim_end_matches('*');
+            let (name, length) = match name.split_once(':') {
+                Some((name, length)) => (name, length.parse().ok()?),
+                None => (name, usize::MAX),
+            };
+            let Some(value) = value(name) else { continue };
+            if std::mem::take(&mut is_first) {
+                out.push_str(first);
+            } else {
+                out.push(separator);
+            }
+            let value: String = value.chars().take(length).collect();
+            if is_named {
+                out.push_str(name);
+                if !(operator == Some(';') && value.is_empty()) {
+                    out.push('=');
+                }
+            }
+            out.push_str(&value);
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    Some(out)
+}
