@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use jsonschema::{Draft, PatternOptions};
 use toolcrib_contract::json::{Document, Limits};
-use toolcrib_contract::{Dialect, Schema, SchemaError, SchemaOptions, canonical};
+use toolcrib_contract::limits::{VIOLATION_BYTES_MAX, VIOLATION_PATH_BYTES_MAX};
+use toolcrib_contract::{Dialect, Ended, Schema, SchemaError, SchemaOptions, Violations, canonical};
 
 use crate::measure::measured;
 use crate::mutation::tree::SEPARATOR;
@@ -27,6 +28,9 @@ pub(super) const TARGET: Target = Target {
 const CHECK_MEMORY_MAX: Memory = Memory { factor: 32, constant: 1024 * 1024 };
 /// CPU time of one check and its explanation; the product's bound is 50 ms, in an optimised build.
 const CHECK_CPU_MAX: Duration = Duration::from_millis(500);
+
+/// Bytes of a report with its rules and places: some times what its violations may have.
+const REPORT_BYTES_MAX: usize = 8 * VIOLATION_BYTES_MAX;
 
 fn seeds() -> Vec<Vec<u8>> {
     let mut seeds = [
@@ -95,20 +99,27 @@ fn run(input: &[u8]) -> Shape {
     assert!(used.memory <= memory_max, "checking held {} bytes, at most {memory_max}", used.memory);
     assert!(used.cpu <= CHECK_CPU_MAX, "checking took {:?}, at most {CHECK_CPU_MAX:?}", used.cpu);
     assert_eq!(accepted, checked.is_ok(), "two answers to one question");
+    let explained = compiled.accepts_by_explanation(schema.root(), value.root());
+    let ended = checked.as_ref().err().and_then(Violations::ended);
+    let is_known = !matches!(ended, Some(Ended::CheckSteps | Ended::CheckStack));
     let keyword = checked.err().and_then(|violations| {
         assert!(!violations.as_slice().is_empty(), "refused without a reason");
         let (masked, full) = (violations.full_masked(), violations.full());
         assert!(!masked.is_empty() && !full.is_empty(), "a violation without words");
+        assert!(full.len() <= REPORT_BYTES_MAX, "a report of {} bytes", full.len());
+        let paths = violations.as_slice().iter().map(|violation| &violation.instance_path);
+        for path in paths.filter(|path| path.as_str().len() < VIOLATION_PATH_BYTES_MAX / 2) {
+            assert!(value.root().pointer(path).is_some(), "no such place: {path}");
+        }
         violations.as_slice().first().map(|violation| violation.keyword.clone())
     });
-    // The plain validator remembers nothing, so that its time multiplies with every level.
-    let is_slow = compiled.admission().multiplies && value.root().depth() > 4;
-    let plain = if is_slow { None } else { plain_verdict(&schema, &value, compiled.admission().dialect) };
-    assert!(
-        plain.is_none_or(|plain| plain == accepted),
-        "the plain validator says {plain:?}, we say {accepted}"
-    );
     let admission = compiled.admission();
+    // The plain validator remembers nothing, so that its time multiplies with every level.
+    let is_slow = value.root().depth() * admission.in_place.ilog2() as usize > 20;
+    let plain = if is_slow { None } else { plain_verdict(&schema, &value, admission.dialect) };
+    for other in [plain, explained].into_iter().flatten().filter(|_| is_known) {
+        assert_eq!(other, accepted, "the plain validator says {plain:?}, the explanation {explained:?}");
+    }
     let sizes = (admission.subschemas.min(16), admission.expansion.ilog2(), admission.in_place.ilog2());
     Shape::of(&[keyword.as_deref().unwrap_or("accepted"), admission.dialect.name(), &format!("{sizes:?}")])
 }
