@@ -121,16 +121,26 @@ fn checksum(input: &[u8]) -> u64 {
     input.iter().fold(1, |sum: u64, byte| sum.wrapping_mul(31).wrapping_add(u64::from(*byte))) | 1
 }
 
-/// Runs a future to its end on this thread.
+/// Runs a future to its end on this thread. The clock is paused and jumps to the next timer whenever every task waits, so
+/// that pauses and timeouts cost no time.
 ///
 /// # Panics
 /// Where the system gives no runtime.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     thread_local! {
-        static RUNTIME: tokio::runtime::Runtime =
-            tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap_or_else(|error| panic!("{error}"));
+        static RUNTIME: tokio::runtime::Runtime = runtime();
     }
     RUNTIME.with(|runtime| runtime.block_on(future))
+}
+
+/// Runtime of one thread whose clock is paused.
+///
+/// # Panics
+/// Where the system gives no runtime.
+#[must_use]
+pub fn runtime() -> tokio::runtime::Runtime {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    runtime.unwrap_or_else(|error| panic!("no runtime: {error}"))
 }
 
 #[cfg(test)]

@@ -20,7 +20,6 @@ mod read_json;
 mod schema;
 mod seal;
 mod stdio_messages;
-mod uri_template;
 mod vocabulary;
 mod yaml;
 
@@ -40,7 +39,6 @@ pub const ALL: &[Target] = &[
     http_answers::TARGET,
     events::TARGET,
     stdio_messages::TARGET,
-    uri_template::TARGET,
     oauth_documents::TARGET,
     jwt::TARGET,
     seal::TARGET,

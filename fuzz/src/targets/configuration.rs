@@ -112,6 +112,8 @@ fn heavy() -> Vec<Vec<u8>> {
 
 fn run(input: &[u8]) -> Shape {
     let Ok(text) = std::str::from_utf8(input) else { return Shape::of(&["no text"]) };
+    // A comment before a byte order mark would move it into the text.
+    let text = text.trim_start_matches('\u{feff}');
     let is_json = text.trim_start().starts_with(['{', '/']);
     // Nothing stands in this folder.
     let path = Path::new(if is_json { "/nowhere/mcp.json" } else { "/nowhere/toolcrib.toml" });

@@ -10,6 +10,7 @@ use toolcrib::serde_json::{Value, json};
 use toolcrib::{Context, HttpOptions, Server, ToolError};
 use toolcrib_server::{Endpoint, listener, stdio};
 
+use crate::script::runtime;
 use crate::target::{Memory, Shape, Target};
 
 pub(super) const HTTP: Target = Target {
@@ -127,11 +128,6 @@ fn server() -> Server {
     };
     assert!(echo.and_then(|server| server.register("ask", "x", object, asks)).is_ok(), "not registered");
     server
-}
-
-fn runtime() -> tokio::runtime::Runtime {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
-    runtime.unwrap_or_else(|error| panic!("no runtime: {error}"))
 }
 
 fn over_http(input: &[u8]) -> Shape {

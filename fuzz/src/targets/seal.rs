@@ -24,7 +24,10 @@ pub(super) const TARGET: Target = Target {
 const KEYS: [[u8; 32]; 2] = [[7; 32], [8; 32]];
 
 /// Principal, method and a seal that [`KEYS`] made for them once: made anew it would be another one each time.
-const MADE: [(&str, &str, &str); 2] = [("alice", "tools/call", "lEm8vPLPtUHi4uaFfa46Eb0ACWwPPWcGdhO3D04UIF_I9pM-eIFKlkOadO6XprQb3-ECAwyQ"), ("", "", "Nx2tvRMm4LLrPSYHipGF-Baiw5aWh41Q56nzG-tXMzCSlfbNxl6WoQ")];
+const MADE: [(&str, &str, &str); 2] = [
+    ("alice", "tools/call", "lEm8vPLPtUHi4uaFfa46Eb0ACWwPPWcGdhO3D04UIF_I9pM-eIFKlkOadO6XprQb3-ECAwyQ"),
+    ("", "", "Nx2tvRMm4LLrPSYHipGF-Baiw5aWh41Q56nzG-tXMzCSlfbNxl6WoQ"),
+];
 
 fn seeds() -> Vec<Vec<u8>> {
     let made =

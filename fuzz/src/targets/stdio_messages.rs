@@ -81,7 +81,7 @@ fn seeds() -> Vec<Vec<u8>> {
 fn heavy() -> Vec<Vec<u8>> {
     let part = |text: &str| text.repeat(32_000 / text.len()).into_bytes();
     vec![
-        part("\n"),
+        "\n".repeat(2_000).into_bytes(),
         part("x\n"),
         part("{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"ping\"}\n"),
         part("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":1}}\n"),

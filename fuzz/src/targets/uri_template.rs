@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use toolcrib_engine::template::UriTemplate;
+use toolcrib_engine::template::{Uri, UriTemplate, Variables, Work};
 
 use crate::mutation::tree::SEPARATOR;
 use crate::target::{Memory, Shape, Target};
@@ -16,7 +16,7 @@ pub(super) const TARGET: Target = Target {
     seeds,
     heavy,
     dictionary: DICTIONARY,
-    bytes_max: 8 * 1024,
+    bytes_max: 10 * 1024,
     cpu_max: Duration::from_millis(500),
     memory_max: Memory { factor: 1_024, constant: 4 * 1024 * 1024 },
     run,
@@ -44,12 +44,20 @@ fn seeds() -> Vec<Vec<u8>> {
     .to_vec()
 }
 
+/// As many variables as a template may have, named apart.
+fn many(part: &str) -> String {
+    (0..32).map(|n| part.replace('x', &format!("x{n}"))).collect()
+}
+
 /// Templates on which a matcher that goes back takes exponential time.
 fn heavy() -> Vec<Vec<u8>> {
     [
         format!("a://{{a}}a{{b}}a{{c}}a{{d}}a{{e}}a{{f}}ax\u{1e}a://{}", "a".repeat(96)),
         format!("a://{{+a}}a{{+b}}a{{+c}}a{{+d}}a{{+e}}a{{+f}}ax\u{1e}a://{}", "a/".repeat(200)),
         format!("a://{{id}}-profile\u{1e}a://{}", "-".repeat(8_000)),
+        format!("{}\u{1e}{}", many("{x}a"), "a".repeat(8_000)),
+        format!("{}\u{1e}{}", many("{+x}a"), "a".repeat(8_000)),
+        format!("{}\u{1e}?{}", many("{?x}"), "x1=&".repeat(1_900)),
         format!("{}\u{1e}{}", "{a}x".repeat(800), "ax".repeat(800)),
     ]
     .map(String::into_bytes)
@@ -59,33 +67,52 @@ fn heavy() -> Vec<Vec<u8>> {
 fn run(input: &[u8]) -> Shape {
     let Ok(text) = std::str::from_utf8(input) else { return Shape::of(&["no text"]) };
     let (template, uri) = text.split_once(char::from(SEPARATOR)).unwrap_or((text, ""));
-    let Some(parsed) = UriTemplate::parse(template) else { return Shape::of(&["refused"]) };
-    let values = |name: &str| Some(format!("v{}", name.len()));
-    let expanded = expand(template, &values);
-    if let Some(expanded) = &expanded
-        && expanded.len() <= 2_048
-    {
-        assert!(parsed.matches(expanded).is_some(), "{template:?} does not match {expanded:?}");
-    }
-    let Some(found) = parsed.matches(uri) else {
-        return Shape::of(&["other", &template.len().min(40).to_string()]);
+    let parsed = match UriTemplate::parse(template) {
+        Ok(parsed) => parsed,
+        Err(error) => {
+            let words = error.to_string();
+            return Shape::of(&["refused", words.split(['`', '"', '0', '1']).next().unwrap_or_default()]);
+        }
     };
-    let value = |name: &str| found.iter().find(|(own, _)| **own == *name).map(|(_, value)| value.to_string());
+    let variables = variables(template);
+    let expanded = expand(template, &|name: &str| Some(format!("v{}", name.len())));
+    if let Some(expanded) = expanded.filter(|_| variables.is_some()) {
+        let matched = matches(&parsed, &expanded);
+        assert!(matched != Ok(None), "{template:?} does not match {expanded:?}");
+    }
+    let found = match matches(&parsed, uri) {
+        Ok(Some(found)) => found,
+        Ok(None) => return Shape::of(&["other", &template.len().min(40).to_string()]),
+        Err(why) => return Shape::of(&[why]),
+    };
     assert!(found.iter().all(|(name, _)| template.contains(&**name)), "a variable that {template:?} has not");
-    if let Some(again) = expand(template, &value).filter(|_| is_plain(template, uri)) {
+    let value = |name: &str| found.iter().find(|(own, _)| **own == *name).map(|(_, value)| value.clone());
+    let is_plain = variables.is_some_and(|variables| variables.iter().all(|name| !name.contains([':', '*'])));
+    if let Some(again) = expand(template, &value).filter(|_| is_plain && is_unescaped(template, uri)) {
         assert_eq!(again, uri, "{found:?} does not expand {template:?} to the URI");
     }
-    Shape::of(&["matched", &found.len().to_string(), &expanded.is_some().to_string()])
+    Shape::of(&["matched", &found.len().to_string(), &is_plain.to_string()])
 }
 
-/// Whether values stand in the URI as they are: no escapes, and no variable twice or cut.
-fn is_plain(template: &str, uri: &str) -> bool {
+fn matches(template: &UriTemplate, uri: &str) -> Result<Option<Variables>, &'static str> {
+    let uri = Uri::new(uri).map_err(|_| "too long")?;
+    template.matches(&uri, &mut Work::default()).map_err(|_| "too much work")
+}
+
+/// Variables with their modifiers; `None` where a name occurs twice, whose values would have to agree.
+fn variables(template: &str) -> Option<Vec<&str>> {
     let expressions = template.split('{').skip(1).filter_map(|part| part.split('}').next());
-    let names = expressions.flat_map(|expression| expression.trim_start_matches(OPERATORS).split(','));
-    let mut seen = BTreeSet::new();
-    let unreserved = |c: char| c.is_ascii_alphanumeric() || "-._~:/?#[]@!$&'()+,;=".contains(c);
-    let mut is_simple = |name: &str| !name.contains([':', '*']) && seen.insert(name.to_owned());
-    uri.chars().all(unreserved) && names.into_iter().all(&mut is_simple)
+    let variables: Vec<&str> =
+        expressions.flat_map(|expression| expression.trim_start_matches(OPERATORS).split(',')).collect();
+    let names: BTreeSet<&str> =
+        variables.iter().map(|name| name.split([':', '*']).next().unwrap_or_default()).collect();
+    (names.len() == variables.len()).then_some(variables)
+}
+
+/// Whether every character stands for itself.
+fn is_unescaped(template: &str, uri: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._~:/?#[]@!$&'()+,;=".contains(c);
+    uri.chars().all(is_plain) && !template.contains('%')
 }
 
 const OPERATORS: [char; 7] = ['+', '#', '.', '/', ';', '?', '&'];

@@ -147,8 +147,16 @@ pub(crate) fn filled(
 /// The ToolHive file for an upstream file.
 pub(crate) fn from_upstream(root: Node<'_>, lenient: bool, report: &mut Report) -> Result<String, Issue> {
     let carried = slot::FILE.carried(root, TOOLHIVE);
-    let list = object(root, "data")?.get("servers");
     let place = Pointer::root().join("data").join("servers");
+    let list = match object(root, "data")?.get("servers") {
+        Some(list) if list.is_array() => Some(list),
+        // Taken for an empty list, it would come back as one.
+        Some(other) => or_note(kind(place.clone(), "an array", other), lenient, report).map(|()| None)?,
+        None => {
+            let missing = Issue::new(Pointer::root().join("data"), Fault::Missing { member: "servers" });
+            or_note(missing, lenient, report).map(|()| None)?
+        }
+    };
     let servers: Vec<Node<'_>> = list.into_iter().flat_map(Node::elements).collect();
     let made = in_order(&servers, root.raw().len(), |server| {
         let mut own = Report::default();

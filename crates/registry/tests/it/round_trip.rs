@@ -91,6 +91,18 @@ fn a_port_that_is_none_comes_back() {
     }
 }
 
+/// R6.3: a file whose list of servers is missing or none is refused: it would come back with an empty one.
+#[test]
+fn an_upstream_file_without_its_list_of_servers_is_refused() {
+    for data in ["{}", r#"{"servers":{}}"#, r#"{"servers":null}"#] {
+        let text = format!(r#"{{"data":{data},"version":"1.0.0"}}"#);
+        let mut given = Options::default();
+        given.from = Some(Format::Upstream);
+        let refused = convert(text.as_bytes(), Format::Toolhive, &given);
+        assert!(matches!(refused, Err(ConvertError::Issue(_))), "{data}: {refused:?}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(192))]
 

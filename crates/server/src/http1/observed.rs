@@ -2,6 +2,7 @@
 //!
 //! Runs the connection code that serves everybody, with a service that records what it is given.
 
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -54,7 +55,7 @@ fn observed(head: &Head) -> Observed {
 impl Service for Recorder {
     type Admitted = Observed;
 
-    fn admit(&self, head: &Head) -> Result<Observed, Response> {
+    fn admit(&self, head: &Head, _: Option<IpAddr>) -> Result<Observed, Response> {
         let observed = observed(head);
         if head.path() == REFUSED_PATH {
             self.push(observed);
@@ -85,7 +86,7 @@ where
 {
     let recorder = Arc::new(Recorder { seen: Mutex::default(), body_bytes_max });
     let (_stop, stopped) = watch::channel(false);
-    serve(stream, recorder.clone(), stopped, Duration::from_secs(60), || false).await;
+    serve(stream, recorder.clone(), None, stopped, Duration::from_secs(60), || false).await;
     let mut seen = recorder.seen.lock().unwrap_or_else(PoisonError::into_inner);
     std::mem::take(&mut *seen)
 }
