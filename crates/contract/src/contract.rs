@@ -8,7 +8,7 @@ use crate::definition::Definition;
 use crate::digest::{Digest, Digests};
 use crate::json::{Node, Pointer};
 use crate::name::{NameError, ToolName};
-use crate::schema::{Effort, Schema, SchemaCache, SchemaError, SchemaOptions};
+use crate::schema::{Effort, Schema, SchemaCache, SchemaError, SchemaOptions, SchemaRoom};
 use crate::violation::Violations;
 
 /// A definition that may be served. Made once, shared by reference, never changed.
@@ -56,15 +56,40 @@ impl Contract {
         options: &SchemaOptions,
         cache: &SchemaCache,
     ) -> Result<Self, ContractError> {
+        Self::compile_in(definition, options, cache, None)
+    }
+
+    /// Makes the contract of `definition` if its compiled schemas fit into `room`.
+    ///
+    /// # Errors
+    /// A [`ContractError`] that names the place and the rule or limit; `room` is then as it was.
+    pub fn compile_within(
+        definition: Definition,
+        options: &SchemaOptions,
+        cache: &SchemaCache,
+        room: &mut SchemaRoom,
+    ) -> Result<Self, ContractError> {
+        let compiled = Self::compile_in(definition, options, cache, Some(room));
+        room.settle(compiled.is_ok());
+        compiled
+    }
+
+    fn compile_in(
+        definition: Definition,
+        options: &SchemaOptions,
+        cache: &SchemaCache,
+        mut room: Option<&mut SchemaRoom>,
+    ) -> Result<Self, ContractError> {
         let name = ToolName::new(definition.name())?;
         let input = definition.input_schema().ok_or(ContractError::NoInputSchema)?;
-        let input_schema = compile(input, options, cache, "inputSchema", ContractError::Input)?;
+        let mut compile = |node, member, wrap| compile(node, options, cache, room.as_deref_mut(), member, wrap);
+        let input_schema = compile(input, "inputSchema", ContractError::Input)?;
         if !input.get("type").is_some_and(|t| t.is_text("object")) {
             return Err(ContractError::InputNotObject);
         }
         let output = definition
             .output_schema()
-            .map(|output| compile(output, options, cache, "outputSchema", ContractError::Output))
+            .map(|output| compile(output, "outputSchema", ContractError::Output))
             .transpose()?;
         Ok(Self {
             name,
@@ -175,15 +200,13 @@ fn compile(
     node: Node<'_>,
     options: &SchemaOptions,
     cache: &SchemaCache,
+    room: Option<&mut SchemaRoom>,
     member: &str,
     wrap: fn(SchemaError) -> ContractError,
 ) -> Result<Arc<Schema>, ContractError> {
     let place = Pointer::root().join(member);
-    match Digest::of(node) {
-        Ok(digest) => cache.compile(node, digest, options),
-        // Without a digest nothing can be shared, but the schema's own faults are told first.
-        Err(_) => Schema::compile(node, options).map(Arc::new),
-    }
+    // Without a digest nothing can be shared, but the schema's own faults are told first.
+    cache.compile_in(node, Digest::of(node).ok(), options, room)
     .map_err(|error| wrap(error.within(&place)))
 }
 

@@ -27,6 +27,8 @@ pub use contract::{Contract, ContractError};
 pub use definition::{Definition, DefinitionError};
 pub use digest::{Digest, DigestError, Digests};
 pub use name::{NameError, ToolName};
-pub use schema::{Dialect, PatternFault, Schema, SchemaCache, SchemaError, SchemaLimit, SchemaOptions};
+pub use schema::{
+    Dialect, PatternFault, Schema, SchemaCache, SchemaError, SchemaLimit, SchemaOptions, SchemaRoom, Weight,
+};
 pub use signature::{signature, type_text};
 pub use violation::{Ended, Nearest, Shown, Violation, Violations, nearest};

@@ -30,6 +30,22 @@ pub const SCHEMA_PATTERN_BYTES_MAX: usize = 4_096;
 pub const SCHEMA_PATTERNS_MAX: usize = 256;
 /// Bytes of one compiled regular expression.
 pub const SCHEMA_PATTERN_COMPILED_BYTES_MAX: usize = 512 * 1024;
+/// Estimated bytes of all compiled regular expressions of one schema, with what matching adds at run time: about 100
+/// patterns of the length of a UUID's.
+pub const SCHEMA_PATTERNS_COMPILED_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Bytes of the cache in which one regular expression keeps the states that it has met, per thread.
+pub const SCHEMA_PATTERN_CACHE_BYTES_MAX: usize = 256 * 1024;
+/// Bytes of such a cache in a schema of many regular expressions: enough for the states of common patterns.
+pub const SCHEMA_PATTERN_CACHE_BYTES_MIN: usize = 32 * 1024;
+/// Transitions that are followed to find out how many states the regular expressions of one schema can meet; a pattern
+/// that is left over is taken to fill its cache.
+pub const SCHEMA_PATTERN_STEPS_MAX: usize = 200_000;
+/// Estimated bytes of the compiled schemas of one server behind a gateway.
+pub const SERVER_SCHEMAS_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Estimated bytes of compiled schemas that every server may use, whatever the other servers use.
+pub const SERVER_SCHEMAS_BYTES_MIN: usize = 1024 * 1024;
+/// Estimated bytes of all compiled schemas of one process: sixteen times what one server may use.
+pub const SCHEMAS_BYTES_MAX: usize = 256 * 1024 * 1024;
 
 /// Steps (look-ups of the validator, weighted by their cost) of checking a value of up to 1 MiB; larger values have more in
 /// proportion. Measured at 10 ns each, so that a check ends within 50 ms.

@@ -5,6 +5,7 @@
 //! costs a bounded number of steps per value. It is compiled once; equal schemas share one compiled check.
 
 mod admit;
+mod automaton;
 mod cache;
 mod dialect;
 mod error;
@@ -13,7 +14,9 @@ mod explain;
 mod graph;
 mod pattern;
 mod reference;
+mod room;
 mod shortcut;
+mod weight;
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,11 +24,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
+use cache::Counted;
 pub use cache::SchemaCache;
 pub use dialect::Dialect;
 pub use error::{PatternFault, SchemaError, SchemaLimit};
+pub use room::SchemaRoom;
 use shortcut::Shortcut;
+pub use weight::Weight;
 
+use crate::digest::Digest;
 use crate::json::meter::{self, Budget, Exhausted};
 use crate::json::{Expected, Node, Recognise, Recognised, Tape};
 use crate::limits;
@@ -64,10 +71,14 @@ pub struct Admission {
     pub dialect: Dialect,
     /// Subschemas, the root included.
     pub subschemas: usize,
+    /// Regular expressions, repeated ones included.
+    pub patterns: usize,
     /// The most schema applications that one value can meet.
     pub expansion: usize,
     /// The most subschemas that are applied in place to one value, references followed.
     pub in_place: usize,
+    /// Estimated memory of the compiled check.
+    pub weight: Weight,
 }
 
 impl Admission {
@@ -93,6 +104,10 @@ pub struct Schema {
     options: SchemaOptions,
     /// No other schema of this process has it.
     identity: u64,
+    /// Of the canonical form, where it has one.
+    digest: Option<Digest>,
+    /// Gives the weight back when the schema is dropped.
+    _counted: Option<Counted>,
 }
 
 /// Schemas that were compiled.
@@ -104,15 +119,13 @@ impl Schema {
     /// # Errors
     /// A [`SchemaError`] that names the place and the rule or limit.
     pub fn compile(node: Node<'_>, options: &SchemaOptions) -> Result<Self, SchemaError> {
-        if node.raw().len() > limits::SCHEMA_BYTES_MAX {
-            return Err(SchemaLimit::Bytes.exceeded(node.raw().len()));
-        }
-        let value = node.to_value();
-        let admission = admit::admit(&value, options)?;
-        let validator = compile(&value, admission.dialect, options)?;
-        let shortcut = Shortcut::of(&value, options.assert_formats);
-        let identity = COMPILED.fetch_add(1, Ordering::Relaxed);
-        Ok(Self { admission, shortcut, validator, options: *options, identity })
+        Draft::admit(node, options)?.compile(options)
+    }
+
+    /// Estimated memory of the compiled check.
+    #[must_use]
+    pub const fn weight(&self) -> Weight {
+        self.admission.weight
     }
 
     /// A value of this schema that is expected in a text where `path` leads. `None` if reading cannot make use of that.
@@ -215,6 +228,32 @@ fn in_proportion(steps: u64, instance: Node<'_>) -> u64 {
     steps.saturating_mul(bytes) / PROPORTIONAL_BYTES
 }
 
+/// A schema that was admitted and is not compiled yet.
+struct Draft {
+    value: Value,
+    admission: Admission,
+}
+
+impl Draft {
+    fn admit(node: Node<'_>, options: &SchemaOptions) -> Result<Self, SchemaError> {
+        if node.raw().len() > limits::SCHEMA_BYTES_MAX {
+            return Err(SchemaLimit::Bytes.exceeded(node.raw().len()));
+        }
+        let value = node.to_value();
+        let admission = admit::admit(&value, options)?;
+        Ok(Self { value, admission })
+    }
+
+    fn compile(self, options: &SchemaOptions) -> Result<Schema, SchemaError> {
+        let Self { value, admission } = self;
+        let validator = compile(&value, &admission, options)?;
+        let shortcut = Shortcut::of(&value, options.assert_formats);
+        let identity = COMPILED.fetch_add(1, Ordering::Relaxed);
+        let options = *options;
+        Ok(Schema { admission, shortcut, validator, options, identity, digest: None, _counted: None })
+    }
+}
+
 impl Recognise for Schema {
     fn identity(&self) -> u64 {
         self.identity
@@ -237,18 +276,18 @@ impl std::fmt::Debug for Schema {
 
 fn compile(
     schema: &Value,
-    dialect: Dialect,
+    admission: &Admission,
     options: &SchemaOptions,
 ) -> Result<Validator<Tape>, SchemaError> {
     let patterns = PatternOptions::regex()
         .size_limit(limits::SCHEMA_PATTERN_COMPILED_BYTES_MAX)
-        .dfa_size_limit(limits::SCHEMA_PATTERN_COMPILED_BYTES_MAX);
+        .dfa_size_limit(weight::cache_bytes(admission.patterns));
     jsonschema::options_for::<Tape>()
-        .with_draft(dialect.draft())
+        .with_draft(admission.dialect.draft())
         .offline()
         .with_pattern_options(patterns)
         .should_validate_formats(options.assert_formats)
-        .build(&readable(schema, dialect))
+        .build(&readable(schema, admission.dialect))
         .map_err(|error| SchemaError::from_build(&error, schema))
 }
 

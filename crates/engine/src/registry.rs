@@ -84,6 +84,18 @@ impl From<ContractError> for RegisterError {
     }
 }
 
+impl RegisterError {
+    /// The tool fits, but what is registered already leaves no room for it.
+    #[must_use]
+    pub fn is_over_budget(&self) -> bool {
+        let Self::RefusedSchema(ContractError::Input(schema) | ContractError::Output(schema)) = self else {
+            return false;
+        };
+        use toolcrib_contract::SchemaLimit::{ServerBytes, TotalBytes};
+        matches!(schema, SchemaError::Limit { limit: ServerBytes | TotalBytes, .. })
+    }
+}
+
 /// Admission refused it; it is not wrong by itself.
 fn is_refusal(error: &SchemaError) -> bool {
     matches!(error, SchemaError::Limit { .. } | SchemaError::Pattern { .. })

@@ -58,6 +58,23 @@ struct Server {
     questions: Mutex<Vec<Value>>,
 }
 
+/// 250 patterns that are short to write and large when they are compiled.
+fn costly_patterns(tool: u64) -> Value {
+    let property = |number: u64| {
+        let pattern = format!(r"^(\p{{L}}{{2}}|\p{{Lu}}{{3}}\p{{N}}{{2}}|t{tool}p{number})$");
+        (format!("p{number}"), json!({"type": "string", "pattern": pattern}))
+    };
+    let properties: serde_json::Map<String, Value> = (0..250).map(property).collect();
+    json!({"name": format!("costly_{tool}"), "inputSchema": {"type": "object", "properties": properties}})
+}
+
+/// 600 subschemas that no other tool has.
+fn costly_schema(tool: u64) -> Value {
+    let property = |number: u64| (format!("t{tool}p{number}"), json!({"type": ["string", "null"], "maxLength": number}));
+    let properties: serde_json::Map<String, Value> = (0..600).map(property).collect();
+    json!({"name": format!("costly_{tool}"), "inputSchema": {"type": "object", "properties": properties}})
+}
+
 fn forever() -> ! {
     loop {
         std::thread::sleep(Duration::from_secs(3600));
@@ -164,6 +181,16 @@ impl Server {
             "own-names" => tools.extend(
                 ["emergency_status", "search_tools"].map(|name| json!({"name": name, "inputSchema": schema})),
             ),
+            "costly-patterns" => tools.extend((0..20).map(costly_patterns)),
+            "costly-patterns-later" if self.calls.load(Ordering::Relaxed) > 0 => {
+                tools.extend((0..40).map(costly_patterns));
+            }
+            "costly-schemas" => tools.extend((0..100).map(costly_schema)),
+            "costly-schemas-later" => {
+                // Another list each time: nothing of it was compiled before.
+                let first = 100 * self.calls.load(Ordering::Relaxed);
+                tools.extend((first..first + 100).map(costly_schema));
+            }
             "hang-list" => return,
             _ => {}
         }
@@ -237,7 +264,7 @@ impl Server {
                 let _ = std::io::stdout().flush();
                 std::process::exit(0);
             }
-            "changes" => {
+            "changes" | "costly-patterns-later" | "costly-schemas-later" => {
                 say(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#);
                 say(&text("changed"));
             }

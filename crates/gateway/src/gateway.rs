@@ -5,31 +5,31 @@
 //! no other with it; a name that two servers claim belongs to the one that stands first.
 
 pub(crate) mod account;
+mod assembly;
+mod compiler;
 mod instructions;
+mod slices;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use toolcrib_contract::{Contract, Definition, Hints};
-use toolcrib_engine::entry::Entry;
-use toolcrib_engine::registry::{Held, Preparer};
-use toolcrib_engine::{Engine, Forwarded, Principal, RegisterError, Tool, ToolError};
-use toolcrib_protocol::param_header::ParamHeaders;
-use toolcrib_protocol::write;
-use toolcrib_upstream::{Catalogue, Observer, RemoteOffer, RemoteTool, State, Upstream};
+use toolcrib_engine::{BoxFuture, Engine, Forwarded, Principal, ToolError};
+use toolcrib_upstream::{Catalogue, Observer, RemoteOffer, State, Upstream};
 
-use crate::budget::{Budgeted, Shelf};
-use crate::drift::{Action, Drift};
+use crate::budget::Shelf;
+use crate::drift::Drift;
 use crate::elsewhere::Elsewhere;
 use crate::limits::UPSTREAMS_MAX;
-use crate::naming;
-use crate::offers::Collection;
 use crate::source::Source;
-use crate::status::{Quarantined, ServerStatus};
+use crate::status::ServerStatus;
+use assembly::{Assembler, Outcome};
+use compiler::Compiler;
 
 pub struct Gateway {
     engine: Arc<Engine>,
+    /// Locked for moments only: whoever serves a request may wait for it.
     members: Mutex<Members>,
+    compiler: Compiler,
     /// Answers that were too long to send.
     shelf: Shelf,
 }
@@ -38,43 +38,17 @@ pub struct Gateway {
 struct Members {
     /// In the order of the configuration.
     all: Vec<Member>,
-    served: Vec<Arc<str>>,
-    held: Held,
-    drift: Option<Drift>,
+    drift: Option<Arc<Drift>>,
 }
 
+/// One server and what is known of it. Clones share everything large.
+#[derive(Clone)]
 struct Member {
-    source: Source,
+    source: Arc<Source>,
     upstream: Option<Arc<Upstream>>,
-    catalogue: Option<Catalogue>,
-    /// URI schemes of its resources and templates.
-    schemes: HashSet<Box<str>>,
-    /// Own name of a tool to its entry and the text it was made from.
-    entries: HashMap<Box<str>, (Box<str>, Arc<Entry>)>,
-    quarantined: Vec<Quarantined>,
-    /// Tools that were served and reported, with the reason.
-    drifted: HashMap<String, String>,
-    tools: usize,
-}
-
-/// Who serves a tool of some name.
-enum Owner {
-    Gateway,
-    Server(String),
-}
-
-impl Owner {
-    /// Why nobody else can serve one of that name.
-    fn claims(&self, name: &str) -> String {
-        match self {
-            Self::Gateway => {
-                format!(
-                    "the gateway has a tool of its own that is called {name:?}; give this server a prefix"
-                )
-            }
-            Self::Server(server) => format!("server {server:?} has a tool that is called {name:?} too"),
-        }
-    }
+    catalogue: Option<Arc<Catalogue>>,
+    /// What became of its tools when they were put together last.
+    outcome: Arc<Outcome>,
 }
 
 /// Why a set of servers cannot stand behind one gateway.
@@ -86,6 +60,8 @@ pub enum GatewayError {
     SamePrefix { one: String, other: String, prefix: String },
     #[error("UPSTREAMS_MAX: at most {UPSTREAMS_MAX} servers stand behind one gateway")]
     TooMany,
+    #[error("the thread that compiles schemas cannot be started: {0}")]
+    NoThread(String),
 }
 
 impl std::fmt::Debug for Gateway {
@@ -107,30 +83,30 @@ impl Gateway {
         drift: Option<Drift>,
     ) -> Result<Arc<Self>, GatewayError> {
         check(&sources)?;
-        let gateway = Arc::new(Self { engine, members: Mutex::default(), shelf: Shelf::default() });
+        let (members, shelf) = (Mutex::default(), Shelf::default());
+        let gateway = Arc::new(Self { engine, members, compiler: Compiler::default(), shelf });
+        let mut assembler = Assembler::default();
+        let weak = Arc::downgrade(&gateway);
+        let started = gateway.compiler.start(move || {
+            if let Some(gateway) = weak.upgrade() {
+                gateway.assemble(&mut assembler);
+            }
+        });
+        started.map_err(|error| GatewayError::NoThread(error.to_string()))?;
         let elsewhere = Elsewhere(Arc::downgrade(&gateway));
         gateway.engine.registry().set_elsewhere(Some(Arc::new(elsewhere)));
         let members = sources.into_iter().map(|source| gateway.member(source)).collect();
         {
             let mut locked = gateway.lock();
             locked.all = members;
-            locked.drift = drift;
+            locked.drift = drift.map(Arc::new);
         }
         gateway.start_members();
         Ok(gateway)
     }
 
     fn member(&self, source: Source) -> Member {
-        Member {
-            source,
-            upstream: None,
-            catalogue: None,
-            schemes: HashSet::new(),
-            entries: HashMap::new(),
-            quarantined: Vec::new(),
-            drifted: HashMap::new(),
-            tools: 0,
-        }
+        Member { source: Arc::new(source), upstream: None, catalogue: None, outcome: Arc::default() }
     }
 
     /// Starts what is not started. The lock is held so that no first answer comes before its member knows its server.
@@ -172,20 +148,15 @@ impl Gateway {
         check(&sources)?;
         let gone: Vec<Arc<Upstream>> = {
             let mut members = self.lock();
-            members.drift = drift;
-            for member in &mut members.all {
-                // What policy reads of a tool depends on what is pinned.
-                member.entries.clear();
-            }
+            members.drift = drift.map(Arc::new);
             let mut old: HashMap<String, Member> =
                 members.all.drain(..).map(|member| (member.source.name().to_owned(), member)).collect();
             members.all = sources
                 .into_iter()
                 .map(|source| match old.remove(source.name()) {
                     Some(mut member) if member.source.spec == source.spec => {
-                        if member.source != source {
-                            member.entries.clear();
-                            member.source = source;
+                        if *member.source != source {
+                            member.source = Arc::new(source);
                         }
                         member
                     }
@@ -201,7 +172,7 @@ impl Gateway {
             old.into_values().filter_map(|member| member.upstream).collect()
         };
         self.start_members();
-        self.assemble(&mut self.lock());
+        self.compiler.request().await;
         for upstream in gone {
             upstream.stop().await;
         }
@@ -220,20 +191,19 @@ impl Gateway {
 
     #[must_use]
     pub fn status(&self) -> Vec<ServerStatus> {
-        let members = self.lock();
+        let members = self.members();
         members
-            .all
             .iter()
             .map(|member| {
                 let state =
                     member.upstream.as_ref().map_or(State::Starting(None), |upstream| upstream.state());
                 let listed = member.catalogue.as_ref();
                 ServerStatus {
-                    tools: member.tools,
+                    tools: member.outcome.served,
                     resources: listed.map_or(0, |listed| listed.resources.len()),
                     prompts: listed.map_or(0, |listed| listed.prompts.len()),
                     in_flight: member.upstream.as_ref().map_or(0, |upstream| upstream.in_flight()),
-                    quarantined: member.quarantined.clone(),
+                    quarantined: member.outcome.quarantined.clone(),
                     drifted: member.reported(),
                     ..ServerStatus::of(member.source.name(), &state, listed.is_some())
                 }
@@ -249,12 +219,12 @@ impl Gateway {
     /// Who may know a resource that is in no list, likeliest first.
     pub(crate) fn candidates(&self, uri: &str) -> Vec<RemoteOffer> {
         let scheme = uri.split_once(':').map_or(uri, |(scheme, _)| scheme);
-        let members = self.lock();
+        let members = self.members();
         let offers_resources = |member: &&Member| {
             member.catalogue.as_ref().is_some_and(|catalogue| catalogue.introduction.offers("resources"))
         };
-        let has_scheme = |member: &&Member| members.all.len() == 1 || member.schemes.contains(scheme);
-        let likely = members.all.iter().filter(offers_resources).filter(has_scheme);
+        let has_scheme = |member: &&Member| members.len() == 1 || member.outcome.schemes.contains(scheme);
+        let likely = members.iter().filter(offers_resources).filter(has_scheme);
         likely.filter_map(|member| Some(RemoteOffer::new(member.upstream.clone()?, uri))).collect()
     }
 
@@ -262,159 +232,10 @@ impl Gateway {
         self.members.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes what is served from what every server said.
-    fn assemble(&self, members: &mut Members) {
-        let mut entries: Vec<Arc<Entry>> = Vec::new();
-        let mut owners = self.own_names(&members.served);
-        let mut collection = Collection::default();
-        let drift = members.drift.take();
-        let present = self.engine.registry().load_full();
-        let mut preparer = self.engine.registry().preparer(&present);
-        for member in &mut members.all {
-            let (found, quarantined) = self.entries_of(member, drift.as_ref(), &mut owners, &mut preparer);
-            member.tools = found.len();
-            member.quarantined = quarantined;
-            entries.extend(found);
-            if let (Some(catalogue), Some(upstream)) = (&member.catalogue, &member.upstream) {
-                member.quarantined.extend(collection.add(&member.source, upstream, catalogue));
-                member.schemes = std::mem::take(&mut collection.schemes);
-            }
-        }
-        members.drift = drift;
-        drop(preparer);
-        let served = entries.iter().map(|entry| Arc::from(entry.name())).collect();
-        if let Err(error) = self.engine.registry().replace_tools(&members.served, entries) {
-            // A tool of the gateway's own took one of these names at this very moment.
-            tracing::error!(target: "toolcrib", "the list of tools stays as it was: {error}");
-            return;
-        }
-        members.served = served;
-        members.held = self.engine.registry().exchange(&members.held, collection.offers);
-        self.engine.instruct(instructions::of(&members.all));
+    /// The servers as they are now, in the order of the configuration.
+    fn members(&self) -> Vec<Member> {
+        self.lock().all.clone()
     }
-
-    /// Names of tools that come from no server: those of discovery and safety.
-    fn own_names(&self, served: &[Arc<str>]) -> HashMap<String, Owner> {
-        let served: HashSet<&str> = served.iter().map(|name| &**name).collect();
-        let registered = self.engine.registry().load_full();
-        let names = registered.tools.entries().iter().map(|entry| entry.name());
-        names.filter(|name| !served.contains(name)).map(|name| (name.to_owned(), Owner::Gateway)).collect()
-    }
-
-    fn entries_of(
-        &self,
-        member: &mut Member,
-        drift: Option<&Drift>,
-        owners: &mut HashMap<String, Owner>,
-        preparer: &mut Preparer<'_>,
-    ) -> (Vec<Arc<Entry>>, Vec<Quarantined>) {
-        let (Some(catalogue), Some(upstream)) = (&member.catalogue, &member.upstream) else {
-            return (Vec::new(), Vec::new());
-        };
-        let (mut found, mut quarantined) = (Vec::new(), Vec::new());
-        let mut kept = HashMap::new();
-        let mut own = HashSet::new();
-        let server = member.source.name();
-        let live = catalogue.tools.iter().filter_map(|listed| listed.definition.as_ref().ok());
-        let drifted = drift.map(|drift| drift.judge(server, live)).unwrap_or_default();
-        let pinned = drift.map(|drift| drift.pinned_hints(server)).unwrap_or_default();
-        for listed in catalogue.tools.iter().filter(|listed| member.source.admits(&listed.name)) {
-            let mut quarantine = |reason: String| {
-                quarantined.push(Quarantined { tool: listed.name.to_string(), reason });
-            };
-            let definition = match &listed.definition {
-                Ok(definition) => definition,
-                Err(error) => {
-                    quarantine(error.to_string());
-                    continue;
-                }
-            };
-            if !own.insert(&listed.name) {
-                quarantine("the server lists this name twice".to_owned());
-                continue;
-            }
-            let name = naming::served(member.source.prefix.as_deref(), &listed.name);
-            if let Some(owner) = owners.get(&name) {
-                quarantine(owner.claims(&name));
-                continue;
-            }
-            match drifted.get(&*listed.name) {
-                Some(finding) if finding.action >= Action::Approve => {
-                    quarantine(finding.reason.clone());
-                    continue;
-                }
-                _ => {}
-            }
-            let entry = match member.entries.get(&listed.name) {
-                Some((text, entry)) if **text == *definition.text() => Ok(entry.clone()),
-                _ => {
-                    let wanted = Wanted { source: &member.source, upstream, definition, name: &name };
-                    self.entry(&wanted, pinned.get(&*listed.name), preparer).map(Arc::new)
-                }
-            };
-            match entry {
-                Ok(entry) => {
-                    owners.insert(name, Owner::Server(member.source.name().to_owned()));
-                    kept.insert(listed.name.clone(), (definition.text().into(), entry.clone()));
-                    found.push(entry);
-                }
-                Err(error) => quarantine(error.to_string()),
-            }
-        }
-        let warned = drifted.into_iter().filter(|(_, finding)| finding.action == Action::Warn);
-        let warned: HashMap<String, String> = warned.map(|(tool, finding)| (tool, finding.reason)).collect();
-        for (tool, reason) in warned.iter().filter(|(tool, reason)| member.drifted.get(*tool) != Some(reason))
-        {
-            tracing::warn!(target: "toolcrib", upstream = member.source.name(), tool = tool.as_str(), "drift: {reason}");
-        }
-        member.drifted = warned;
-        for one in quarantined.iter().filter(|one| !member.quarantined.contains(one)) {
-            tracing::warn!(target: "toolcrib", upstream = member.source.name(), tool = one.tool, "quarantined: {}", one.reason);
-        }
-        member.entries = kept;
-        (found, quarantined)
-    }
-
-    fn entry(
-        &self,
-        wanted: &Wanted<'_>,
-        pinned: Option<&Hints>,
-        preparer: &mut Preparer<'_>,
-    ) -> Result<Entry, RegisterError> {
-        let Wanted { source, upstream, definition, name } = *wanted;
-        let own = definition.name();
-        let served = if name == own {
-            definition.clone()
-        } else {
-            Definition::parse(definition.with_member("name", &write::quoted(name)))?
-        };
-        let headers = definition.input_schema().map(ParamHeaders::read).transpose()?.unwrap_or_default();
-        let effect = definition.annotations().effect();
-        let is_repeatable = effect.read_only || effect.idempotent;
-        let tool: Arc<dyn Tool> = Arc::new(RemoteTool::new(upstream.clone(), own, headers, is_repeatable));
-        let behind = |contract: &Contract| -> Arc<dyn Tool> {
-            match source.result_bytes_max(own) {
-                None => tool,
-                Some(bytes_max) => {
-                    let promised = contract.output().cloned();
-                    Arc::new(Budgeted::new(tool, bytes_max, promised, self.shelf.clone()))
-                }
-            }
-        };
-        let entry = preparer.prepare(served, source.toolset.as_deref(), Some(source.name()), behind)?;
-        let entry = self.engine.registry().judge_pinned(entry, pinned);
-        Ok(entry.with_validation(source.validation(own)))
-    }
-}
-
-/// A tool that is to be served.
-#[derive(Clone, Copy)]
-struct Wanted<'a> {
-    source: &'a Source,
-    upstream: &'a Arc<Upstream>,
-    definition: &'a Definition,
-    /// As it will be served.
-    name: &'a str,
 }
 
 /// Names and prefixes must tell servers apart whatever they will offer.
@@ -442,15 +263,18 @@ fn check(sources: &[Source]) -> Result<(), GatewayError> {
 struct Ear(std::sync::Weak<Gateway>);
 
 impl Observer for Ear {
-    fn listed(&self, upstream: &Arc<Upstream>, catalogue: Catalogue) {
-        let Some(gateway) = self.0.upgrade() else { return };
-        let mut members = gateway.lock();
-        let is_it =
-            |member: &&mut Member| member.upstream.as_ref().is_some_and(|own| Arc::ptr_eq(own, upstream));
-        // One that was taken out in the meantime is nobody's.
-        let Some(member) = members.all.iter_mut().find(is_it) else { return };
-        member.catalogue = Some(catalogue);
-        gateway.assemble(&mut members);
+    fn listed(&self, upstream: &Arc<Upstream>, catalogue: Catalogue) -> BoxFuture<'static, ()> {
+        let Some(gateway) = self.0.upgrade() else { return Box::pin(async {}) };
+        {
+            let mut members = gateway.lock();
+            let is_it =
+                |member: &&mut Member| member.upstream.as_ref().is_some_and(|own| Arc::ptr_eq(own, upstream));
+            // A server that was taken out in the meantime belongs to nobody.
+            let Some(member) = members.all.iter_mut().find(is_it) else { return Box::pin(async {}) };
+            member.catalogue = Some(Arc::new(catalogue));
+        }
+        let served = gateway.compiler.request();
+        Box::pin(served)
     }
 
     fn resource_changed(&self, _upstream: &Arc<Upstream>, uri: &str) {

@@ -32,3 +32,10 @@ pub const SPANS_BATCH_MAX: usize = 512;
 
 /// How long the changed tools of one server are judged against the lock, in milliseconds; what is not decided is *unknown*.
 pub const DRIFT_JUDGED_MS_MAX: u64 = 5_000;
+
+/// CPU time in which the new tools of one server's list are compiled, in milliseconds; those left over are quarantined.
+/// 10,000 ordinary tools take less than a tenth of it.
+pub const SERVER_COMPILE_MS_MAX: u64 = 3_000;
+
+/// Lines that are logged when tools of one server are quarantined; the status names all of them.
+pub const QUARANTINE_LINES_MAX: usize = 50;

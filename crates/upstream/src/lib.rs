@@ -35,7 +35,7 @@ mod stdio;
 pub mod supervisor;
 pub mod tool;
 
-pub use catalogue::Catalogue;
+pub use catalogue::{Catalogue, Listed};
 pub use error::{Cause, UpstreamError};
 pub use http::fetch::{fetch, post_json};
 pub use offers::RemoteOffer;

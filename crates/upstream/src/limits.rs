@@ -85,8 +85,12 @@ pub const UPSTREAM_ITEMS_MAX: usize = 10_000;
 /// Pages of one list.
 pub const UPSTREAM_PAGES_MAX: usize = 1_000;
 
-/// Bytes of all pages of one list.
-pub const UPSTREAM_LIST_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// Bytes of all lists of one server together: they are held several times over while a changed list takes the place of
+/// an old one, and all of it has to stay below 64 MiB. The largest list known is 92 KB.
+pub const UPSTREAM_LIST_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// Values and keys of all lists of one server together, 16 bytes each in memory.
+pub const UPSTREAM_LIST_NODES_MAX: usize = 256 * 1024;
 
 /// Idle connections kept to one HTTP server by one thread.
 pub const UPSTREAM_IDLE_CONNECTIONS_MAX: usize = 128;

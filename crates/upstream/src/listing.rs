@@ -1,7 +1,7 @@
 //! Whole lists, page by page.
 //!
-//! Refuses by the limit's name: too many items, pages or bytes. A cursor that comes back is the end of patience, not of
-//! the list: it is refused as one page too many would be.
+//! Refuses by the limit's name: too many items, pages, bytes, or values and keys. A cursor that was given for the page
+//! before is refused too: such a list has no end.
 
 use toolcrib_contract::Definition;
 use toolcrib_contract::json::Node;
@@ -10,21 +10,26 @@ use toolcrib_protocol::{Code, write};
 use crate::catalogue::{Catalogue, Listed};
 use crate::connection::Connection;
 use crate::error::{Cause, UpstreamError};
-use crate::limits::{UPSTREAM_ITEMS_MAX, UPSTREAM_LIST_BYTES_MAX, UPSTREAM_LIST_MS_MAX, UPSTREAM_PAGES_MAX};
+use crate::limits::{
+    UPSTREAM_ITEMS_MAX, UPSTREAM_LIST_BYTES_MAX, UPSTREAM_LIST_MS_MAX, UPSTREAM_LIST_NODES_MAX, UPSTREAM_PAGES_MAX,
+};
 use crate::request::Request;
 
 pub(crate) async fn catalogue(connection: &Connection) -> Result<Catalogue, UpstreamError> {
+    let mut taken = Taken::default();
     let mut tools = Vec::new();
-    walk(connection, "tools/list", "tools", |node| tools.push(listed(node))).await?;
+    walk(connection, "tools/list", "tools", &mut taken, |node| tools.push(listed(node))).await?;
     let introduction = connection.introduction();
     let (mut resources, mut templates, mut prompts) = (Vec::new(), Vec::new(), Vec::new());
     if introduction.offers("resources") {
-        walk(connection, "resources/list", "resources", |node| resources.push(raw(node))).await?;
-        walk(connection, "resources/templates/list", "resourceTemplates", |node| templates.push(raw(node)))
-            .await?;
+        let take = |node: Node<'_>| resources.push(raw(node));
+        walk(connection, "resources/list", "resources", &mut taken, take).await?;
+        let take = |node: Node<'_>| templates.push(raw(node));
+        walk(connection, "resources/templates/list", "resourceTemplates", &mut taken, take).await?;
     }
     if introduction.offers("prompts") {
-        walk(connection, "prompts/list", "prompts", |node| prompts.push(raw(node))).await?;
+        let take = |node: Node<'_>| prompts.push(raw(node));
+        walk(connection, "prompts/list", "prompts", &mut taken, take).await?;
     }
     Ok(Catalogue { introduction: introduction.clone(), tools, resources, templates, prompts })
 }
@@ -32,8 +37,37 @@ pub(crate) async fn catalogue(connection: &Connection) -> Result<Catalogue, Upst
 /// The tools alone.
 pub(crate) async fn tools(connection: &Connection) -> Result<Vec<Listed>, UpstreamError> {
     let mut tools = Vec::new();
-    walk(connection, "tools/list", "tools", |node| tools.push(listed(node))).await?;
+    let mut taken = Taken::default();
+    walk(connection, "tools/list", "tools", &mut taken, |node| tools.push(listed(node))).await?;
     Ok(tools)
+}
+
+/// Size of all lists of a server so far.
+#[derive(Debug, Default)]
+struct Taken {
+    bytes: usize,
+    nodes: usize,
+}
+
+impl Taken {
+    fn add(&mut self, page: Node<'_>) -> Result<(), UpstreamError> {
+        self.bytes += page.raw().len();
+        self.nodes += page.nodes();
+        if self.bytes > UPSTREAM_LIST_BYTES_MAX {
+            return Err(too_long("UPSTREAM_LIST_BYTES_MAX", UPSTREAM_LIST_BYTES_MAX, "bytes"));
+        }
+        if self.nodes > UPSTREAM_LIST_NODES_MAX {
+            return Err(too_long("UPSTREAM_LIST_NODES_MAX", UPSTREAM_LIST_NODES_MAX, "values and keys"));
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of a page that are read before other tasks of the thread get their turn.
+const TURN_BYTES: usize = 64 * 1024;
+
+fn too_long(limit: &'static str, max: usize, what: &'static str) -> UpstreamError {
+    UpstreamError::sent(Cause::ListTooLong { limit, max, what })
 }
 
 fn raw(node: Node<'_>) -> Box<str> {
@@ -49,10 +83,10 @@ async fn walk(
     connection: &Connection,
     method: &'static str,
     member: &'static str,
+    taken: &mut Taken,
     mut take: impl FnMut(Node<'_>),
 ) -> Result<(), UpstreamError> {
-    let too_long = |limit, max, what| UpstreamError::sent(Cause::ListTooLong { limit, max, what });
-    let (mut items, mut bytes) = (0, 0);
+    let mut items = 0;
     let mut cursor: Option<String> = None;
     for _ in 0..UPSTREAM_PAGES_MAX {
         let mut request = Request::new(method);
@@ -69,15 +103,20 @@ async fn walk(
         let Some(page) = result.get(member).filter(|page| page.is_array()) else {
             return Err(UpstreamError::sent(Cause::Garbage("a page of its list has no items")));
         };
-        bytes += page.raw().len();
         items += page.len();
         if items > UPSTREAM_ITEMS_MAX {
             return Err(too_long("UPSTREAM_ITEMS_MAX", UPSTREAM_ITEMS_MAX, "items"));
         }
-        if bytes > UPSTREAM_LIST_BYTES_MAX {
-            return Err(too_long("UPSTREAM_LIST_BYTES_MAX", UPSTREAM_LIST_BYTES_MAX, "bytes"));
+        taken.add(page)?;
+        let mut turn = 0;
+        for item in page.elements() {
+            take(item);
+            turn += item.raw().len();
+            if turn > TURN_BYTES {
+                turn = 0;
+                tokio::task::yield_now().await;
+            }
         }
-        page.elements().for_each(&mut take);
         match result.get("nextCursor").and_then(Node::as_str) {
             None => return Ok(()),
             Some(next) if cursor.as_deref() == Some(&*next) => {

@@ -14,6 +14,7 @@ use arc_swap::ArcSwapOption;
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 use toolcrib_engine::alarm::{Alarm, Alarms};
+use toolcrib_engine::BoxFuture;
 use toolcrib_engine::by_thread::Apart;
 use toolcrib_protocol::{Era, Revision};
 
@@ -43,10 +44,11 @@ pub enum State {
     Stopped,
 }
 
-/// Who hears of what a server offers. Called from the server's own task: must not block.
+/// Receiver of what a server offers. Called from the server's own task: must not block.
 pub trait Observer: Send + Sync {
-    /// The server was listed, for the first time or again.
-    fn listed(&self, upstream: &Arc<Upstream>, catalogue: Catalogue);
+    /// The server was listed, for the first time or again. The future ends when the list is served; the server is
+    /// *ready* and is listed again only then.
+    fn listed(&self, upstream: &Arc<Upstream>, catalogue: Catalogue) -> BoxFuture<'static, ()>;
     fn state_changed(&self, _upstream: &Arc<Upstream>, _state: &State) {}
     fn resource_changed(&self, _upstream: &Arc<Upstream>, _uri: &str) {}
 }
@@ -79,6 +81,10 @@ const QUIET_PAUSE_MS_MAX: u64 = 1_000;
 
 /// A session that held so long was no mistake.
 const SESSION_HELD_MIN: Duration = Duration::from_millis(20);
+
+/// How many times as long as a changed list took to be served nothing is asked of its server.
+const RELIST_REST: u32 = 2;
+const RELIST_REST_MAX: Duration = Duration::from_secs(10);
 
 /// A call under way; leaving when dropped.
 pub(crate) struct Entered<'a>(&'a AtomicUsize);
@@ -247,8 +253,11 @@ impl Upstream {
             };
             let (cause, is_brief) = match opened {
                 Ok((connection, catalogue)) => {
+                    tokio::select! {
+                        () = observer.listed(&self, catalogue) => {}
+                        _ = stopping.wait_for(|stop| *stop) => {}
+                    }
                     let since = Instant::now();
-                    observer.listed(&self, catalogue);
                     self.connection.store(Some(connection.clone()));
                     self.breaker.succeeded();
                     self.tell(&observer, State::Ready(connection.revision()));
@@ -330,7 +339,13 @@ impl Upstream {
             }
             if connection.news().take_lists() {
                 match self.list(connection).await {
-                    Ok(catalogue) => observer.listed(self, catalogue),
+                    Ok(catalogue) => {
+                        let begun = Instant::now();
+                        observer.listed(self, catalogue).await;
+                        // Whoever changes costly lists all the time leaves others their turn.
+                        let rest = (RELIST_REST * begun.elapsed()).min(RELIST_REST_MAX);
+                        tokio::time::sleep(rest).await;
+                    }
                     Err(error) if error.is_transport() => return *error.cause,
                     Err(error) => {
                         tracing::warn!(target: "toolcrib", upstream = self.spec.name, "its lists stay as they were: {error}");

@@ -299,6 +299,12 @@ impl<'a> Node<'a> {
         self.unfolded().slot.count()
     }
 
+    /// Values and keys on the tape from this value's own to the end of it.
+    #[must_use]
+    pub fn nodes(self) -> usize {
+        self.slots().len()
+    }
+
     /// `true` if [`Node::len`] is 0.
     #[inline]
     #[must_use]

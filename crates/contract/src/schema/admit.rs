@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::error::SchemaError;
 use super::graph::{Graph, kind};
-use super::{Admission, SchemaOptions, expansion, reference};
+use super::{Admission, SchemaOptions, expansion, reference, weight};
 use crate::json::Pointer;
 
 pub(super) fn admit(schema: &Value, options: &SchemaOptions) -> Result<Admission, SchemaError> {
@@ -14,10 +14,13 @@ pub(super) fn admit(schema: &Value, options: &SchemaOptions) -> Result<Admission
     let mut graph = Graph::of(schema, options.default_dialect)?;
     reference::resolve(&mut graph)?;
     let expansion = expansion::count(&graph)?;
+    let weight = weight::of(&graph)?;
     Ok(Admission {
         dialect: graph.dialect(0),
         subschemas: graph.places.len(),
+        patterns: graph.patterns.len(),
         expansion: expansion.steps,
         in_place: expansion.in_place,
+        weight,
     })
 }

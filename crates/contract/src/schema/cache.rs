@@ -1,16 +1,46 @@
 //! Equal schemas share one compiled check (R1.7).
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use super::{Schema, SchemaError, SchemaOptions};
+use super::error::SchemaLimit;
+use super::{Draft, Schema, SchemaError, SchemaOptions, SchemaRoom};
 use crate::digest::Digest;
 use crate::json::Node;
+use crate::limits;
 
 /// Compiled schemas by the digest of their canonical form. A schema lives as long as somebody uses it.
 #[derive(Debug, Default)]
 pub struct SchemaCache {
     compiled: Mutex<HashMap<(Digest, SchemaOptions), Weak<Schema>>>,
+    /// Estimated bytes of the schemas in use that were compiled without a [`SchemaRoom`].
+    own: Arc<AtomicUsize>,
+}
+
+/// The weight of a schema in use; given back when it is dropped.
+#[derive(Debug)]
+pub(super) struct Counted {
+    bytes: usize,
+    of: Arc<AtomicUsize>,
+}
+
+impl Counted {
+    /// Refused if everything together would be over [`limits::SCHEMAS_BYTES_MAX`].
+    fn take(of: &Arc<AtomicUsize>, bytes: usize) -> Result<Self, SchemaError> {
+        let counted = Self { bytes, of: of.clone() };
+        let total = of.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        if total > limits::SCHEMAS_BYTES_MAX {
+            return Err(SchemaLimit::TotalBytes.exceeded(total));
+        }
+        Ok(counted)
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.of.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
 }
 
 impl SchemaCache {
@@ -30,16 +60,38 @@ impl SchemaCache {
         digest: Digest,
         options: &SchemaOptions,
     ) -> Result<Arc<Schema>, SchemaError> {
-        let key = (digest, *options);
-        if let Some(shared) = self.lock().get(&key).and_then(Weak::upgrade) {
+        self.compile_in(node, Some(digest), options, None)
+    }
+
+    /// The same for a schema that may have no digest and is then not shared. With a room it is counted there, else among
+    /// the schemas of this process.
+    pub(crate) fn compile_in(
+        &self,
+        node: Node<'_>,
+        digest: Option<Digest>,
+        options: &SchemaOptions,
+        mut room: Option<&mut SchemaRoom>,
+    ) -> Result<Arc<Schema>, SchemaError> {
+        let key = digest.map(|digest| (digest, *options));
+        if let Some(shared) = key.and_then(|key| self.find(&key)) {
+            if let Some(room) = &mut room {
+                room.count(digest, shared.weight())?;
+            }
             return Ok(shared);
         }
         // Compiled outside the lock: two first users may both compile, and one result is dropped.
-        let compiled = Arc::new(Schema::compile(node, options)?);
-        let mut map = self.lock();
-        if let Some(shared) = map.get(&key).and_then(Weak::upgrade) {
+        let draft = Draft::admit(node, options)?;
+        let weight = draft.admission.weight;
+        let counted = match &mut room {
+            Some(room) => room.count(digest, weight).map(|()| None)?,
+            None => Some(Counted::take(&self.own, weight.bytes())?),
+        };
+        let compiled = Arc::new(Schema { digest, _counted: counted, ..draft.compile(options)? });
+        let Some(key) = key else { return Ok(compiled) };
+        if let Some(shared) = self.find(&key) {
             return Ok(shared);
         }
+        let mut map = self.lock();
         if map.len() == map.capacity() {
             map.retain(|_, schema| schema.strong_count() > 0);
         }
@@ -57,6 +109,10 @@ impl SchemaCache {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    fn find(&self, key: &(Digest, SchemaOptions)) -> Option<Arc<Schema>> {
+        self.lock().get(key).and_then(Weak::upgrade)
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<(Digest, SchemaOptions), Weak<Schema>>> {

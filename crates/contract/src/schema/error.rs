@@ -67,6 +67,12 @@ pub enum SchemaLimit {
     PatternBytes,
     /// Bytes of a compiled regular expression.
     PatternCompiledBytes,
+    /// Estimated bytes of all compiled regular expressions of the schema.
+    PatternsCompiledBytes,
+    /// Estimated bytes of the compiled schemas of one server.
+    ServerBytes,
+    /// Estimated bytes of all compiled schemas of the process.
+    TotalBytes,
 }
 
 impl SchemaLimit {
@@ -81,6 +87,9 @@ impl SchemaLimit {
             Self::Patterns => "SCHEMA_PATTERNS_MAX",
             Self::PatternBytes => "SCHEMA_PATTERN_BYTES_MAX",
             Self::PatternCompiledBytes => "SCHEMA_PATTERN_COMPILED_BYTES_MAX",
+            Self::PatternsCompiledBytes => "SCHEMA_PATTERNS_COMPILED_BYTES_MAX",
+            Self::ServerBytes => "SERVER_SCHEMAS_BYTES_MAX",
+            Self::TotalBytes => "SCHEMAS_BYTES_MAX",
         }
     }
 
@@ -95,6 +104,9 @@ impl SchemaLimit {
             Self::Patterns => limits::SCHEMA_PATTERNS_MAX,
             Self::PatternBytes => limits::SCHEMA_PATTERN_BYTES_MAX,
             Self::PatternCompiledBytes => limits::SCHEMA_PATTERN_COMPILED_BYTES_MAX,
+            Self::PatternsCompiledBytes => limits::SCHEMA_PATTERNS_COMPILED_BYTES_MAX,
+            Self::ServerBytes => limits::SERVER_SCHEMAS_BYTES_MAX,
+            Self::TotalBytes => limits::SCHEMAS_BYTES_MAX,
         }
     }
 

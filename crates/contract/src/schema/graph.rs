@@ -75,8 +75,16 @@ pub(super) struct Graph<'s> {
     pub(super) references: Vec<Reference<'s>>,
     /// Place that a reference leads to; `None` where that depends on the value's surroundings.
     targets: HashMap<(u32, &'static str), Option<u32>>,
+    pub(super) patterns: Vec<Pattern<'s>>,
     by_address: HashMap<usize, u32>,
-    patterns: usize,
+}
+
+/// A regular expression and the subschema that it stands in.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pattern<'s> {
+    pub(super) text: &'s str,
+    at: u32,
+    keyword: &'static str,
 }
 
 fn address(value: &Value) -> usize {
@@ -124,6 +132,23 @@ impl<'s> Graph<'s> {
 
     pub(super) fn dialect(&self, resource: u32) -> Dialect {
         self.resources.get(resource as usize).map_or(Dialect::default(), |r| r.dialect)
+    }
+
+    /// Lengths of the subschemas' pointers, but for escapes.
+    pub(super) fn path_bytes(&self) -> Vec<usize> {
+        let mut lengths: Vec<usize> = Vec::with_capacity(self.places.len());
+        for place in &self.places {
+            // A parent is met before its children.
+            let parent = lengths.get(place.parent as usize).copied().unwrap_or_default();
+            lengths.push(match place.step {
+                Step::Root => 0,
+                Step::Keyword(keyword) => parent + 1 + keyword.len(),
+                Step::Member(keyword, name) => parent + 2 + keyword.len() + name.len(),
+                Step::Index(keyword, _) => parent + 6 + keyword.len(),
+                Step::Elsewhere(reference) => reference.len(),
+            });
+        }
+        lengths
     }
 
     /// Where a subschema stands.
@@ -333,15 +358,25 @@ impl<'s> Graph<'s> {
         Ok(())
     }
 
-    fn admit_pattern(&mut self, pattern: &str, at: u32, keyword: &str) -> Result<(), SchemaError> {
-        self.patterns += 1;
-        if self.patterns > limits::SCHEMA_PATTERNS_MAX {
-            return Err(SchemaLimit::Patterns.exceeded_at(self.pointer(at).join(keyword), self.patterns));
-        }
-        pattern::admit(pattern, &|| {
+    fn admit_pattern(
+        &mut self,
+        text: &'s str,
+        at: u32,
+        keyword: &'static str,
+    ) -> Result<(), SchemaError> {
+        let pattern = Pattern { text, at, keyword };
+        self.patterns.push(pattern);
+        if self.patterns.len() > limits::SCHEMA_PATTERNS_MAX {
             let place = self.pointer(at).join(keyword);
-            if keyword == "pattern" { place } else { place.join(pattern) }
-        })
+            return Err(SchemaLimit::Patterns.exceeded_at(place, self.patterns.len()));
+        }
+        pattern::admit(text, &|| self.pattern_pointer(&pattern))
+    }
+
+    /// Where a regular expression stands.
+    pub(super) fn pattern_pointer(&self, pattern: &Pattern<'_>) -> Pointer {
+        let place = self.pointer(pattern.at).join(pattern.keyword);
+        if pattern.keyword == "pattern" { place } else { place.join(pattern.text) }
     }
 }
 

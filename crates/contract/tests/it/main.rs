@@ -13,3 +13,4 @@ mod differential;
 mod memory;
 mod number;
 mod suite;
+mod weight;

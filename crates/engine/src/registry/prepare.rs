@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use toolcrib_contract::{Contract, Definition};
+use toolcrib_contract::{Contract, ContractError, Definition, SchemaError, SchemaRoom};
 
 use super::{RegisterError, Registry, Snapshot};
 use crate::entry::{Behind, Entry};
@@ -18,6 +18,8 @@ use crate::toolset::check_name;
 pub struct Preparer<'a> {
     registry: &'a Registry,
     screen: Screen<'a>,
+    /// Budgets of the servers whose tools are prepared; none for a single tool.
+    room: Option<SchemaRoom>,
 }
 
 impl Registry {
@@ -25,7 +27,7 @@ impl Registry {
     #[must_use]
     pub fn preparer<'a>(&'a self, present: &'a Snapshot) -> Preparer<'a> {
         let screen = Screen::new(self.policy.upstream_text, present.tools.entries());
-        Preparer { registry: self, screen }
+        Preparer { registry: self, screen, room: None }
     }
 
     /// Makes the contract of one definition without registering it.
@@ -41,6 +43,20 @@ impl Registry {
 }
 
 impl Preparer<'_> {
+    /// Begins with the tools of another server: its compiled schemas are counted by themselves and among those of all
+    /// servers before it.
+    pub fn next_server(&mut self) {
+        self.room.get_or_insert_default().next_server();
+    }
+
+    /// Counts the compiled schemas of an entry that was prepared before.
+    pub fn keep(&mut self, entry: &Entry) -> Result<(), RegisterError> {
+        let Some(room) = &mut self.room else { return Ok(()) };
+        let contract = entry.contract();
+        let schemas = std::iter::once(contract.input()).chain(contract.output()).map(|schema| &**schema);
+        room.keep(schemas).map_err(|error: SchemaError| ContractError::Input(error).into())
+    }
+
     /// Makes the contract of a definition; `tool` is what will stand behind it.
     pub fn prepare(
         &mut self,
@@ -55,7 +71,10 @@ impl Preparer<'_> {
             return Err(RegisterError::Suspicious(reasons.join("; ").into()));
         }
         let Registry { options, cache, policy, .. } = self.registry;
-        let contract = Contract::compile(definition, options, cache)?;
+        let contract = match &mut self.room {
+            Some(room) => Contract::compile_within(definition, options, cache, room)?,
+            None => Contract::compile(definition, options, cache)?,
+        };
         let tool = tool(&contract);
         Ok(Entry::new(contract, Behind::Tool(tool), toolset, server, policy)?)
     }

@@ -36,7 +36,7 @@ pub(super) fn check(reader: &Reader<'_>, config: &Config) -> Result<(), ConfigEr
         let place = match &error {
             GatewayError::SamePrefix { other, .. } => server(reader, other, "prefix"),
             GatewayError::Twice(name) => server(reader, name, ""),
-            GatewayError::TooMany => None,
+            GatewayError::TooMany | GatewayError::NoThread(_) => None,
         };
         reader.error(place, Problem::Value(error.to_string()))
     })

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 
 use serde::Serialize;
-use toolcrib_contract::Definition;
 use toolcrib_upstream::Transport;
 
-use super::{Gateway, Member, Members, Wanted};
+use super::assembly::{Wanted, live};
+use super::{Gateway, Member};
 use crate::drift::{Drift, approval};
 use crate::naming;
 use crate::status::{Quarantined, ServerStatus};
@@ -70,10 +70,14 @@ impl Gateway {
     /// The tools that are meant by a name: as it is served, as `SERVER/TOOL`, or as its server calls it.
     #[must_use]
     pub fn accounts(&self, tool: &str) -> Vec<Account> {
-        let members = self.lock();
-        let all: Vec<Known<'_>> = members.all.iter().flat_map(|member| member.known(&members)).collect();
+        let (members, drift) = {
+            let members = self.lock();
+            (members.all.clone(), members.drift.clone())
+        };
+        let drift = drift.as_deref();
+        let all: Vec<Known<'_>> = members.iter().flat_map(|member| member.known(drift)).collect();
         let by = |fits: &dyn Fn(&Known<'_>) -> bool| -> Vec<Account> {
-            all.iter().filter(|known| fits(known)).map(|known| self.account(known, &members)).collect()
+            all.iter().filter(|known| fits(known)).map(|known| self.account(known, drift)).collect()
         };
         let mut found = by(&|known| known.served_as == tool);
         if found.is_empty() {
@@ -82,12 +86,12 @@ impl Gateway {
         if found.is_empty() { by(&|known| known.own == tool) } else { found }
     }
 
-    fn account(&self, known: &Known<'_>, members: &Members) -> Account {
+    fn account(&self, known: &Known<'_>, drift: Option<&Drift>) -> Account {
         let (member, own) = (known.member, known.own);
         let source = &member.source;
         let status = member.status();
         let (admitted, filtered) = source.filter(own);
-        let quarantined = member.quarantined.iter().find(|one| one.tool == own);
+        let quarantined = member.outcome.quarantined.iter().find(|one| one.tool == own);
         Account {
             source: Source {
                 server: source.name().to_owned(),
@@ -104,18 +108,20 @@ impl Gateway {
                 toolset: source.toolset.as_deref().unwrap_or(source.name()).to_owned(),
             },
             filter: Filter { admitted, reason: filtered.to_string() },
-            drift: drifted(member, own, members.drift.as_ref()),
-            schema: self.schema(known, members.drift.as_ref()),
+            drift: drifted(member, own, drift),
+            schema: self.schema(known, drift),
             quarantined: quarantined.map(|one| one.reason.clone()),
         }
     }
 
-    /// Made anew for a tool that is not served, because what keeps it aside may be something else.
+    /// A tool that is kept aside for something else is compiled to find out.
     fn schema(&self, known: &Known<'_>, drift: Option<&Drift>) -> Schema {
         let Known { member, own, served_as, .. } = known;
         let refused = |reason: String| Schema { state: "refused", reason: Some(reason) };
-        if member.entries.contains_key(*own) {
-            return Schema { state: "admitted", reason: None };
+        match member.outcome.tools.get(*own).map(|compiled| &compiled.entry) {
+            Some(Ok(_)) => return Schema { state: "admitted", reason: None },
+            Some(Err(refusal)) => return refused(refusal.to_string()),
+            None => {}
         }
         // Of two that are called the same it is the second that is not served.
         let tools = member.catalogue.iter().flat_map(|all| &all.tools);
@@ -147,7 +153,7 @@ struct Known<'a> {
 }
 
 impl Member {
-    fn known<'a>(&'a self, members: &'a Members) -> Vec<Known<'a>> {
+    fn known<'a>(&'a self, drift: Option<&'a Drift>) -> Vec<Known<'a>> {
         let known = |own: &'a str, listed: bool| Known {
             member: self,
             own,
@@ -161,7 +167,7 @@ impl Member {
                 all.push(known(&listed.name, true));
             }
         }
-        let pinned = members.drift.iter().flat_map(Drift::pinned);
+        let pinned = drift.into_iter().flat_map(Drift::pinned);
         for (_, definition) in pinned.filter(|(server, _)| *server == self.source.name()) {
             if seen.insert(definition.name()) {
                 all.push(known(definition.name(), false));
@@ -170,16 +176,12 @@ impl Member {
         all
     }
 
-    fn live(&self) -> impl Iterator<Item = &Definition> {
-        let tools = self.catalogue.iter().flat_map(|all| &all.tools);
-        tools.filter_map(|listed| listed.definition.as_ref().ok())
-    }
-
     /// What is served although it is not what the lock says.
     pub(super) fn reported(&self) -> Vec<Quarantined> {
-        let one =
-            |(tool, reason): (&String, &String)| Quarantined { tool: tool.clone(), reason: reason.clone() };
-        let mut all: Vec<Quarantined> = self.drifted.iter().map(one).collect();
+        let warned = self.outcome.warned();
+        let mut all: Vec<Quarantined> = warned
+            .map(|(tool, finding)| Quarantined { tool: tool.clone(), reason: finding.reason.clone() })
+            .collect();
         all.sort_unstable_by(|one, other| one.tool.cmp(&other.tool));
         all
     }
@@ -192,15 +194,12 @@ impl Member {
 
 fn drifted(member: &Member, own: &str, drift: Option<&Drift>) -> Drifted {
     let plain = |state| Drifted { state, verdict: None, action: None, reason: None, approve: None };
-    let Some(drift) = drift else { return plain("no lock") };
-    if member.catalogue.is_none() {
-        // A server that has not answered has not drifted.
-        return plain("as pinned");
+    if drift.is_none() {
+        return plain("no lock");
     }
-    let definition = member.live().find(|live| live.name() == own);
-    let Some(finding) = drift.judge(member.source.name(), member.live()).remove(own) else {
-        return plain("as pinned");
-    };
+    // A server that has not answered has not drifted.
+    let Some(finding) = member.outcome.findings.get(own) else { return plain("as pinned") };
+    let definition = member.catalogue.iter().flat_map(|all| live(all)).find(|live| live.name() == own);
     let state = match (finding.level, definition) {
         (Some(_), _) => "changed",
         (None, Some(_)) => "unpinned",

@@ -1,0 +1,161 @@
+//! Memory of one regular expression, from the automaton that it is compiled to.
+//!
+//! The `regex` crate compiles a pattern to two automata (forwards and backwards), and to a third one where it has
+//! groups. Matching then builds states of a lazy DFA in a cache per thread. Where these states do not fit into the
+//! cache, matching falls back to a search whose memory grows with the text and the groups.
+
+use std::collections::HashSet;
+
+use regex_automata::nfa::thompson::{Compiler, Config, NFA, State};
+
+use crate::limits;
+
+/// Threads whose caches are counted: the smallest gateway serves with two.
+const THREADS: usize = 2;
+/// Memory of the `regex` crate's backtracking search, which it uses where the lazy DFA gave up.
+const BACKTRACK_BYTES: usize = 256 * 1024;
+/// The largest one-pass automaton that the `regex` crate builds.
+const ONE_PASS_BYTES_MAX: usize = 1024 * 1024;
+/// Bytes of a compiled pattern besides its automata.
+const FIXED_BYTES: usize = 4 * 1024;
+
+/// Why a pattern has no automaton.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fault {
+    TooLarge,
+    /// Left to the validator, which names what is wrong.
+    Malformed,
+}
+
+/// Estimates the bytes of `pattern`, in the syntax of the `regex` crate, whose lazy DFA may keep `cache` bytes per
+/// thread. `steps` is what may still be spent on counting states.
+pub(super) fn weigh(pattern: &str, cache: usize, steps: &mut usize) -> Result<usize, Fault> {
+    let config = Config::new().nfa_size_limit(Some(limits::SCHEMA_PATTERN_COMPILED_BYTES_MAX)).shrink(false);
+    let nfa = Compiler::new().configure(config).build(pattern).map_err(|error| match error.size_limit() {
+        Some(_) => Fault::TooLarge,
+        None => Fault::Malformed,
+    })?;
+    let state_bytes = nfa.byte_classes().alphabet_len().next_power_of_two() * size_of::<u32>();
+    let slots = nfa.group_info().slot_len();
+    let one_pass = match slots > 2 {
+        true => (2 * state_bytes * nfa.states().len()).min(ONE_PASS_BYTES_MAX),
+        false => 0,
+    };
+    // The two directions have the same states but for their order, so twice the bytes of one are enough.
+    let compiled = FIXED_BYTES + 2 * nfa.memory_usage() + one_pass;
+    let states = match nfa.look_set_any().contains_word_unicode() {
+        // The lazy DFA gives up at the first character outside ASCII.
+        true => None,
+        false => states(&nfa, cache / (state_bytes + 64), steps),
+    };
+    let matching = match states {
+        Some(states) => states * (state_bytes + 64),
+        None => {
+            let per_state = 2 * (size_of::<u64>() + slots * size_of::<usize>());
+            cache + BACKTRACK_BYTES + per_state * nfa.states().len()
+        }
+    };
+    Ok(compiled + THREADS * matching)
+}
+
+/// Number of states of the automaton's DFA, if there are at most `max` and the steps suffice to find them.
+fn states(nfa: &NFA, max: usize, steps: &mut usize) -> Option<usize> {
+    let mut seen: HashSet<Vec<u32>> = HashSet::new();
+    let mut waiting = vec![closure(nfa, &[nfa.start_unanchored().as_u32()], steps)?];
+    let classes = nfa.byte_classes();
+    while let Some(set) = waiting.pop() {
+        if set.is_empty() || seen.contains(&set) {
+            continue;
+        }
+        if seen.len() == max {
+            return None;
+        }
+        let mut next: Vec<Vec<u32>> = vec![Vec::new(); classes.alphabet_len()];
+        let mut lead = |start: u8, end: u8, to: u32| -> Option<()> {
+            for class in classes.get(start)..=classes.get(end) {
+                *steps = steps.checked_sub(1)?;
+                next.get_mut(usize::from(class))?.push(to);
+            }
+            Some(())
+        };
+        for &at in &set {
+            match nfa.states().get(at as usize)? {
+                State::ByteRange { trans } => lead(trans.start, trans.end, trans.next.as_u32())?,
+                State::Sparse(sparse) => {
+                    for trans in &*sparse.transitions {
+                        lead(trans.start, trans.end, trans.next.as_u32())?;
+                    }
+                }
+                State::Dense(dense) => {
+                    for (byte, to) in (0..=u8::MAX).filter_map(|byte| Some((byte, dense.matches_byte(byte)?))) {
+                        lead(byte, byte, to.as_u32())?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        for reached in next.into_iter().filter(|reached| !reached.is_empty()) {
+            waiting.push(closure(nfa, &reached, steps)?);
+        }
+        seen.insert(set);
+    }
+    Some(seen.len())
+}
+
+/// States that read a byte or match, reached from `from` without reading one.
+fn closure(nfa: &NFA, from: &[u32], steps: &mut usize) -> Option<Vec<u32>> {
+    let mut stack = from.to_vec();
+    let (mut visited, mut set) = (HashSet::new(), Vec::new());
+    while let Some(at) = stack.pop() {
+        if !visited.insert(at) {
+            continue;
+        }
+        *steps = steps.checked_sub(1)?;
+        match nfa.states().get(at as usize)? {
+            State::Look { next, .. } | State::Capture { next, .. } => stack.push(next.as_u32()),
+            State::Union { alternates } => stack.extend(alternates.iter().map(|to| to.as_u32())),
+            State::BinaryUnion { alt1, alt2 } => stack.extend([alt1.as_u32(), alt2.as_u32()]),
+            State::ByteRange { .. } | State::Sparse(_) | State::Dense(_) | State::Match { .. } => set.push(at),
+            State::Fail => {}
+        }
+    }
+    set.sort_unstable();
+    Some(set)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(pattern: &str) -> Option<usize> {
+        let nfa = Compiler::new().build(pattern).unwrap();
+        states(&nfa, 2_000, &mut limits::SCHEMA_PATTERN_STEPS_MAX.clone())
+    }
+
+    #[test]
+    fn states_are_counted_where_they_are_few() {
+        assert!(count("^[a-z]+(-[a-z]+)*$").unwrap() < 20);
+        assert!(count(r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$").unwrap() < 100);
+        assert_eq!(count("(a|b)*a(a|b){12}$"), None, "a DFA of 8,192 states");
+    }
+
+    /// `SCHEMA_PATTERN_STEPS_MAX`: counting ends, and the pattern is taken to fill its cache.
+    #[test]
+    fn counting_ends_after_schema_pattern_steps_max() {
+        let nfa = Compiler::new().build("(a|b)*a(a|b){12}$").unwrap();
+        let mut steps = limits::SCHEMA_PATTERN_STEPS_MAX;
+        assert_eq!(states(&nfa, usize::MAX, &mut steps), None);
+        assert_eq!(steps, 0);
+    }
+
+    #[test]
+    fn a_pattern_that_fills_its_cache_weighs_more_than_one_that_does_not() {
+        let weigh = |pattern: &str| {
+            weigh(pattern, 64 * 1024, &mut limits::SCHEMA_PATTERN_STEPS_MAX.clone()).unwrap()
+        };
+        let plain = weigh("^[a-z]+(-[a-z]+)*$");
+        assert!(plain < 40_000, "{plain}");
+        let explosive = weigh("(a|b)*a(a|b){12}$");
+        assert!(explosive > 2 * (64 + 256) * 1024, "{explosive}");
+    }
+}

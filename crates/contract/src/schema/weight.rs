@@ -1,0 +1,117 @@
+//! Memory of a compiled schema, estimated before it is compiled (R1.6).
+//!
+//! Guarantees: a schema over its budget is refused by the limit's name after a bounded amount of work, before the
+//! validator builds anything. Equal schemas weigh the same on every machine.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::automaton::{self, Fault};
+use super::error::{SchemaError, SchemaLimit};
+use super::graph::Graph;
+use crate::limits;
+
+/// Estimated bytes of one compiled schema.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Weight {
+    /// The validator, but for its regular expressions.
+    pub validator: usize,
+    /// The regular expressions, with what matching adds at run time.
+    pub patterns: usize,
+}
+
+impl Weight {
+    /// The sum.
+    #[must_use]
+    pub const fn bytes(self) -> usize {
+        self.validator + self.patterns
+    }
+}
+
+/// Bytes of a compiled schema that has no keywords.
+const ROOT_BYTES: usize = 4 * 1024;
+/// Bytes per subschema.
+const SUBSCHEMA_BYTES: usize = 512;
+/// Bytes per keyword of a subschema.
+const KEYWORD_BYTES: usize = 256;
+/// Bytes per value inside a keyword that is no subschema, such as one of an `enum`.
+const VALUE_BYTES: usize = 272;
+/// Bytes per name of a property or definition, besides its text.
+const NAME_BYTES: usize = 96;
+
+pub(super) fn of(graph: &Graph<'_>) -> Result<Weight, SchemaError> {
+    Ok(Weight { validator: validator(graph), patterns: patterns(graph)? })
+}
+
+fn validator(graph: &Graph<'_>) -> usize {
+    let subschemas = graph.places.iter().zip(graph.path_bytes());
+    let bytes: usize = subschemas
+        .map(|(place, path)| {
+            // Each keyword keeps the whole path of its place.
+            let keywords = place.value.as_object().into_iter().flatten();
+            let keywords = keywords
+                .map(|(keyword, value)| KEYWORD_BYTES + path + keyword.len() + plain(keyword, value))
+                .sum::<usize>();
+            SUBSCHEMA_BYTES + path + keywords
+        })
+        .sum();
+    ROOT_BYTES + bytes
+}
+
+/// Bytes of a keyword's own value. Subschemas inside it are counted by themselves.
+fn plain(keyword: &str, value: &Value) -> usize {
+    match keyword {
+        "enum" | "const" | "required" | "examples" | "default" | "dependentRequired" => copied(value),
+        "properties" | "patternProperties" | "$defs" | "definitions" | "dependencies" | "dependentSchemas" => {
+            value.as_object().map_or(0, |members| members.keys().map(|name| NAME_BYTES + 2 * name.len()).sum())
+        }
+        _ => value.as_str().map_or(0, str::len),
+    }
+}
+
+/// Bytes of a value that is kept as it is.
+fn copied(value: &Value) -> usize {
+    VALUE_BYTES
+        + match value {
+            Value::String(text) => text.len(),
+            Value::Array(list) => list.iter().map(copied).sum(),
+            Value::Object(members) => members.iter().map(|(name, value)| name.len() + copied(value)).sum(),
+            Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        }
+}
+
+/// Bytes of the cache of each regular expression: the more of them, the smaller.
+pub(super) fn cache_bytes(patterns: usize) -> usize {
+    let shared = 4 * limits::SCHEMA_PATTERN_CACHE_BYTES_MAX / patterns.max(1);
+    shared.clamp(limits::SCHEMA_PATTERN_CACHE_BYTES_MIN, limits::SCHEMA_PATTERN_CACHE_BYTES_MAX)
+}
+
+fn patterns(graph: &Graph<'_>) -> Result<usize, SchemaError> {
+    let cache = cache_bytes(graph.patterns.len());
+    let mut steps = limits::SCHEMA_PATTERN_STEPS_MAX;
+    let mut weighed = HashSet::new();
+    let mut total = 0;
+    for pattern in graph.patterns.iter().filter(|pattern| weighed.insert(pattern.text)) {
+        if jsonschema_regex::analyze_pattern(pattern.text).is_some() {
+            // The validator compares these as text.
+            total += 2 * pattern.text.len();
+            continue;
+        }
+        let Ok(translated) = jsonschema_regex::to_rust_regex(pattern.text) else { continue };
+        match automaton::weigh(&translated, cache, &mut steps) {
+            Ok(bytes) => total += bytes,
+            Err(Fault::Malformed) => {}
+            Err(Fault::TooLarge) => {
+                let found = limits::SCHEMA_PATTERN_COMPILED_BYTES_MAX + 1;
+                let place = graph.pattern_pointer(pattern);
+                return Err(SchemaLimit::PatternCompiledBytes.exceeded_at(place, found));
+            }
+        }
+        if total > limits::SCHEMA_PATTERNS_COMPILED_BYTES_MAX {
+            let place = graph.pattern_pointer(pattern);
+            return Err(SchemaLimit::PatternsCompiledBytes.exceeded_at(place, total));
+        }
+    }
+    Ok(total)
+}

@@ -1,0 +1,38 @@
+//! CPU time of the compile thread, spent in slices with pauses between them.
+
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// CPU time after which the thread pauses, so that threads which serve requests get the core and the memory bus.
+const SLICE: Duration = Duration::from_millis(4);
+const PAUSE: Duration = Duration::from_millis(1);
+
+pub(super) struct Slices {
+    begun: Duration,
+    slice: Duration,
+}
+
+impl Slices {
+    pub(super) fn begin() -> Self {
+        let now = cpu();
+        Self { begun: now, slice: now }
+    }
+
+    /// Pauses if the slice is over; returns the CPU time since the beginning.
+    pub(super) fn turn(&mut self) -> Duration {
+        let now = cpu();
+        if now.saturating_sub(self.slice) >= SLICE {
+            self.slice = now;
+            std::thread::sleep(PAUSE);
+        }
+        now.saturating_sub(self.begun)
+    }
+}
+
+/// CPU time of this thread: unlike the time of a clock it does not depend on what else runs.
+fn cpu() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    let nanos = u32::try_from(time.tv_nsec).unwrap_or_default();
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or_default(), nanos)
+}
