@@ -246,7 +246,7 @@ impl Draft {
 
     fn compile(self, options: &SchemaOptions) -> Result<Schema, SchemaError> {
         let Self { value, admission } = self;
-        let validator = compile(&value, &admission, options)?;
+        let validator = compile(&value, admission.dialect, admission.patterns, options)?;
         let shortcut = Shortcut::of(&value, options.assert_formats);
         let identity = COMPILED.fetch_add(1, Ordering::Relaxed);
         let options = *options;
@@ -274,20 +274,22 @@ impl std::fmt::Debug for Schema {
     }
 }
 
+/// Compiles a schema of `patterns` regular expressions.
 fn compile(
     schema: &Value,
-    admission: &Admission,
+    dialect: Dialect,
+    patterns: usize,
     options: &SchemaOptions,
 ) -> Result<Validator<Tape>, SchemaError> {
-    let patterns = PatternOptions::regex()
+    let pattern_options = PatternOptions::regex()
         .size_limit(limits::SCHEMA_PATTERN_COMPILED_BYTES_MAX)
-        .dfa_size_limit(weight::cache_bytes(admission.patterns));
+        .dfa_size_limit(weight::cache_bytes(patterns));
     jsonschema::options_for::<Tape>()
-        .with_draft(admission.dialect.draft())
+        .with_draft(dialect.draft())
         .offline()
-        .with_pattern_options(patterns)
+        .with_pattern_options(pattern_options)
         .should_validate_formats(options.assert_formats)
-        .build(&readable(schema, admission.dialect))
+        .build(&readable(schema, dialect))
         .map_err(|error| SchemaError::from_build(&error, schema))
 }
 

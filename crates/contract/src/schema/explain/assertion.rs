@@ -177,7 +177,7 @@ fn single(here: &Here<'_>, keyword: &str, value: Value, assert_formats: bool) ->
         schema.insert(partner.to_owned(), value.clone());
     }
     let options = SchemaOptions::default().asserting_formats(assert_formats);
-    compile(&Value::Object(schema), here.dialect, &options).ok()
+    compile(&Value::Object(schema), here.dialect, 1, &options).ok()
 }
 
 /// Names in `type`, alphabetically.
