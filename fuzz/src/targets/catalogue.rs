@@ -78,6 +78,7 @@ fn heavy() -> Vec<Vec<u8>> {
         .map(|n| format!("{{\"name\":\"a.b/c{n}\",\"version\":\"1\",\"description\":\"x\"}}"))
         .collect();
     [
+        r#"{"data":{},"meta":{"last_updated":"2026-01-01T00:00:00Z"},"version":"1.0.0"}"#.to_owned(),
         format!("[{}]", tools.join(",")),
         format!("{{\"data\":{{\"servers\":[{}]}}}}", servers.join(",")),
         format!("{{\"servers\":{{{}", "\"a\":{".repeat(3_000)),

@@ -94,7 +94,11 @@ fn seeds() -> Vec<Vec<u8>> {
 
 fn heavy() -> Vec<Vec<u8>> {
     let jwks = jwks();
+    let with =
+        |old: &str, new: &str| format!("{jwks}\u{1e}{HEAD}\u{1e}{}", CLAIMS.replace(old, new)).into_bytes();
     vec![
+        with("\"ada\"", "\"\""),
+        with("\"https://issuer\"", "[\"https://issuer\",\"https://other\"]"),
         format!("{jwks}\u{1e}{HEAD}\u{1e}{CLAIMS}\u{1e}{}", "a.".repeat(7_000)).into_bytes(),
         format!("{{\"keys\":[{}{{}}]}}\u{1e}{HEAD}\u{1e}{CLAIMS}", "{\"kty\":\"OKP\"},".repeat(900))
             .into_bytes(),

@@ -121,7 +121,9 @@ fn challenged(parameters: &Value) -> String {
         .map(|(name, value)| format!("{name}=\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\"")));
     let text = format!("Bearer {}", quoted.collect::<Vec<_>>().join(", "));
     let read = challenge(&text);
-    let first = |name: &str| pairs.iter().find(|(own, _)| *own == name).map(|(_, value)| (*value).to_owned());
+    let first = |name: &str| {
+        pairs.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| (*value).to_owned())
+    };
     assert_eq!(read.scope, first("scope"), "another scope than in {text}");
     assert_eq!(read.resource_metadata, first("resource_metadata"), "other metadata than in {text}");
     let is_insufficient = first("error").as_deref() == Some("insufficient_scope");

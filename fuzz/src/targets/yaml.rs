@@ -16,7 +16,7 @@ pub(super) const TARGET: Target = Target {
     dictionary: DICTIONARY,
     bytes_max: 32 * 1024,
     cpu_max: Duration::from_secs(1),
-    memory_max: Memory { factor: 256, constant: 256 * 1024 },
+    memory_max: Memory { factor: 512, constant: 256 * 1024 },
     run,
 };
 
