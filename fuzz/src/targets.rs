@@ -20,6 +20,7 @@ mod read_json;
 mod schema;
 mod seal;
 mod stdio_messages;
+mod uri_template;
 mod vocabulary;
 mod yaml;
 
@@ -39,6 +40,7 @@ pub const ALL: &[Target] = &[
     http_answers::TARGET,
     events::TARGET,
     stdio_messages::TARGET,
+    uri_template::TARGET,
     oauth_documents::TARGET,
     jwt::TARGET,
     seal::TARGET,

@@ -82,7 +82,8 @@ impl Contract {
     ) -> Result<Self, ContractError> {
         let name = ToolName::new(definition.name())?;
         let input = definition.input_schema().ok_or(ContractError::NoInputSchema)?;
-        let mut compile = |node, member, wrap| compile(node, options, cache, room.as_deref_mut(), member, wrap);
+        let mut compile =
+            |node, member, wrap| compile(node, options, cache, room.as_deref_mut(), member, wrap);
         let input_schema = compile(input, "inputSchema", ContractError::Input)?;
         if !input.get("type").is_some_and(|t| t.is_text("object")) {
             return Err(ContractError::InputNotObject);
@@ -206,8 +207,7 @@ fn compile(
 ) -> Result<Arc<Schema>, ContractError> {
     let place = Pointer::root().join(member);
     // Without a digest nothing can be shared, but the schema's own faults are told first.
-    cache.compile_in(node, Digest::of(node).ok(), options, room)
-    .map_err(|error| wrap(error.within(&place)))
+    cache.compile_in(node, Digest::of(node).ok(), options, room).map_err(|error| wrap(error.within(&place)))
 }
 
 #[cfg(test)]

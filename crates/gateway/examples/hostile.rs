@@ -70,7 +70,8 @@ fn costly_patterns(tool: u64) -> Value {
 
 /// 600 subschemas that no other tool has.
 fn costly_schema(tool: u64) -> Value {
-    let property = |number: u64| (format!("t{tool}p{number}"), json!({"type": ["string", "null"], "maxLength": number}));
+    let property =
+        |number: u64| (format!("t{tool}p{number}"), json!({"type": ["string", "null"], "maxLength": number}));
     let properties: serde_json::Map<String, Value> = (0..600).map(property).collect();
     json!({"name": format!("costly_{tool}"), "inputSchema": {"type": "object", "properties": properties}})
 }

@@ -11,7 +11,8 @@ use crate::catalogue::{Catalogue, Listed};
 use crate::connection::Connection;
 use crate::error::{Cause, UpstreamError};
 use crate::limits::{
-    UPSTREAM_ITEMS_MAX, UPSTREAM_LIST_BYTES_MAX, UPSTREAM_LIST_MS_MAX, UPSTREAM_LIST_NODES_MAX, UPSTREAM_PAGES_MAX,
+    UPSTREAM_ITEMS_MAX, UPSTREAM_LIST_BYTES_MAX, UPSTREAM_LIST_MS_MAX, UPSTREAM_LIST_NODES_MAX,
+    UPSTREAM_PAGES_MAX,
 };
 use crate::request::Request;
 

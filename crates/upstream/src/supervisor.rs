@@ -13,8 +13,8 @@ use std::time::Duration;
 use arc_swap::ArcSwapOption;
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
-use toolcrib_engine::alarm::{Alarm, Alarms};
 use toolcrib_engine::BoxFuture;
+use toolcrib_engine::alarm::{Alarm, Alarms};
 use toolcrib_engine::by_thread::Apart;
 use toolcrib_protocol::{Era, Revision};
 

@@ -108,7 +108,7 @@ fn run(input: &[u8]) -> Shape {
         (requests, statuses(&seen.written()))
     });
     let (first, said) = results.next().unwrap_or_default();
-    for (other, other_said) in results.filter(|_| !has_odd_expectation(input)) {
+    for (other, other_said) in results {
         let shared = first.len().min(other.len());
         assert_eq!(first.get(..shared), other.get(..shared), "other requests with another split");
         // A refused request's body is passed over only where it is there already; else the connection ends with it.
@@ -125,14 +125,6 @@ fn run(input: &[u8]) -> Shape {
     follow(input, &first);
     let words: Vec<String> = first.iter().take(3).map(word).chain(said.into_iter().take(4)).collect();
     Shape::of(&words.iter().map(String::as_str).collect::<Vec<_>>())
-}
-
-/// Whether somebody expects something else than `100-continue`: that is refused only where the body has not arrived with
-/// the head.
-fn has_odd_expectation(input: &[u8]) -> bool {
-    let fields = input.split(|byte| *byte == b'\n').filter_map(|line| line.split_at_checked(7));
-    let values = fields.filter(|(name, _)| name.eq_ignore_ascii_case(b"expect:")).map(|(_, value)| value);
-    values.map(<[u8]>::trim_ascii).any(|value| !value.eq_ignore_ascii_case(b"100-continue"))
 }
 
 /// Statuses of the answers but for interim ones, which depend on what has arrived.

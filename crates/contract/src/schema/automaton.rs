@@ -87,7 +87,8 @@ fn states(nfa: &NFA, max: usize, steps: &mut usize) -> Option<usize> {
                     }
                 }
                 State::Dense(dense) => {
-                    for (byte, to) in (0..=u8::MAX).filter_map(|byte| Some((byte, dense.matches_byte(byte)?))) {
+                    for (byte, to) in (0..=u8::MAX).filter_map(|byte| Some((byte, dense.matches_byte(byte)?)))
+                    {
                         lead(byte, byte, to.as_u32())?;
                     }
                 }
@@ -115,7 +116,9 @@ fn closure(nfa: &NFA, from: &[u32], steps: &mut usize) -> Option<Vec<u32>> {
             State::Look { next, .. } | State::Capture { next, .. } => stack.push(next.as_u32()),
             State::Union { alternates } => stack.extend(alternates.iter().map(|to| to.as_u32())),
             State::BinaryUnion { alt1, alt2 } => stack.extend([alt1.as_u32(), alt2.as_u32()]),
-            State::ByteRange { .. } | State::Sparse(_) | State::Dense(_) | State::Match { .. } => set.push(at),
+            State::ByteRange { .. } | State::Sparse(_) | State::Dense(_) | State::Match { .. } => {
+                set.push(at)
+            }
             State::Fail => {}
         }
     }
@@ -150,9 +153,8 @@ mod tests {
 
     #[test]
     fn a_pattern_that_fills_its_cache_weighs_more_than_one_that_does_not() {
-        let weigh = |pattern: &str| {
-            weigh(pattern, 64 * 1024, &mut limits::SCHEMA_PATTERN_STEPS_MAX.clone()).unwrap()
-        };
+        let weigh =
+            |pattern: &str| weigh(pattern, 64 * 1024, &mut limits::SCHEMA_PATTERN_STEPS_MAX.clone()).unwrap();
         let plain = weigh("^[a-z]+(-[a-z]+)*$");
         assert!(plain < 40_000, "{plain}");
         let explosive = weigh("(a|b)*a(a|b){12}$");

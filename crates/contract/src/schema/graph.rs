@@ -358,12 +358,7 @@ impl<'s> Graph<'s> {
         Ok(())
     }
 
-    fn admit_pattern(
-        &mut self,
-        text: &'s str,
-        at: u32,
-        keyword: &'static str,
-    ) -> Result<(), SchemaError> {
+    fn admit_pattern(&mut self, text: &'s str, at: u32, keyword: &'static str) -> Result<(), SchemaError> {
         let pattern = Pattern { text, at, keyword };
         self.patterns.push(pattern);
         if self.patterns.len() > limits::SCHEMA_PATTERNS_MAX {

@@ -63,9 +63,10 @@ fn validator(graph: &Graph<'_>) -> usize {
 fn plain(keyword: &str, value: &Value) -> usize {
     match keyword {
         "enum" | "const" | "required" | "examples" | "default" | "dependentRequired" => copied(value),
-        "properties" | "patternProperties" | "$defs" | "definitions" | "dependencies" | "dependentSchemas" => {
-            value.as_object().map_or(0, |members| members.keys().map(|name| NAME_BYTES + 2 * name.len()).sum())
-        }
+        "properties" | "patternProperties" | "$defs" | "definitions" | "dependencies"
+        | "dependentSchemas" => value
+            .as_object()
+            .map_or(0, |members| members.keys().map(|name| NAME_BYTES + 2 * name.len()).sum()),
         _ => value.as_str().map_or(0, str::len),
     }
 }

@@ -19,7 +19,9 @@ fn patterns(count: usize, pattern: impl Fn(usize) -> String) -> Value {
 }
 
 fn uuid(at: usize) -> String {
-    format!("^([0-9a-fA-F]{{8}}-[0-9a-fA-F]{{4}}-[1-8][0-9a-fA-F]{{3}}-[89abAB][0-9a-fA-F]{{3}}-[0-9a-fA-F]{{12}}|x{at})$")
+    format!(
+        "^([0-9a-fA-F]{{8}}-[0-9a-fA-F]{{4}}-[1-8][0-9a-fA-F]{{3}}-[89abAB][0-9a-fA-F]{{3}}-[0-9a-fA-F]{{12}}|x{at})$"
+    )
 }
 
 fn schemas() -> Vec<(&'static str, Value)> {
@@ -67,7 +69,9 @@ fn a_schema_weighs_at_least_what_its_compiled_form_allocates() {
         let took = begun.elapsed();
         let compiled = compiled.unwrap();
         // Text that makes each pattern meet many states.
-        let text: String = (0_u32..3_000).map(|at| if at.wrapping_mul(2_654_435_761) >> 20 & 1 == 0 { 'a' } else { 'b' }).collect();
+        let text: String = (0_u32..3_000)
+            .map(|at| if at.wrapping_mul(2_654_435_761) >> 20 & 1 == 0 { 'a' } else { 'b' })
+            .collect();
         let values: serde_json::Map<_, _> = (0..250).map(|at| (format!("p{at}"), json!(text))).collect();
         let value = Value::Object(values).to_string();
         let value = Document::parse(value.as_bytes(), &Limits::message()).unwrap();
@@ -76,8 +80,10 @@ fn a_schema_weighs_at_least_what_its_compiled_form_allocates() {
         });
         let weight = compiled.weight();
         let real = usize::try_from(used.bytes_current + matched.bytes_current).unwrap();
-        eprintln!("{name:24} estimated {:9} + {:9}, compiled {:9} matching {:9}, peak {:9}, {took:?}",
-            weight.validator, weight.patterns, used.bytes_current, matched.bytes_current, used.bytes_max);
+        eprintln!(
+            "{name:24} estimated {:9} + {:9}, compiled {:9} matching {:9}, peak {:9}, {took:?}",
+            weight.validator, weight.patterns, used.bytes_current, matched.bytes_current, used.bytes_max
+        );
         if weight.bytes() < real || weight.validator > 4 * real + 8_000 {
             wrong.push(format!("{name}: {weight:?}, {real} bytes allocated"));
         }

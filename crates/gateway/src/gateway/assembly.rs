@@ -229,8 +229,12 @@ impl Gateway {
                     let known = before.and_then(|before| before.tools.get(&listed.name));
                     let known = known.filter(|known| known.definition == *definition);
                     let entry = match known.map(|known| &known.entry) {
-                        Some(Ok(entry)) => preparer.keep(entry).map(|()| entry.clone()).map_err(Refusal::from),
-                        Some(Err(refusal)) if same_list.is_some() || refusal.is_final() => Err(refusal.clone()),
+                        Some(Ok(entry)) => {
+                            preparer.keep(entry).map(|()| entry.clone()).map_err(Refusal::from)
+                        }
+                        Some(Err(refusal)) if same_list.is_some() || refusal.is_final() => {
+                            Err(refusal.clone())
+                        }
                         _ if spent >= Duration::from_millis(SERVER_COMPILE_MS_MAX) => Err(Refusal::OutOfTime),
                         _ => {
                             let wanted = Wanted { source, upstream, definition, name: &name };

@@ -73,7 +73,11 @@ impl Service for Recorder {
         Response::empty(StatusCode::BAD_REQUEST)
     }
 
-    async fn answer(self: Arc<Self>, head: Head, admitted: Observed) -> Response {
+    fn reserve(&self, _admitted: &mut Observed, _bytes: usize) -> Result<(), Response> {
+        Ok(())
+    }
+
+    async fn answer(self: &Arc<Self>, head: Head, admitted: Observed) -> Response {
         self.push(Observed { body: Some(Ok(head.body().to_vec())), ..admitted });
         Response::json(StatusCode::OK, "{}")
     }

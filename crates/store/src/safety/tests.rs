@@ -2,6 +2,8 @@
 
 use rusqlite::Connection;
 use toolcrib_contract::Digest;
+use toolcrib_engine::safety::allowance::{Allowance, User};
+use toolcrib_engine::safety::keep::Room;
 use toolcrib_engine::safety::ticket::{ApprovalState, Binding, Clearance, Issuer};
 
 use super::*;
@@ -73,12 +75,15 @@ fn spent_tickets_are_kept_for_tokens_spent_kept_ms() {
     assert!(tokens::find(&db, Keyed([1; 32])).unwrap().is_none());
     assert!(tokens::find(&db, Keyed([2; 32])).unwrap().is_some());
 
-    approvals::put(&db, &approval(1, 0), 10).unwrap();
-    approvals::put(&db, &approval(2, end + TOKENS_SPENT_KEPT_MS), 10).unwrap();
+    let user = User::subject("ann");
+    let (calls, bytes) = (Allowance::new("calls", 10, 100), Allowance::new("bytes", 1_000, 10_000));
+    let room = Room { share: user.share.to_string(), user, calls, bytes };
+    approvals::put(&db, &approval(1, 0), &room).unwrap();
+    approvals::put(&db, &approval(2, end + TOKENS_SPENT_KEPT_MS), &room).unwrap();
     assert!(approvals::find(&db, "approval-1").unwrap().is_some());
     let mut later = approval(3, end + TOKENS_SPENT_KEPT_MS + 1);
     later.binding.tool = "drop".to_owned();
-    approvals::put(&db, &later, 10).unwrap();
+    approvals::put(&db, &later, &room).unwrap();
     assert!(approvals::find(&db, "approval-1").unwrap().is_none());
 
     let sealed = |nonce: &str, now_ms: u64| {

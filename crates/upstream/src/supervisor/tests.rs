@@ -28,7 +28,9 @@ impl Diary {
 }
 
 impl Observer for Diary {
-    fn listed(&self, _upstream: &Arc<Upstream>, _catalogue: Catalogue) {}
+    fn listed(&self, _upstream: &Arc<Upstream>, _catalogue: Catalogue) -> BoxFuture<'static, ()> {
+        Box::pin(async {})
+    }
 
     fn state_changed(&self, _upstream: &Arc<Upstream>, state: &State) {
         if matches!(state, State::Starting(_)) {

@@ -76,13 +76,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         within: Duration,
         mut reserve: impl FnMut(usize) -> Result<(), Response>,
     ) -> Result<(), Unread> {
+        // Judged before the body is looked at, so that the answer does not depend on how the bytes were split.
+        let expected = head.get(Name::Expect);
+        let expects = expected.is_some();
+        if expected.is_some_and(|expected| !expected.eq_ignore_ascii_case("100-continue")) {
+            return Err(Unread::Ended(Ended::Refused(StatusCode::EXPECTATION_FAILED)));
+        }
         if self.body_here(incoming, head, bytes_max)? {
             return Ok(());
         }
-        if let Some(expected) = head.get(Name::Expect) {
-            if !expected.eq_ignore_ascii_case("100-continue") {
-                return Err(Unread::Ended(Ended::Refused(StatusCode::EXPECTATION_FAILED)));
-            }
+        if expects {
             self.out.clear();
             self.out.extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
             self.flush(&[]).await.map_err(|_| Unread::Ended(Ended::Gone))?;
