@@ -30,8 +30,8 @@ pub const SCHEMA_PATTERN_BYTES_MAX: usize = 4_096;
 pub const SCHEMA_PATTERNS_MAX: usize = 256;
 /// Bytes of one compiled regular expression.
 pub const SCHEMA_PATTERN_COMPILED_BYTES_MAX: usize = 512 * 1024;
-/// Estimated bytes of all compiled regular expressions of one schema, with what matching adds at run time: about 100
-/// patterns of the length of a UUID's.
+/// Estimated bytes of all compiled regular expressions of one schema, with what matching adds at run time: about 80
+/// patterns like that of a UUID.
 pub const SCHEMA_PATTERNS_COMPILED_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Bytes of the cache in which one regular expression keeps the states that it has met, per thread.
 pub const SCHEMA_PATTERN_CACHE_BYTES_MAX: usize = 256 * 1024;

@@ -158,6 +158,16 @@ pub struct Snapshot {
     pub completers: Arc<Completers>,
 }
 
+impl Snapshot {
+    /// Makes ready what the first request of a new state would otherwise make on the thread that serves it.
+    fn warm_up(&self) {
+        let _ = self.tools.fingerprint();
+        if self.catalogue.options().has_discovery() {
+            let _ = self.catalogue.index();
+        }
+    }
+}
+
 #[derive(Debug)]
 pub struct Registry {
     snapshot: ArcSwap<Snapshot>,
@@ -349,6 +359,7 @@ impl Registry {
             let entries = joined(kept, added)?;
             let toolsets = snapshot.catalogue.options().clone();
             set_tools(snapshot, entries, toolsets);
+            snapshot.warm_up();
             Ok(())
         })
     }

@@ -186,11 +186,11 @@ impl Server {
             "costly-patterns-later" if self.calls.load(Ordering::Relaxed) > 0 => {
                 tools.extend((0..40).map(costly_patterns));
             }
-            "costly-schemas" => tools.extend((0..100).map(costly_schema)),
+            "costly-schemas" => tools.extend((0..40).map(costly_schema)),
             "costly-schemas-later" => {
                 // Another list each time: nothing of it was compiled before.
                 let first = 100 * self.calls.load(Ordering::Relaxed);
-                tools.extend((first..first + 100).map(costly_schema));
+                tools.extend((first..first + 40).map(costly_schema));
             }
             "hang-list" => return,
             _ => {}

@@ -131,9 +131,32 @@ async fn walk(
 
 #[cfg(test)]
 mod tests {
+    use toolcrib_contract::json::{Document, Limits};
+
     use super::*;
     use crate::fake;
     use crate::spec::Spec;
+
+    /// R5.6: `UPSTREAM_LIST_NODES_MAX` and `UPSTREAM_LIST_BYTES_MAX` bound all lists of a server together.
+    #[test]
+    fn lists_are_bounded_together() {
+        let refused = |item: &str, count: usize, times: usize| {
+            let text = format!("[{}]", vec![item; count].join(","));
+            let page = Document::parse(text.as_bytes(), &Limits::file()).unwrap();
+            let mut taken = Taken::default();
+            let added = (0..times).try_for_each(|_| taken.add(page.root()));
+            added.err().map(|error| *error.cause)
+        };
+        // The array itself is a value too.
+        let half = UPSTREAM_LIST_NODES_MAX / 2 - 1;
+        assert_eq!(refused("0", half, 2), None);
+        let (limit, max, what) = ("UPSTREAM_LIST_NODES_MAX", UPSTREAM_LIST_NODES_MAX, "values and keys");
+        assert_eq!(refused("0", half, 3), Some(Cause::ListTooLong { limit, max, what }));
+        let long = format!("\"{}\"", "x".repeat(UPSTREAM_LIST_BYTES_MAX / 2 - 4));
+        assert_eq!(refused(&long, 1, 2), None);
+        let (limit, max, what) = ("UPSTREAM_LIST_BYTES_MAX", UPSTREAM_LIST_BYTES_MAX, "bytes");
+        assert_eq!(refused(&long, 1, 3), Some(Cause::ListTooLong { limit, max, what }));
+    }
 
     /// R5.6: a page that never comes.
     #[tokio::test(start_paused = true)]

@@ -8,10 +8,10 @@ use super::running::Gateway;
 
 const BUDGET: usize = 4_096;
 
-fn gateway(folder: &Folder) -> Gateway {
+fn gateway(folder: &Folder, budget: usize) -> Gateway {
     let hostile = toolcrib_testkit::deps::built_example("hostile").unwrap_or_else(|error| panic!("{error}"));
     let text = format!(
-        "[servers.s]\ncommand = {:?}\nargs = [\"stdio\", \"long\"]\nrules = [{{ tools = \"*\", result_bytes_max = {BUDGET} }}]\n",
+        "[servers.s]\ncommand = {:?}\nargs = [\"stdio\", \"long\"]\nrules = [{{ tools = \"*\", result_bytes_max = {budget} }}]\n",
         hostile.display().to_string()
     );
     Gateway::start(&["--config", &folder.file("toolcrib.toml", &text)])
@@ -30,7 +30,7 @@ type Ask<'a> = &'a dyn Fn(&str, Value) -> Value;
 
 fn both_eras(test: impl Fn(Ask<'_>)) {
     let folder = Folder::new("budget");
-    let gateway = gateway(&folder);
+    let gateway = gateway(&folder, BUDGET);
     test(&|method, params| gateway.ask(method, &params));
     let legacy = Legacy::new(&gateway, &able());
     test(&|method, params| legacy.calling(method, &params).send(gateway.address).unwrap().json().unwrap());
@@ -60,6 +60,17 @@ fn a_long_text_is_kept_and_linked_to() {
         let short = ask("tools/call", json!({"name": "s__echo", "arguments": {"a": 1}}));
         assert_eq!(short["result"]["content"].as_array().unwrap().len(), 1, "{short}");
     });
+}
+
+/// R5.10: `SHOWN_ANSWER_BYTES_MAX`: however large the budget, no more of a text is shown.
+#[test]
+fn no_more_than_shown_answer_bytes_max_of_a_text_is_shown() {
+    let folder = Folder::new("budget-shown");
+    let gateway = gateway(&folder, 65_536);
+    let answer = gateway.ask("tools/call", &json!({"name": "s__poke", "arguments": {}}));
+    let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
+    let (shown, _) = text.split_once("\n\n[The answer has").unwrap_or_else(|| panic!("{answer}"));
+    assert_eq!(shown.len(), 16_384, "{answer}");
 }
 
 /// R5.10: what is promised by an output schema is still kept by the short answer, and the whole comes back byte for byte.

@@ -3,6 +3,8 @@
 //! Every one of them: a refusal that names it, in time; at most 64 MiB more memory than before, at its peak; and the
 //! neighbour's calls are answered all the while. How much slower they become is measured by the benchmark, not here.
 
+mod costly;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 

@@ -224,7 +224,7 @@ fn a_caller_has_only_so_many_calls_waiting() {
         handle(&client.call("transfer_gold", json!({"from": "a", "to": "b", "amount": amount})));
     }
     let one_more = client.call("transfer_gold", json!({"from": "a", "to": "b", "amount": 32}));
-    assert!(is_refused(&one_more) && text(&one_more).contains("32 of your calls"), "{one_more}");
+    assert!(is_refused(&one_more) && text(&one_more).contains("at most 32 calls that wait"), "{one_more}");
     let first = handle(&client.call("transfer_gold", json!({"from": "a", "to": "b", "amount": 0})));
     folder.does(&["approve", "deny", &first]);
     handle(&client.call("transfer_gold", json!({"from": "a", "to": "b", "amount": 32})));

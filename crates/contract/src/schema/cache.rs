@@ -119,3 +119,40 @@ impl SchemaCache {
         self.compiled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// R1.6: `SCHEMAS_BYTES_MAX` bounds what one process compiles of its own; what is dropped is given back.
+    #[test]
+    fn schemas_over_schemas_bytes_max_are_refused_until_others_are_dropped() {
+        let used = Arc::default();
+        let most = Counted::take(&used, limits::SCHEMAS_BYTES_MAX).unwrap();
+        let refused = Counted::take(&used, 1).unwrap_err().to_string();
+        assert!(refused.contains("SCHEMAS_BYTES_MAX"), "{refused}");
+        assert_eq!(used.load(Ordering::Relaxed), limits::SCHEMAS_BYTES_MAX, "the refused one takes nothing");
+        drop(most);
+        assert!(Counted::take(&used, 1).is_ok());
+        assert_eq!(used.load(Ordering::Relaxed), 0);
+    }
+
+    /// R1.7: a schema that two tools share is counted once, and given back when the last of them goes.
+    #[test]
+    fn a_shared_schema_is_counted_once_and_given_back() {
+        let text = r#"{"type":"object","properties":{"a":{"type":"string"}}}"#;
+        let document = crate::json::OwnedDocument::parse(text, &crate::json::Limits::definition()).unwrap();
+        let digest = Digest::of(document.root()).unwrap();
+        let cache = SchemaCache::new();
+        let compile = || cache.compile(document.root(), digest, &SchemaOptions::default()).unwrap();
+        let one = compile();
+        let counted = cache.own.load(Ordering::Relaxed);
+        assert_eq!(counted, one.weight().bytes());
+        let other = compile();
+        assert_eq!(cache.own.load(Ordering::Relaxed), counted);
+        drop(one);
+        assert_eq!(cache.own.load(Ordering::Relaxed), counted);
+        drop(other);
+        assert_eq!(cache.own.load(Ordering::Relaxed), 0);
+    }
+}

@@ -133,6 +133,43 @@ fn limits_refuse_by_name_and_place() {
     }
 }
 
+/// R1.6: `SCHEMA_PATTERNS_COMPILED_BYTES_MAX`: patterns that are each within their limit are refused together, at the
+/// first one that does not fit, and before all of them are compiled.
+#[test]
+fn patterns_over_schema_patterns_compiled_bytes_max_are_refused_together() {
+    let pattern = |i: usize| format!(r"^(\p{{L}}{{2}}|\p{{Lu}}{{3}}\p{{N}}{{2}}|p{i})$");
+    let of = |count: usize| {
+        let properties: serde_json::Map<_, _> =
+            (0..count).map(|i| (format!("p{i}"), json!({"pattern": pattern(i)}))).collect();
+        json!({"properties": properties})
+    };
+    let alone = compile(&of(1)).unwrap().weight();
+    assert!(alone.patterns <= limits::SCHEMA_PATTERNS_COMPILED_BYTES_MAX, "{alone:?}");
+    match compile(&of(250)).unwrap_err() {
+        SchemaError::Limit { limit, pointer, found } => {
+            assert_eq!(limit.name(), "SCHEMA_PATTERNS_COMPILED_BYTES_MAX");
+            assert!(found > limit.max() && found <= limit.max() + 2 * alone.patterns, "{found}");
+            assert!(pointer.as_str().starts_with("/properties/p"), "{pointer}");
+        }
+        other => panic!("{other}"),
+    }
+    let common: serde_json::Map<_, _> = (0..50)
+        .map(|i| (format!("p{i}"), json!({"pattern": format!("^[a-z]+(-[a-z0-9]+)*-{i}$")})))
+        .collect();
+    compile(&json!({"properties": common})).expect("patterns that are commonly used");
+}
+
+/// R1.6: an equal pattern is compiled once, so it counts once.
+#[test]
+fn an_equal_pattern_counts_once() {
+    let one = json!({"pattern": "^[a-z]+-[0-9]+$"});
+    let weight = |count: usize| {
+        let properties: serde_json::Map<_, _> = (0..count).map(|i| (format!("p{i}"), one.clone())).collect();
+        compile(&json!({"properties": properties})).unwrap().weight().patterns
+    };
+    assert_eq!(weight(1), weight(4));
+}
+
 /// R1.6: patterns that cannot run in linear time are refused, with place and reason.
 #[test]
 fn patterns_outside_the_linear_class_are_refused() {

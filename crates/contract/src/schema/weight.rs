@@ -35,6 +35,8 @@ const ROOT_BYTES: usize = 4 * 1024;
 const SUBSCHEMA_BYTES: usize = 512;
 /// Bytes per keyword of a subschema.
 const KEYWORD_BYTES: usize = 256;
+/// Copies of its path that a subschema keeps, and each of its keywords.
+const PATH_COPIES: usize = 3;
 /// Bytes per value inside a keyword that is no subschema, such as one of an `enum`.
 const VALUE_BYTES: usize = 272;
 /// Bytes per name of a property or definition, besides its text.
@@ -48,7 +50,7 @@ fn validator(graph: &Graph<'_>) -> usize {
     let subschemas = graph.places.iter().zip(graph.path_bytes());
     let bytes: usize = subschemas
         .map(|(place, path)| {
-            // Each keyword keeps the whole path of its place.
+            let path = PATH_COPIES * path;
             let keywords = place.value.as_object().into_iter().flatten();
             let keywords = keywords
                 .map(|(keyword, value)| KEYWORD_BYTES + path + keyword.len() + plain(keyword, value))
@@ -115,4 +117,20 @@ fn patterns(graph: &Graph<'_>) -> Result<usize, SchemaError> {
         }
     }
     Ok(total)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `SCHEMA_PATTERN_CACHE_BYTES_MAX` and `SCHEMA_PATTERN_CACHE_BYTES_MIN`: few patterns have large caches, many have
+    /// small ones, and one schema's caches together stay bounded.
+    #[test]
+    fn the_more_patterns_the_smaller_their_caches() {
+        assert_eq!(cache_bytes(0), limits::SCHEMA_PATTERN_CACHE_BYTES_MAX);
+        assert_eq!(cache_bytes(1), limits::SCHEMA_PATTERN_CACHE_BYTES_MAX);
+        assert_eq!(cache_bytes(limits::SCHEMA_PATTERNS_MAX), limits::SCHEMA_PATTERN_CACHE_BYTES_MIN);
+        let most = (1..=limits::SCHEMA_PATTERNS_MAX).map(|count| count * cache_bytes(count)).max();
+        assert!(most <= Some(8 * 1024 * 1024), "{most:?}");
+    }
 }

@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use toolcrib_contract::{Contract, ContractError, Definition, SchemaError, SchemaRoom};
+use toolcrib_contract::json::Pointer;
+use toolcrib_contract::{Contract, ContractError, Definition, SchemaRoom};
 
 use super::{RegisterError, Registry, Snapshot};
 use crate::entry::{Behind, Entry};
@@ -54,7 +55,8 @@ impl Preparer<'_> {
         let Some(room) = &mut self.room else { return Ok(()) };
         let contract = entry.contract();
         let schemas = std::iter::once(contract.input()).chain(contract.output()).map(|schema| &**schema);
-        room.keep(schemas).map_err(|error: SchemaError| ContractError::Input(error).into())
+        let place = Pointer::root().join("inputSchema");
+        room.keep(schemas).map_err(|error| ContractError::Input(error.within(&place)).into())
     }
 
     /// Makes the contract of a definition; `tool` is what will stand behind it.

@@ -235,7 +235,7 @@ impl Gateway {
                         Some(Err(refusal)) if same_list.is_some() || refusal.is_final() => {
                             Err(refusal.clone())
                         }
-                        _ if spent >= Duration::from_millis(SERVER_COMPILE_MS_MAX) => Err(Refusal::OutOfTime),
+                        _ if is_out_of_time(spent) => Err(Refusal::OutOfTime),
                         _ => {
                             let wanted = Wanted { source, upstream, definition, name: &name };
                             self.entry(&wanted, pinned.get(&*listed.name), preparer).map(Arc::new)
@@ -294,6 +294,11 @@ impl Gateway {
     }
 }
 
+/// Whether a server whose tools took so much CPU time has to leave the rest of them uncompiled.
+fn is_out_of_time(spent: Duration) -> bool {
+    spent >= Duration::from_millis(SERVER_COMPILE_MS_MAX)
+}
+
 pub(super) fn live(catalogue: &Catalogue) -> impl Iterator<Item = &Definition> {
     catalogue.tools.iter().filter_map(|listed| listed.definition.as_ref().ok())
 }
@@ -333,10 +338,39 @@ fn report(member: &Member, outcome: &Outcome) {
         before.quarantined.iter().map(|one| (one.tool.as_str(), one.reason.as_str())).collect();
     let fresh: Vec<&Quarantined> =
         outcome.quarantined.iter().filter(|one| !known.contains(&(&*one.tool, &*one.reason))).collect();
-    for one in fresh.iter().take(QUARANTINE_LINES_MAX) {
+    let (told, more) = told(&fresh);
+    for one in told {
         tracing::warn!(target: "toolcrib", upstream = server, tool = one.tool, "quarantined: {}", one.reason);
     }
-    if let Some(more) = fresh.len().checked_sub(QUARANTINE_LINES_MAX).filter(|more| *more > 0) {
+    if more > 0 {
         tracing::warn!(target: "toolcrib", upstream = server, "quarantined: {more} more tools; /readyz names them");
+    }
+}
+
+/// The first of many, and the number of the others.
+fn told<T>(all: &[T]) -> (&[T], usize) {
+    let told = all.get(..QUARANTINE_LINES_MAX).unwrap_or(all);
+    (told, all.len() - told.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// R5.6: `SERVER_COMPILE_MS_MAX` is CPU time, and the reason names it.
+    #[test]
+    fn tools_after_server_compile_ms_max_are_refused_by_its_name() {
+        assert!(!is_out_of_time(Duration::from_millis(SERVER_COMPILE_MS_MAX - 1)));
+        assert!(is_out_of_time(Duration::from_millis(SERVER_COMPILE_MS_MAX)));
+        assert!(Refusal::OutOfTime.to_string().starts_with("SERVER_COMPILE_MS_MAX: "));
+        assert!(!Refusal::OutOfTime.is_final(), "another list may leave it time");
+    }
+
+    /// `QUARANTINE_LINES_MAX`: a server cannot fill the log with its refused tools.
+    #[test]
+    fn no_more_than_quarantine_lines_max_are_logged() {
+        let all = [0; QUARANTINE_LINES_MAX + 7];
+        assert_eq!(told(&all), (&all[..QUARANTINE_LINES_MAX], 7));
+        assert_eq!(told(&all[..3]), (&all[..3], 0));
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use toolcrib::HttpOptions;
 
 use super::bed::{Bed, http, stdio};
@@ -54,7 +54,11 @@ async fn ten_thousand_sessions_with_the_same_ids_see_only_their_own_answers() {
     for client in 0..CONNECTIONS {
         let seen = seen.clone();
         clients.spawn(async move {
-            let mut tcp = TcpStream::connect(address).await.unwrap();
+            // From four addresses: one has a share of all sessions.
+            let from = std::net::Ipv4Addr::new(127, 0, 0, u8::try_from(client % 4).unwrap() + 1);
+            let socket = TcpSocket::new_v4().unwrap();
+            socket.bind((from, 0).into()).unwrap();
+            let mut tcp = socket.connect(address).await.unwrap();
             for number in 0..SESSIONS / CONNECTIONS {
                 let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"swarm","version":"1"}}}"#;
                 let (head, _) = post(&mut tcp, None, hello).await;

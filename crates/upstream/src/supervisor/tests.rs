@@ -29,7 +29,7 @@ impl Diary {
 
 impl Observer for Diary {
     fn listed(&self, _upstream: &Arc<Upstream>, _catalogue: Catalogue) -> BoxFuture<'static, ()> {
-        Box::pin(async {})
+        Box::pin(std::future::ready(()))
     }
 
     fn state_changed(&self, _upstream: &Arc<Upstream>, state: &State) {

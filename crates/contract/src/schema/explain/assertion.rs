@@ -163,15 +163,18 @@ fn single(here: &Here<'_>, keyword: &str, value: Value, assert_formats: bool) ->
     let mut schema = Map::new();
     schema.insert("$schema".to_owned(), here.dialect.uri().into());
     schema.insert(keyword.to_owned(), value);
-    // In draft 4 a bound and its being exclusive are two keywords.
+    // Keywords that mean something only together: in draft 4 a bound and its being exclusive, and a text's encoding and
+    // what it encodes.
     let partner = match keyword {
+        "contentEncoding" => "contentMediaType",
+        "contentMediaType" => "contentEncoding",
         "minimum" => "exclusiveMinimum",
         "maximum" => "exclusiveMaximum",
         "exclusiveMinimum" => "minimum",
         "exclusiveMaximum" => "maximum",
         _ => "",
     };
-    if here.dialect == Dialect::Draft4
+    if (here.dialect == Dialect::Draft4 || keyword.starts_with("content"))
         && let Some(value) = here.members.get(partner)
     {
         schema.insert(partner.to_owned(), value.clone());

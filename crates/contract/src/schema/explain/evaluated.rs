@@ -83,8 +83,9 @@ impl Walk<'_> {
         for (keyword, value) in members.iter().filter(|(keyword, _)| Some(keyword.as_str()) != except) {
             match keyword.as_str() {
                 "$ref" | "$dynamicRef" | "$recursiveRef" => {
-                    if let Some(target) = graph.target(at, keyword) {
-                        self.gather_accepting(target, node, trail, seen)?;
+                    match graph.target(at, keyword) {
+                        Some(target) => self.gather_accepting(target, node, trail, seen)?,
+                        None => self.is_lost = true,
                     }
                 }
                 "allOf" | "anyOf" | "oneOf" => {
