@@ -14,7 +14,7 @@ pub(super) const TARGET: Target = Target {
     seeds,
     heavy: Vec::new,
     dictionary: JSON,
-    bytes_max: 16 * 1024,
+    bytes_max: 32 * 1024,
     cpu_max: Duration::from_millis(500),
     memory_max: Memory { factor: 256, constant: 64 * 1024 },
     run,

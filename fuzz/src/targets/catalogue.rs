@@ -16,7 +16,7 @@ pub(super) const TARGET: Target = Target {
     seeds,
     heavy,
     dictionary: DICTIONARY,
-    bytes_max: 16 * 1024,
+    bytes_max: 32 * 1024,
     cpu_max: Duration::from_secs(4),
     memory_max: Memory { factor: 1_024, constant: 8 * 1024 * 1024 },
     run,

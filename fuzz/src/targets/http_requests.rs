@@ -16,7 +16,7 @@ pub(super) const TARGET: Target = Target {
     seeds,
     heavy,
     dictionary: DICTIONARY,
-    bytes_max: 32 * 1024,
+    bytes_max: 64 * 1024,
     cpu_max: Duration::from_millis(500),
     memory_max: Memory { factor: 64, constant: 512 * 1024 },
     run,

@@ -21,7 +21,7 @@ pub(super) const TARGET: Target = Target {
     seeds,
     heavy,
     dictionary: DEFINITION,
-    bytes_max: 16 * 1024,
+    bytes_max: 32 * 1024,
     // Judging one server may take DRIFT_JUDGED_MS_MAX; what is small is decided far sooner.
     cpu_max: Duration::from_secs(8),
     memory_max: Memory { factor: 4_096, constant: 64 * 1024 * 1024 },

@@ -15,7 +15,7 @@ pub(super) const TARGET: Target = Target {
     seeds,
     heavy,
     dictionary: &["alice", "tools/call", "\u{1e}", "=", "-", "_", "+", "/", "A", "AA"],
-    bytes_max: 16 * 1024,
+    bytes_max: 32 * 1024,
     cpu_max: Duration::from_millis(500),
     memory_max: Memory { factor: 32, constant: 64 * 1024 },
     run,

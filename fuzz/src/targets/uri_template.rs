@@ -16,7 +16,7 @@ pub(super) const TARGET: Target = Target {
     seeds,
     heavy,
     dictionary: DICTIONARY,
-    bytes_max: 10 * 1024,
+    bytes_max: 16 * 1024,
     cpu_max: Duration::from_millis(500),
     memory_max: Memory { factor: 1_024, constant: 4 * 1024 * 1024 },
     run,

@@ -14,7 +14,7 @@ pub(super) const TARGET: Target = Target {
     seeds,
     heavy,
     dictionary: DICTIONARY,
-    bytes_max: 32 * 1024,
+    bytes_max: 64 * 1024,
     cpu_max: Duration::from_secs(1),
     memory_max: Memory { factor: 512, constant: 256 * 1024 },
     run,

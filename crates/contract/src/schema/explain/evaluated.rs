@@ -82,12 +82,10 @@ impl Walk<'_> {
         let here = Here { at, members, dialect: graph.dialect(place.resource) };
         for (keyword, value) in members.iter().filter(|(keyword, _)| Some(keyword.as_str()) != except) {
             match keyword.as_str() {
-                "$ref" | "$dynamicRef" | "$recursiveRef" => {
-                    match graph.target(at, keyword) {
-                        Some(target) => self.gather_accepting(target, node, trail, seen)?,
-                        None => self.is_lost = true,
-                    }
-                }
+                "$ref" | "$dynamicRef" | "$recursiveRef" => match graph.target(at, keyword) {
+                    Some(target) => self.gather_accepting(target, node, trail, seen)?,
+                    None => self.is_lost = true,
+                },
                 "allOf" | "anyOf" | "oneOf" => {
                     for branch in value.as_array().into_iter().flatten().filter_map(|b| graph.find(b)) {
                         self.gather_accepting(branch, node, trail, seen)?;
