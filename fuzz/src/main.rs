@@ -92,7 +92,7 @@ fn single(target: &Target, input: &Path) -> io::Result<bool> {
     measure::limit_address_space()?;
     match campaign::execute(target, &std::fs::read(input)?) {
         Ok((_, used)) => {
-            println!("{}: passed with {:.1?} of CPU and {} bytes", target.name, used.cpu, used.memory)
+            println!("{}: passed with {:.1?} of CPU and {} bytes", target.name, used.cpu, used.memory);
         }
         Err(broken) => {
             println!("{}: {}", target.name, broken.why);

@@ -147,13 +147,13 @@ impl Safety {
     /// Reads stops and credentials again.
     pub(crate) async fn refresh(&self) -> Result<(), Unkept> {
         let lifted = self.stops.set(self.store.stops(self.now_ms()).await?);
-        self.begin_anew(lifted);
+        self.begin_anew(&lifted);
         self.credentials.set(self.store.credentials().await?);
         Ok(())
     }
 
     /// Forgets the repetitions of callers that were unlocked, here or by another process.
-    fn begin_anew(&self, lifted: Vec<Scope>) {
+    fn begin_anew(&self, lifted: &[Scope]) {
         let anonymous = Principal::Anonymous.key();
         if lifted.iter().any(|scope| scope.key().is_empty() || scope.key() == anonymous) {
             self.repeats.forget_all();

@@ -1,6 +1,10 @@
 //! Listeners: MCP over Streamable HTTP and over stdio, both eras on one endpoint.
 //!
 //! No business rule lives here: a message is bounded, read, and handed to the engine.
+#![allow(
+    clippy::result_large_err,
+    reason = "the error is the response itself, written by the caller at once"
+)]
 
 mod accept;
 mod address;

@@ -95,7 +95,7 @@ mod tests {
         // Within its patience it gets its turn.
         waiter.busy_timeout(Duration::from_millis(BUSY_MS_MAX)).unwrap();
         let later = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(100));
+            std::thread::park_timeout(Duration::from_millis(100));
             holder.execute_batch("COMMIT").unwrap();
         });
         waiter.execute_batch("BEGIN IMMEDIATE; COMMIT").unwrap();

@@ -122,14 +122,14 @@ fn refuse(job: Job, error: &StoreError) {
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::sync::mpsc::channel;
+    use std::sync::mpsc::{SyncSender, sync_channel};
 
     use super::*;
 
     /// Keeps the writer busy until the returned sender is dropped.
-    fn block(writer: &Writer) -> std::sync::mpsc::Sender<()> {
-        let (started, has_started) = channel();
-        let (release, released) = channel::<()>();
+    fn block(writer: &Writer) -> SyncSender<()> {
+        let (started, has_started) = sync_channel(1);
+        let (release, released) = sync_channel::<()>(1);
         writer
             .push(Box::new(move |_| {
                 started.send(()).unwrap();
@@ -147,7 +147,7 @@ mod tests {
         let writer = Writer::start(crate::connection::open_in_memory().unwrap()).unwrap();
         let release = block(&writer);
         let committed = Arc::new(AtomicUsize::new(0));
-        let (seen, all_seen) = channel();
+        let (seen, all_seen) = sync_channel(2 * GROUP_WRITES_MAX);
         for _ in 0..=GROUP_WRITES_MAX {
             let (committed, seen) = (committed.clone(), seen.clone());
             let job = move |_: Result<&Connection, &StoreError>| {

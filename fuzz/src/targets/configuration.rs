@@ -124,7 +124,7 @@ fn run(input: &[u8]) -> Shape {
         (Ok(config), Ok(commented)) => {
             assert_eq!(config, commented, "a comment changes what is read");
             assert!(!config.sources.is_empty(), "no servers");
-            let names: BTreeSet<&str> = config.sources.iter().map(|source| source.name()).collect();
+            let names: BTreeSet<&str> = config.sources.iter().map(toolcrib_gateway::Source::name).collect();
             assert_eq!(names.len(), config.sources.len(), "a server stands there twice");
             let extras = (config.pins.is_some(), config.auth.is_open(), config.listen.is_some(), is_json);
             Shape::of(&["read", &config.sources.len().min(8).to_string(), &format!("{extras:?}")])

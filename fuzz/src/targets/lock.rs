@@ -81,7 +81,7 @@ fn run(input: &[u8]) -> Shape {
     }
     let live = from_str::<Value>(live).unwrap_or_default();
     let live =
-        live.as_array().into_iter().flatten().filter_map(|tool| Definition::parse(&tool.to_string()).ok());
+        live.as_array().into_iter().flatten().filter_map(|tool| Definition::parse(tool.to_string()).ok());
     let mut seen = BTreeSet::new();
     let live: Vec<Definition> = live.filter(|tool| seen.insert(tool.name().to_owned())).collect();
     let words = judged(&lock, &live);

@@ -161,7 +161,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    pub(crate) fn from_address(mut self, source: [u8; 4]) -> Self {
+    pub(crate) fn at_address(mut self, source: [u8; 4]) -> Self {
         self.source = Some(source.into());
         self
     }

@@ -55,7 +55,7 @@ fn an_address_that_opens_sessions_has_four_shares_and_no_more() {
         text(&refused)
             .contains("at most 8 calls that wait for a person for all anonymous callers of one address")
     );
-    let elsewhere = serving.client().from_address([127, 0, 0, 2]);
+    let elsewhere = serving.client().at_address([127, 0, 0, 2]);
     assert!(waits(&elsewhere.call("transfer_gold", gold(0))));
     let ann = serving.client().with_secret(&serving.credential(&folder, &["ann"]));
     assert!(waits(&ann.call("transfer_gold", gold(0))));
@@ -66,7 +66,7 @@ fn an_address_that_opens_sessions_has_four_shares_and_no_more() {
 fn two_addresses_that_want_the_same_call_wait_for_two_approvals() {
     let folder = Folder::new();
     let serving = Serving::start(&folder);
-    let (one, two) = (serving.client(), serving.client().from_address([127, 0, 0, 2]));
+    let (one, two) = (serving.client(), serving.client().at_address([127, 0, 0, 2]));
     let first = handle(&one.call("transfer_gold", gold(0)));
     assert_eq!(handle(&one.call("transfer_gold", gold(0))), first, "the same caller waits once");
     assert_ne!(handle(&two.call("transfer_gold", gold(0))), first);
@@ -96,7 +96,7 @@ fn one_session_that_asks_for_tokens_without_end_leaves_others_theirs() {
 fn a_sessionless_caller_that_loops_is_stopped_by_its_address_alone() {
     let folder = Folder::new();
     let serving = Serving::start(&folder);
-    let looping = serving.client().from_address([127, 0, 0, 2]);
+    let looping = serving.client().at_address([127, 0, 0, 2]);
     let session = Legacy::open(&serving, &json!({}));
     for _ in 0..50 {
         assert!(waits(&looping.call(GATED, json!({"count": 1}))));

@@ -115,7 +115,7 @@ impl<'s> Walk<'s> {
         at: u32,
         node: Node<'_>,
         trail: &Trail<'_>,
-        mut out: Option<&mut Report>,
+        out: Option<&mut Report>,
     ) -> Result<bool, Ended> {
         self.spend(1)?;
         if stack_address() < self.floor {
@@ -136,7 +136,7 @@ impl<'s> Walk<'s> {
         if members.contains_key("$ref") && here.dialect.ref_hides_siblings() {
             return self.follow(&here, "$ref", node, trail, out);
         }
-        let Some(report) = out.as_deref_mut() else {
+        let Some(report) = out else {
             for (keyword, value) in members {
                 if !self.keyword(&here, keyword, value, node, trail, None)? {
                     return Ok(false);

@@ -107,7 +107,7 @@ mod tests {
         compiler
             .start(move || {
                 counted.fetch_add(1, Ordering::SeqCst);
-                std::thread::sleep(Duration::from_millis(100));
+                std::thread::park_timeout(Duration::from_millis(100));
             })
             .unwrap();
         let first = compiler.request();

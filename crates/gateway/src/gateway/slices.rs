@@ -24,7 +24,8 @@ impl Slices {
         let now = cpu();
         if now.saturating_sub(self.slice) >= SLICE {
             self.slice = now;
-            std::thread::sleep(PAUSE);
+            // The compile thread is no executor thread; nobody wakes it before its time.
+            std::thread::park_timeout(PAUSE);
         }
         now.saturating_sub(self.begun)
     }

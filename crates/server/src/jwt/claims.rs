@@ -54,7 +54,7 @@ impl Required<'_> {
 /// Returns a NumericDate in seconds: a number that is finite and not negative.
 fn seconds(claims: Node<'_>, name: &'static str) -> Result<Option<f64>, TokenRefusal> {
     let Some(value) = claims.get(name) else { return Ok(None) };
-    let seconds = value.as_number().map(|number| number.as_f64());
+    let seconds = value.as_number().map(toolcrib_contract::json::Number::as_f64);
     match seconds.filter(|seconds| seconds.is_finite() && seconds.is_sign_positive()) {
         Some(seconds) => Ok(Some(seconds)),
         None => Err(TokenRefusal::Malformed { name, expected: "seconds since 1970" }),
