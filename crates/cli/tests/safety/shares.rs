@@ -91,7 +91,7 @@ fn one_session_that_asks_for_tokens_without_end_leaves_others_theirs() {
     assert!(ran(&serving.client().call("get_confirmation_token", wish.clone())));
 }
 
-/// R4.7, `REPEATS_MAX`: 51 equal calls without a session stop callers without a session of that address alone.
+/// R4.7, `REPEATS_MAX`, `LOOP_STOP_MS`: 51 equal calls without a session stop callers without a session of that address alone.
 #[test]
 fn a_sessionless_caller_that_loops_is_stopped_by_its_address_alone() {
     let folder = Folder::new();

@@ -105,7 +105,7 @@ fn spent_tickets_are_kept_for_tokens_spent_kept_ms() {
     assert_eq!(burnt, 0, "both names ended long ago");
 }
 
-/// R11.3: an intent that has ended is kept for `INTENTS_KEPT_MS`; one without an outcome is kept for good.
+/// R4.8: an intent that has ended is kept for `INTENTS_KEPT_MS`; one without an outcome is kept for good.
 #[test]
 fn ended_intents_are_kept_for_intents_kept_ms() {
     let db = database();
