@@ -16,7 +16,7 @@ use super::string::Key;
 /// Steps for making a document of one string, measured against a look-up.
 const STRING_NODE_STEPS: u64 = 16;
 
-/// JSON representation that compiled schemas run over. Every look-up is metered, see [`super::meter`].
+/// JSON representation that compiled schemas run over. Every look-up is metered, see `meter`.
 #[derive(Debug)]
 pub struct Tape;
 

@@ -23,7 +23,7 @@ const UNKNOWN: &str = "anonymous@unknown";
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Scope {
     Everybody,
-    /// The text of a [`Stoppable`].
+    /// The text of a `Stoppable`.
     Caller(String),
 }
 
