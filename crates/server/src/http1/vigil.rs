@@ -110,8 +110,8 @@ mod tests {
     async fn a_deadline_passes_while_the_budget_is_used_up() {
         let (_stop, stopped) = watch::channel(false);
         let within = Duration::from_millis(100);
-        let mut vigil = Vigil::new(stopped, within);
         let begun = Instant::now();
+        let mut vigil = Vigil::new(stopped, within);
         let is_late = std::future::poll_fn(|cx| {
             while Box::pin(tokio::task::consume_budget()).as_mut().poll(cx).is_ready() {}
             match vigil.poll_late(cx) {
