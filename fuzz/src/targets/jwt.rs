@@ -170,8 +170,11 @@ fn is_good(head: &[u8], claims: &[u8]) -> bool {
         Some(Value::Array(all)) => all.iter().any(|one| one == AUDIENCE),
         one => one.and_then(Value::as_str) == Some(AUDIENCE),
     };
-    let listed = claims.get("scp").and_then(Value::as_array).into_iter().flatten().any(|one| one == "mcp");
-    let scoped = listed || text("scope").is_some_and(|scope| scope.split(' ').any(|one| one == "mcp"));
+    // Both spellings of the claim may be a list or a text of words.
+    let scoped = ["scope", "scp"].iter().any(|name| match claims.get(*name) {
+        Some(Value::Array(all)) => all.iter().any(|one| one == "mcp"),
+        one => one.and_then(Value::as_str).is_some_and(|scope| scope.split(' ').any(|one| one == "mcp")),
+    });
     head.get("alg").and_then(Value::as_str) == Some("EdDSA")
         && head.get("crit").is_none()
         && text("iss") == Some(ISSUER)

@@ -105,6 +105,9 @@ impl Head {
             Err(_) => return Err(Cause::Garbage("it is no HTTP")),
         };
         let status = response.code.unwrap_or_default();
+        if status < 100 {
+            return Err(Cause::Garbage("its status is none of HTTP's"));
+        }
         let mut head = Self {
             status,
             media: Media::Other,
@@ -294,6 +297,7 @@ mod tests {
             "HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551616\r\n\r\n",
             "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n",
+            "HTTP/1.1 000 OK\r\nContent-Length: 0\r\n\r\n",
         ] {
             assert!(matches!(read(bad), Err(Cause::Garbage(_))), "{bad}");
         }
