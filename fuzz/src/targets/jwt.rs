@@ -170,10 +170,11 @@ fn is_good(head: &[u8], claims: &[u8]) -> bool {
         Some(Value::Array(all)) => all.iter().any(|one| one == AUDIENCE),
         one => one.and_then(Value::as_str) == Some(AUDIENCE),
     };
-    // Both spellings of the claim may be a list or a text of words.
+    // Both spellings of the claim may be a text of words or a list of such texts.
+    let has_scope = |text: &str| text.split_whitespace().any(|one| one == "mcp");
     let scoped = ["scope", "scp"].iter().any(|name| match claims.get(*name) {
-        Some(Value::Array(all)) => all.iter().any(|one| one == "mcp"),
-        one => one.and_then(Value::as_str).is_some_and(|scope| scope.split(' ').any(|one| one == "mcp")),
+        Some(Value::Array(all)) => all.iter().filter_map(Value::as_str).any(has_scope),
+        one => one.and_then(Value::as_str).is_some_and(has_scope),
     });
     head.get("alg").and_then(Value::as_str) == Some("EdDSA")
         && head.get("crit").is_none()
