@@ -115,7 +115,7 @@ fn closure(nfa: &NFA, from: &[u32], steps: &mut usize) -> Option<Vec<u32>> {
         match nfa.states().get(at as usize)? {
             State::Look { next, .. } | State::Capture { next, .. } => stack.push(next.as_u32()),
             State::Union { alternates } => {
-                stack.extend(alternates.iter().map(regex_automata::util::primitives::StateID::as_u32))
+                stack.extend(alternates.iter().map(regex_automata::util::primitives::StateID::as_u32));
             }
             State::BinaryUnion { alt1, alt2 } => stack.extend([alt1.as_u32(), alt2.as_u32()]),
             State::ByteRange { .. } | State::Sparse(_) | State::Dense(_) | State::Match { .. } => {
