@@ -11,7 +11,7 @@ pub(crate) const CPU_MS_MAX: f64 = 50.0;
 pub(crate) const MEMORY_MIB_MAX: f64 = 64.0;
 /// Neighbour's p99 during the attack over its quiet p99.
 pub(crate) const RATIO_MAX: f64 = 1.5;
-/// The same bars in the short version, whose debug build on a busy machine proves only that everything has an end.
+/// Bars of the short version: its debug build on a busy machine proves only that everything has an end.
 pub(crate) const SMALL_CPU_MS_MAX: f64 = 5_000.0;
 pub(crate) const SMALL_MEMORY_MIB_MAX: f64 = 512.0;
 

@@ -22,7 +22,7 @@ const POKERS: usize = 8;
 const STRIKE_PAUSE: Duration = Duration::from_millis(100);
 /// Wait for the answer to a single request; the CPU until then counts.
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
-/// The same for a striker, who is one of many.
+/// Wait of a striker for its answer; shorter, because it is one of many.
 const STRIKE_ANSWER_WITHIN: Duration = Duration::from_secs(5);
 /// Time for a hostile server to be served or refused.
 const ADMITTED_WITHIN: Duration = Duration::from_secs(30);

@@ -38,7 +38,7 @@ fn scope(caller: Option<&String>) -> Scope {
     Scope::named(caller.map_or("", String::as_str))
 }
 
-/// Who is stopped, in words, and the name that unlocks it.
+/// Name of a stopped caller in words, and the name that unlocks it.
 fn whom(scope: &Scope) -> String {
     match scope {
         Scope::Everybody => "everything".to_owned(),

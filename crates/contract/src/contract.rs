@@ -153,7 +153,7 @@ impl Contract {
     /// Checks the arguments of a call.
     ///
     /// # Errors
-    /// What they violate, or the limit that ended the check.
+    /// Violations of the arguments, or the limit that ended the check.
     pub fn check_input(&self, arguments: Node<'_>) -> Result<(), Violations> {
         self.check_input_with(arguments, Effort::Full)
     }
@@ -162,7 +162,7 @@ impl Contract {
     /// enough, the violations are [`Violations::is_unfinished`] and decide nothing.
     ///
     /// # Errors
-    /// What the arguments violate, or the limit that ended the check.
+    /// Violations of the arguments, or the limit that ended the check.
     #[inline]
     pub fn check_input_briefly(&self, arguments: Node<'_>) -> Result<(), Violations> {
         self.check_input_with(arguments, Effort::Brief)
@@ -176,7 +176,7 @@ impl Contract {
     /// Checks the structured content of an answer. Without an output schema everything passes.
     ///
     /// # Errors
-    /// What it violates, or the limit that ended the check.
+    /// Violations of the content, or the limit that ended the check.
     pub fn check_output(&self, content: Node<'_>) -> Result<(), Violations> {
         self.check_output_with(content, Effort::Full)
     }
@@ -184,7 +184,7 @@ impl Contract {
     /// As [`Contract::check_output`], for a thread that serves others. See [`Contract::check_input_briefly`].
     ///
     /// # Errors
-    /// What the content violates, or the limit that ended the check.
+    /// Violations of the content, or the limit that ended the check.
     #[inline]
     pub fn check_output_briefly(&self, content: Node<'_>) -> Result<(), Violations> {
         self.check_output_with(content, Effort::Brief)

@@ -62,7 +62,7 @@ impl Trial {
         Self::timed(over, behaviour, call_ms_max, 5_000)
     }
 
-    /// The same with these deadlines of the bad server, in milliseconds.
+    /// Starts a trial with these deadlines of the bad server, in milliseconds.
     pub(crate) fn timed(over: Over, behaviour: &str, call_ms_max: u64, start_ms_max: u64) -> Self {
         let folder = Folder::new(&format!("hostile-{over:?}-{behaviour}"));
         let (process, reached) = match over {
