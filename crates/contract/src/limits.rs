@@ -52,6 +52,9 @@ pub const SCHEMAS_BYTES_MAX: usize = 256 * 1024 * 1024;
 pub const CHECK_STEPS_MAX: u64 = 4_000_000;
 /// Steps of a check on a thread that serves others, about a millisecond; what needs more is checked elsewhere.
 pub const CHECK_BRIEF_STEPS_MAX: u64 = 100_000;
+/// Bytes of a text times states of a regular expression that it can be at, where the states are too many for a small automaton. Matching
+/// takes at most 10 ns for each, so that one text ends within 50 ms.
+pub const CHECK_PATTERN_PAIRS_MAX: u64 = 4_000_000;
 /// Bytes of stack that one check may use. Worker threads have 2 MiB.
 pub const CHECK_STACK_BYTES_MAX: usize = 1024 * 1024;
 

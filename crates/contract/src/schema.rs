@@ -79,6 +79,8 @@ pub struct Admission {
     pub in_place: usize,
     /// Estimated memory of the compiled check.
     pub weight: Weight,
+    /// The most states that matching a regular expression may have to follow one by one; 0 if one suffices.
+    pub pattern_states: usize,
 }
 
 impl Admission {
@@ -158,8 +160,11 @@ impl Schema {
         if self.shortcut.as_ref().is_some_and(|shortcut| shortcut.accepts(instance)) {
             return Ok(true);
         }
-        let budget =
-            Budget { steps: effort.check_steps(instance), child_steps: self.admission.child_steps() };
+        let budget = Budget {
+            steps: effort.check_steps(instance),
+            child_steps: self.admission.child_steps(),
+            pattern_states: self.admission.pattern_states as u64,
+        };
         meter::within(budget, || self.validator.is_valid(instance))
     }
 
@@ -180,10 +185,15 @@ impl Schema {
     ) -> Result<(), Violations> {
         match self.judge(instance, effort) {
             Ok(true) => Ok(()),
-            Ok(false) => Err(explain::explain(schema(), instance.unfolded(), &self.options, effort)),
+            Ok(false) => Err(self.explain(schema(), instance.unfolded(), effort)),
             Err(Exhausted::Steps) => Err(Violations::unchecked(instance, Ended::CheckSteps)),
             Err(Exhausted::Stack) => Err(Violations::unchecked(instance, Ended::CheckStack)),
+            Err(Exhausted::Pattern) => Err(Violations::unchecked(instance, Ended::CheckPattern)),
         }
+    }
+
+    fn explain(&self, schema: Node<'_>, instance: Node<'_>, effort: Effort) -> Violations {
+        explain::explain(schema, instance, &self.options, self.admission.pattern_states, effort)
     }
 }
 

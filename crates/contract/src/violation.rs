@@ -123,6 +123,8 @@ pub enum Ended {
     CheckSteps,
     /// As much stack as the check itself may use: nothing is known about the value.
     CheckStack,
+    /// A text too long for the regular expressions it is matched against: nothing is known about the value.
+    CheckPattern,
 }
 
 impl Ended {
@@ -134,6 +136,7 @@ impl Ended {
             Self::Bytes => "VIOLATION_BYTES_MAX",
             Self::Steps => "VIOLATION_STEPS_MAX",
             Self::CheckSteps => "CHECK_STEPS_MAX",
+            Self::CheckPattern => "CHECK_PATTERN_PAIRS_MAX",
             Self::Depth | Self::CheckStack => "CHECK_STACK_BYTES_MAX",
         }
     }
@@ -194,7 +197,7 @@ impl Violations {
     fn rest(&self) -> Option<String> {
         match self.ended? {
             Ended::Violations => Some("and more".to_owned()),
-            Ended::CheckSteps | Ended::CheckStack => None,
+            Ended::CheckSteps | Ended::CheckStack | Ended::CheckPattern => None,
             ended => Some(format!("the explanation ended at {}", ended.name())),
         }
     }

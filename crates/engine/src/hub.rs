@@ -1,7 +1,8 @@
 //! Who hears of a change.
 //!
 //! Guarantees: a subscriber is told only what it wants; changes that come close together are told once; a subscriber
-//! that does not listen costs a few flags, never a growing queue.
+//! that does not listen costs a few flags, never a growing queue; the URIs that are followed have a bound for everybody
+//! together and one for each caller.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +12,11 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use toolcrib_protocol::write;
 
-use crate::limits::{CHANGE_BATCH_MS, SUBSCRIPTIONS_MAX};
+use crate::limits::{
+    CHANGE_BATCH_MS, SUBSCRIPTION_BYTES_MAX, SUBSCRIPTION_BYTES_PER_SHARE_MAX, SUBSCRIPTIONS_MAX,
+};
+use crate::quota::{Bound, Bounds, Full, Held, Quota};
+use crate::share::Share;
 
 /// Something a client may have cached is no longer true.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,10 +78,14 @@ impl Batch {
     }
 }
 
-/// A follower of more resources than allowed.
+/// Why a resource cannot be followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("at most {SUBSCRIPTIONS_MAX} resources can be followed at once")]
-pub struct TooManySubscriptions;
+pub enum TooManySubscriptions {
+    #[error("at most {SUBSCRIPTIONS_MAX} resources can be followed at once (SUBSCRIPTIONS_MAX)")]
+    Session,
+    #[error("no room for another subscription: {0}")]
+    Full(#[from] Full),
+}
 
 /// One client's wishes and what it was not told yet.
 #[derive(Debug, Default)]
@@ -90,6 +99,8 @@ pub struct Subscriber {
 struct State {
     wanted: Wanted,
     pending: Batch,
+    /// Counts the URIs that are followed.
+    held: Option<Held>,
 }
 
 impl Subscriber {
@@ -98,9 +109,15 @@ impl Subscriber {
         Arc::new(Self { state: Mutex::new(State { wanted, ..State::default() }), ..Self::default() })
     }
 
+    /// Returns what it wants to hear of.
+    #[must_use]
+    pub fn wanted(&self) -> Wanted {
+        self.lock().wanted.clone()
+    }
+
     pub fn offer(&self, change: &Change) {
         let mut state = self.lock();
-        let State { wanted, pending } = &mut *state;
+        let State { wanted, pending, .. } = &mut *state;
         match change {
             Change::Tools if wanted.tools => pending.tools = true,
             Change::Prompts if wanted.prompts => pending.prompts = true,
@@ -114,17 +131,14 @@ impl Subscriber {
         self.wake.notify_one();
     }
 
-    pub fn follow(&self, uri: &str) -> Result<(), TooManySubscriptions> {
-        let mut state = self.lock();
-        if state.wanted.uris.len() >= SUBSCRIPTIONS_MAX && !state.wanted.uris.contains(uri) {
-            return Err(TooManySubscriptions);
-        }
-        state.wanted.uris.insert(uri.into());
-        Ok(())
-    }
-
+    /// Stops following a resource.
     pub fn unfollow(&self, uri: &str) {
-        self.lock().wanted.uris.remove(uri);
+        let mut state = self.lock();
+        if state.wanted.uris.remove(uri)
+            && let Some(held) = &mut state.held
+        {
+            held.shrink(cost(uri));
+        }
     }
 
     /// Nothing more will be told; wakes whoever waits.
@@ -152,11 +166,28 @@ impl Subscriber {
     }
 }
 
+/// Returns the bytes that following a resource takes: its URI, once wanted and once pending, and what the sets add.
+fn cost(uri: &str) -> usize {
+    2 * (uri.len() + 64)
+}
+
 /// All subscribers.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Hub {
     subscribers: Mutex<Members>,
+    /// Bytes of the URIs that are followed.
+    followed: Arc<Quota>,
     ended: AtomicBool,
+}
+
+impl Default for Hub {
+    fn default() -> Self {
+        let bound = |name, max| Bound { name, max, counts: "bytes of resource subscriptions" };
+        Self::bounded(Bounds {
+            total: bound("SUBSCRIPTION_BYTES_MAX", SUBSCRIPTION_BYTES_MAX),
+            share: bound("SUBSCRIPTION_BYTES_PER_SHARE_MAX", SUBSCRIPTION_BYTES_PER_SHARE_MAX),
+        })
+    }
 }
 
 /// Subscribers, and those that have gone since they were last looked through.
@@ -175,6 +206,32 @@ impl Members {
 }
 
 impl Hub {
+    fn bounded(bounds: Bounds) -> Self {
+        Self { subscribers: Mutex::default(), followed: Quota::new(bounds), ended: AtomicBool::new(false) }
+    }
+
+    /// Lets a subscriber follow a resource; its URI counts for `owner` until it is no longer followed.
+    pub fn follow(
+        &self,
+        subscriber: &Subscriber,
+        owner: &Share,
+        uri: &str,
+    ) -> Result<(), TooManySubscriptions> {
+        let mut state = subscriber.lock();
+        if state.wanted.uris.contains(uri) {
+            return Ok(());
+        }
+        if state.wanted.uris.len() >= SUBSCRIPTIONS_MAX {
+            return Err(TooManySubscriptions::Session);
+        }
+        match &mut state.held {
+            Some(held) => held.grow(cost(uri))?,
+            None => state.held = Some(self.followed.take(owner, cost(uri))?),
+        }
+        state.wanted.uris.insert(uri.into());
+        Ok(())
+    }
+
     pub fn join(&self, subscriber: &Arc<Subscriber>) {
         let mut members = self.lock();
         if members.all.len() >= members.looked_through_at {
@@ -248,7 +305,7 @@ mod tests {
         let hub = Hub::default();
         let subscriber = Subscriber::new(Wanted::default());
         hub.join(&subscriber);
-        subscriber.follow("a://x").unwrap();
+        hub.follow(&subscriber, &Share::Local, "a://x").unwrap();
         hub.publish(&Change::Resource("a://y".into()));
         hub.publish(&Change::Resource("a://x".into()));
         let messages = subscriber.next().await.unwrap().messages(Some(r#"{"k":1}"#));
@@ -271,11 +328,51 @@ mod tests {
 
     #[test]
     fn a_subscriber_cannot_follow_without_end() {
-        let subscriber = Subscriber::new(Wanted::default());
+        let (hub, subscriber) = (Hub::default(), Subscriber::new(Wanted::default()));
+        let follow = |uri: &str| hub.follow(&subscriber, &Share::Local, uri);
         for number in 0..SUBSCRIPTIONS_MAX {
-            subscriber.follow(&number.to_string()).unwrap();
+            follow(&number.to_string()).unwrap();
         }
-        assert_eq!(subscriber.follow("one more"), Err(TooManySubscriptions));
-        assert_eq!(subscriber.follow("1"), Ok(()));
+        assert_eq!(follow("one more"), Err(TooManySubscriptions::Session));
+        assert_eq!(follow("1"), Ok(()));
+    }
+
+    /// `SUBSCRIPTION_BYTES_MAX` and `SUBSCRIPTION_BYTES_PER_SHARE_MAX`: one caller's sessions together.
+    #[test]
+    fn sessions_of_one_caller_share_a_bound_on_what_they_follow_and_give_it_back() {
+        let hub = Hub::default();
+        let (ann, bob) = (Share::Subject("ann".into()), Share::Subject("bob".into()));
+        let long = |number: usize| format!("a://{number}/{}", "x".repeat(8_000));
+        let mut sessions = Vec::new();
+        let full = 'flood: loop {
+            let session = Subscriber::new(Wanted::default());
+            for number in 0..100 {
+                if let Err(cause) = hub.follow(&session, &ann, &long(number)) {
+                    break 'flood cause;
+                }
+            }
+            sessions.push(session);
+            assert!(sessions.len() < 10, "ann follows without end");
+        };
+        assert!(full.to_string().contains("SUBSCRIPTION_BYTES_PER_SHARE_MAX (4194304)"), "{full}");
+        let neighbour = Subscriber::new(Wanted::default());
+        hub.follow(&neighbour, &bob, "a://x").unwrap();
+        sessions[0].unfollow(&long(1));
+        hub.follow(&sessions[0], &ann, &long(1)).unwrap();
+        sessions.clear();
+        assert_eq!(hub.followed.held_by(&ann), 0);
+        assert_eq!(hub.followed.total(), cost("a://x"));
+        let mut sessions = Vec::new();
+        let full = loop {
+            let subscriber = Subscriber::new(Wanted::default());
+            let owner = Share::Subject(sessions.len().to_string().into());
+            let many = (0..200).try_for_each(|number| hub.follow(&subscriber, &owner, &long(number)));
+            sessions.push(subscriber);
+            match many {
+                Err(cause) => break cause,
+                Ok(()) => assert!(sessions.len() < 100, "everybody follows without end"),
+            }
+        };
+        assert!(full.to_string().contains("SUBSCRIPTION_BYTES_MAX (33554432)"), "{full}");
     }
 }

@@ -43,6 +43,12 @@ pub const IN_FLIGHT_MAX: usize = 1_024;
 /// Resource URIs one session or listen stream may follow.
 pub const SUBSCRIPTIONS_MAX: usize = 1_024;
 
+/// Bytes that the followed resource URIs of all clients take: 32 MiB. One of 100 bytes takes 328.
+pub const SUBSCRIPTION_BYTES_MAX: usize = 32 * 1024 * 1024;
+
+/// Bytes of the same for one authenticated subject or one address.
+pub const SUBSCRIPTION_BYTES_PER_SHARE_MAX: usize = 4 * 1024 * 1024;
+
 /// How long changes are gathered before one notification tells of them, in milliseconds.
 pub const CHANGE_BATCH_MS: u64 = 20;
 

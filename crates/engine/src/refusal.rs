@@ -13,6 +13,7 @@ use crate::answer::ToolResult;
 use crate::hub::TooManySubscriptions;
 use crate::listing::BadCursor;
 use crate::long_work::LongWorkError;
+use crate::quota::Full;
 use crate::round::{BadState, CannotSeal};
 use crate::session::TooManyInFlight;
 use crate::template::{TooMuchWork, UriTooLong};
@@ -140,7 +141,12 @@ impl Refusal {
             }
             Self::Busy(cause) => error(200, era, RpcError::new(Code::InvalidRequest, cause.to_string())),
             Self::TooManySubscriptions(cause) => {
-                error(200, era, RpcError::new(Code::InvalidParams, cause.to_string()))
+                let status = match cause {
+                    TooManySubscriptions::Session => 200,
+                    TooManySubscriptions::Full(Full::Share(_)) => 429,
+                    TooManySubscriptions::Full(Full::Total(_)) => 503,
+                };
+                error(status, era, RpcError::new(Code::InvalidParams, cause.to_string()))
             }
             Self::NeedsStream => error(
                 406,
@@ -185,9 +191,9 @@ fn unknown(what: &str, name: &str) -> RpcError {
     RpcError::new(Code::InvalidParams, format!("Unknown {what}: {shown}"))
 }
 
-/// Legacy peers get JSON-RPC errors with HTTP 200; only the modern era gives them a status.
+/// Legacy peers get JSON-RPC errors with HTTP 200; only the modern era gives them a status. Load is shed in both.
 fn error(status: u16, era: Era, error: RpcError) -> Rescued {
-    let status = if era == Era::Legacy && status != 406 { 200 } else { status };
+    let status = if era == Era::Legacy && !matches!(status, 406 | 429 | 503) { 200 } else { status };
     Rescued::Error { status, error }
 }
 

@@ -1,7 +1,8 @@
 //! One POST under way: the engine's future and what it says before it is done.
 //!
 //! Guarantees: a modern client that goes away cancels its request; a legacy one does not, its request runs on by
-//! itself.
+//! itself. The number of those that run on is bounded, for everybody together and for each caller; one over the bound
+//! is cancelled.
 
 use std::fmt;
 use std::future::Future;
@@ -10,8 +11,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use toolcrib_engine::quota::Held;
-use toolcrib_engine::{Exchange, Outgoing, Payload, Reply, SessionId};
+use toolcrib_engine::quota::{Full, Held, Quota};
+use toolcrib_engine::{Exchange, Outgoing, Payload, Reply, SessionId, Share};
 use toolcrib_protocol::sse;
 
 use crate::load::Account;
@@ -45,6 +46,20 @@ pub(crate) struct Call {
     exchange: Arc<Exchange>,
     /// The one that its headers name.
     session: Option<Arc<HttpSession>>,
+    detached: Detached,
+}
+
+/// Counts the calls that go on without their connection.
+#[derive(Debug)]
+pub(crate) struct Detached {
+    pub(crate) calls: Arc<Quota>,
+    pub(crate) owner: Share,
+}
+
+impl Detached {
+    fn take(&self) -> Result<Held, Full> {
+        self.calls.take(&self.owner, 1)
+    }
 }
 
 /// What happens first.
@@ -60,8 +75,9 @@ impl Call {
         future: CallFuture,
         exchange: Arc<Exchange>,
         session: Option<Arc<HttpSession>>,
+        detached: Detached,
     ) -> Self {
-        Self { future: Some(future), exchange, session }
+        Self { future: Some(future), exchange, session, detached }
     }
 
     /// Runs until it answers or says something.
@@ -96,10 +112,22 @@ impl Call {
         CallStream { call: self, first: Some(first), answered, done: false }
     }
 
+    /// Leave to go on without the connection.
+    pub(crate) fn detach(&self) -> Result<Held, Full> {
+        self.detached.take()
+    }
+
     /// Goes on by itself, into a log that connections read.
-    pub(crate) fn into_log(self, first: Outgoing, answered: Option<Answered>, log: Arc<StreamLog>) {
+    pub(crate) fn into_log(
+        self,
+        first: Outgoing,
+        answered: Option<Answered>,
+        log: Arc<StreamLog>,
+        leave: Held,
+    ) {
         let mut stream = self.into_stream(first, answered);
         tokio::spawn(async move {
+            let _leave = leave;
             loop {
                 match std::future::poll_fn(|cx| stream.poll_outgoing(cx)).await {
                     Some(Outgoing::Message(message)) => log.append(&message),
@@ -116,10 +144,21 @@ impl Drop for Call {
     fn drop(&mut self) {
         let Some(future) = self.future.take() else { return };
         if self.exchange.survives_disconnect() && tokio::runtime::Handle::try_current().is_ok() {
-            tokio::spawn(future);
-        } else {
-            self.exchange.cancel();
+            match self.detached.take() {
+                Ok(leave) => {
+                    tokio::spawn(async move {
+                        future.await;
+                        drop(leave);
+                    });
+                    return;
+                }
+                Err(full) => {
+                    let owner = &self.detached.owner;
+                    tracing::warn!(target: "toolcrib", "a call of {owner} was cancelled with its connection: {full}");
+                }
+            }
         }
+        self.exchange.cancel();
     }
 }
 

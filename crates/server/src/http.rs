@@ -22,7 +22,7 @@ use crate::load::{Account, LoadLimits, Unread};
 use crate::rebinding::{Expected, Rebinding};
 use crate::rest;
 use crate::sessions::{HttpSession, Sessions};
-use crate::shed::Shed;
+use crate::shed::{RETRY_AFTER_S, Shed};
 use crate::side::{Page, Side};
 use crate::stream_log::{StreamLog, parse_event_id};
 
@@ -70,6 +70,8 @@ pub struct Endpoint {
     /// Bytes of request bodies that are received or worked on.
     bodies: Arc<Quota>,
     unread: Unread,
+    /// Calls that go on without their connection.
+    detached: Arc<Quota>,
 }
 
 /// A request that may be answered.
@@ -182,8 +184,8 @@ impl Endpoint {
     pub fn new(engine: Arc<Engine>, options: HttpOptions) -> Arc<Self> {
         let load = options.load;
         let sessions = Arc::new(Sessions::new(load));
-        let (bodies, unread) = (Quota::new(load.bodies), Unread::new(&load));
-        Arc::new(Self { engine, options, sessions, bodies, unread })
+        let (bodies, detached) = (Quota::new(load.bodies), Quota::new(load.detached));
+        Arc::new(Self { engine, options, sessions, bodies, unread: Unread::new(&load), detached })
     }
 
     #[must_use]
@@ -197,6 +199,10 @@ impl Endpoint {
 
     pub(crate) fn unread(&self) -> &Unread {
         &self.unread
+    }
+
+    pub(crate) fn detached(&self) -> &Arc<Quota> {
+        &self.detached
     }
 
     pub(crate) fn options(&self) -> &HttpOptions {
@@ -393,7 +399,8 @@ fn stream(
     answered: Option<Answered>,
     account: impl FnOnce() -> Account,
 ) -> Response {
-    let Some(session) = call.session().cloned() else {
+    // Without room for one more call that outlives its connection there is nothing to come back to.
+    let (Some(session), Ok(leave)) = (call.session().cloned(), call.detach()) else {
         return events(ReplyBody::call(call.into_stream(first, answered), account()));
     };
     let log = session.open_log();
@@ -401,7 +408,7 @@ fn stream(
         log.prime();
     }
     let reader = log.read_on();
-    call.into_log(first, answered, log);
+    call.into_log(first, answered, log, leave);
     events(ReplyBody::log(reader, session))
 }
 
@@ -420,6 +427,9 @@ fn answer(answered: Answered, streams: bool) -> Response {
     match (answered.opened, answered.shed) {
         (Some(id), _) => response.with(header::SESSION_ID, id.as_str()),
         (None, Some(shed)) => shed.dress(response),
+        (None, None) if matches!(code, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) => {
+            response.with("retry-after", &RETRY_AFTER_S.to_string())
+        }
         (None, None) => response,
     }
 }

@@ -13,7 +13,7 @@ use toolcrib_engine::{Approach, Engine, Exchange, Payload, Principal, Reply, Ses
 use toolcrib_protocol::{Branch, Code, Frame, Meta, Request, Revision, RpcError, Told};
 
 use crate::batch::BatchAnswer;
-use crate::call::{Answered, Call, CallFuture};
+use crate::call::{Answered, Call, CallFuture, Detached};
 use crate::http::Endpoint;
 use crate::http1::{Head, Name};
 use crate::limits::{BATCH_MESSAGES_MAX, UNCOUNTED_BYTES_MAX};
@@ -44,7 +44,9 @@ impl Post {
     /// Starts to answer it.
     pub(crate) fn start(self) -> Call {
         let (exchange, session) = (self.exchange.clone(), self.session.clone());
-        Call::new(self.answer(), exchange, session)
+        let owner = Share::of(&self.principal, None, self.address);
+        let detached = Detached { calls: self.endpoint.detached().clone(), owner };
+        Call::new(self.answer(), exchange, session, detached)
     }
 
     /// Boxed here, where it is made: it is large, and elsewhere it would be moved there first.

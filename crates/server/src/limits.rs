@@ -73,6 +73,13 @@ pub const ANSWERS_BYTES_MAX: usize = 192 * 1024 * 1024;
 /// Bytes of the same for one authenticated subject or one address: four of the largest answers.
 pub const ANSWERS_BYTES_PER_SHARE_MAX: usize = 64 * 1024 * 1024;
 
+/// Calls of legacy clients that go on without their connection: a client of that era may come back for the answer, so
+/// hanging up does not cancel its call. Over the bound it does.
+pub const DETACHED_CALLS_MAX: usize = 4_096;
+
+/// Calls of the same kind of one authenticated subject or one address.
+pub const DETACHED_CALLS_PER_SHARE_MAX: usize = 512;
+
 /// Bytes of events that streams keep for clients that come back: 64 MiB. Kept for convenience: what does not fit is not
 /// kept.
 pub const REPLAY_BYTES_MAX: usize = 64 * 1024 * 1024;

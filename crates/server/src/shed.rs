@@ -12,7 +12,7 @@ use toolcrib_protocol::{Code, RpcError, write};
 use crate::http1::Response;
 
 /// Seconds after which bytes in flight have usually gone: bodies are read and answers taken within moments.
-const RETRY_AFTER_S: u64 = 1;
+pub(crate) const RETRY_AFTER_S: u64 = 1;
 
 /// A refusal because of load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

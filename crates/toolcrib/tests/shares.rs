@@ -5,6 +5,8 @@
 mod support;
 
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -252,4 +254,69 @@ async fn a_long_list_that_many_leave_unread_is_in_memory_once() {
     assert!(memory() < before + 32 * 1024 * 1024, "{} over {before}", memory());
     let events = send_from("127.0.0.1", to, &[("Accept", "text/event-stream")], &list).await;
     assert_eq!(events.events()[0]["id"], 1);
+}
+
+/// `DETACHED_CALLS_MAX` and `DETACHED_CALLS_PER_SHARE_MAX`: legacy clients that call and hang up.
+#[tokio::test]
+async fn calls_whose_legacy_clients_hung_up_run_on_up_to_a_bound() {
+    let bound = |name, max| Bound { name, max, counts: "calls without a connection" };
+    let detached =
+        Bounds { total: bound("DETACHED_CALLS_MAX", 6), share: bound("DETACHED_CALLS_PER_SHARE_MAX", 4) };
+    let server = Server::new("s", "1").unwrap();
+    let running_calls = Arc::new(AtomicUsize::new(0));
+    let counted = running_calls.clone();
+    let handler = move |_: Value, _: Context| {
+        let counted = counted.clone();
+        async move {
+            let _guard = Counted::new(counted);
+            tokio::time::sleep(Duration::from_secs(600)).await;
+            Ok::<_, ToolError>("")
+        }
+    };
+    server.register("wait", "Waits.", json!({"type": "object"}), handler).unwrap();
+    let running = serve_within(LoadLimits { detached, ..LoadLimits::default() }, &server).await;
+    let call = legacy_body(1, "tools/call", json!({"name": "wait", "arguments": {}}));
+    let headers = [("Mcp-Protocol-Version", LEGACY)];
+    for (address, left) in [("127.0.0.1", 4), ("127.0.0.2", 6)] {
+        let before = running_calls.load(Ordering::SeqCst);
+        let mut clients = Vec::new();
+        for _ in 0..20 {
+            let mut tcp = connect(address, running.address).await;
+            tcp.write_all(request_text(running.address, "POST", &headers, &call).as_bytes()).await.unwrap();
+            clients.push(tcp);
+        }
+        until(&running_calls, |count| count == before + 20).await;
+        drop(clients);
+        until(&running_calls, |count| count <= left).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        assert_eq!(running_calls.load(Ordering::SeqCst), left, "from {address}");
+    }
+    let ping = legacy_body(2, "ping", json!({}));
+    assert_eq!(send_from("127.0.0.3", running.address, &headers, &ping).await.status, 200);
+}
+
+/// Counts itself for as long as it lives.
+struct Counted(Arc<AtomicUsize>);
+
+impl Counted {
+    fn new(count: Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Self(count)
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+async fn until(count: &AtomicUsize, is_reached: impl Fn(usize) -> bool) {
+    let reached = async {
+        while !is_reached(count.load(Ordering::SeqCst)) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    let seen = tokio::time::timeout(PATIENCE, reached).await;
+    assert!(seen.is_ok(), "{} calls run", count.load(Ordering::SeqCst));
 }

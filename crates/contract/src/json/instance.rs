@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::document::{OwnedDocument, Text};
 use super::limits::Limits;
-use super::meter::{spend, spend_child, text_steps};
+use super::meter::{spend, spend_child, spend_text, text_steps};
 use super::node::{Elements, Kind, NamedMembers, Node};
 use super::number::Number;
 use super::string::Key;
@@ -73,8 +73,10 @@ impl<'a> json::Node<'a, Tape> for Node<'a> {
     #[inline]
     fn as_string(&self) -> Option<Cow<'a, str>> {
         // The validator asks for a text to match a pattern or a format against it.
-        spend(text_steps(self.raw_len()));
-        Node::as_str(*self)
+        match spend_text(self.raw_len()) {
+            true => Node::as_str(*self),
+            false => (self.kind() == Kind::String).then_some(Cow::Borrowed("")),
+        }
     }
 
     #[inline]
@@ -218,7 +220,7 @@ impl<'a> Iterator for MeteredMembers<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         let (name, value) = self.0.next()?;
         // A name may be matched against a pattern.
-        spend_child(text_steps(name.len())).then_some((name, value))
+        (spend_text(name.len()) && spend_child(0)).then_some((name, value))
     }
 }
 

@@ -5,12 +5,25 @@
 //! the validator finds nothing to descend into and returns within the frames it has open. Its verdict is discarded
 //! then, and the value is refused by the name of the limit.
 //!
+//! A regular expression is matched by the validator itself. One whose states fit a small automaton reads its text once.
+//! For any other, the text is refused beforehand if text times states is over
+//! [`CHECK_PATTERN_PAIRS_MAX`](crate::limits::CHECK_PATTERN_PAIRS_MAX), and the CPU time of matching is charged
+//! afterwards: how many states a text really meets is known only then.
+//!
 //! Guarantees: the steps of one validation are bounded whatever schema and value are; recursion stops before the
 //! thread's stack is used up; without a budget nothing is cut.
 
 use std::cell::Cell;
 
-use crate::limits::CHECK_STACK_BYTES_MAX;
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::limits::{CHECK_PATTERN_PAIRS_MAX, CHECK_STACK_BYTES_MAX};
+
+/// CPU time that one step stands for, in nanoseconds.
+const STEP_NS: u64 = 10;
+
+/// Pairs of text bytes and states after which the clock is read: about as long as 100 readings take.
+const PAIRS_PER_READING: u64 = 16 * 1024;
 
 /// Budget of one validation.
 #[derive(Debug, Clone, Copy)]
@@ -19,6 +32,8 @@ pub(crate) struct Budget {
     pub(crate) steps: u64,
     /// Steps for handing out one member or element: subschemas that ask nothing of the value cost time as well.
     pub(crate) child_steps: u64,
+    /// The most states that matching may have to follow one by one for a byte of text; 0 if one suffices.
+    pub(crate) pattern_states: u64,
 }
 
 /// Limit that ended a validation.
@@ -26,11 +41,18 @@ pub(crate) struct Budget {
 pub(crate) enum Exhausted {
     Steps,
     Stack,
+    /// A text is too long for the patterns that it is matched against.
+    Pattern,
 }
 
 struct Meter {
     left: Cell<u64>,
     child_steps: Cell<u64>,
+    pattern_states: Cell<u64>,
+    /// Pairs of text bytes and states since the clock was read.
+    pairs: Cell<u64>,
+    /// CPU time of the thread when the clock was read, in nanoseconds.
+    read_at: Cell<u64>,
     /// Lowest stack address at which a value may still be descended into.
     floor: Cell<usize>,
     exhausted: Cell<Option<Exhausted>>,
@@ -41,6 +63,9 @@ thread_local! {
         Meter {
             left: Cell::new(u64::MAX),
             child_steps: Cell::new(1),
+            pattern_states: Cell::new(0),
+            pairs: Cell::new(0),
+            read_at: Cell::new(0),
             floor: Cell::new(0),
             exhausted: Cell::new(None),
         }
@@ -52,6 +77,11 @@ thread_local! {
 /// # Errors
 /// The limit that was reached; the result of `validate` means nothing then.
 pub(crate) fn within<T>(budget: Budget, validate: impl FnOnce() -> T) -> Result<T, Exhausted> {
+    counted(budget, validate).map(|(outcome, _)| outcome)
+}
+
+/// As [`within`]; also returns the steps that are left.
+pub(crate) fn counted<T>(budget: Budget, validate: impl FnOnce() -> T) -> Result<(T, u64), Exhausted> {
     /// Lifts the budget also when `validate` panics.
     struct Lift;
     impl Drop for Lift {
@@ -59,6 +89,7 @@ pub(crate) fn within<T>(budget: Budget, validate: impl FnOnce() -> T) -> Result<
             METER.with(|meter| {
                 meter.left.set(u64::MAX);
                 meter.child_steps.set(1);
+                meter.pattern_states.set(0);
                 meter.floor.set(0);
                 meter.exhausted.set(None);
             });
@@ -67,12 +98,22 @@ pub(crate) fn within<T>(budget: Budget, validate: impl FnOnce() -> T) -> Result<
     METER.with(|meter| {
         meter.left.set(budget.steps);
         meter.child_steps.set(budget.child_steps);
+        meter.pattern_states.set(budget.pattern_states);
+        if budget.pattern_states > 0 {
+            meter.pairs.set(0);
+            meter.read_at.set(thread_cpu_ns());
+        }
         meter.floor.set(stack_address().saturating_sub(CHECK_STACK_BYTES_MAX));
         meter.exhausted.set(None);
     });
     let _lift = Lift;
     let outcome = validate();
-    METER.with(|meter| meter.exhausted.get().map_or(Ok(outcome), Err))
+    METER.with(|meter| {
+        if meter.pattern_states.get() > 0 {
+            meter.charge_time();
+        }
+        meter.exhausted.get().map_or(Ok((outcome, meter.left.get())), Err)
+    })
 }
 
 /// Takes `steps` from the budget; `false` once it is used up.
@@ -88,6 +129,13 @@ pub(super) fn spend(steps: u64) -> bool {
             false
         }
     })
+}
+
+/// Takes the steps of handing out `bytes` bytes of text that may be matched against patterns; `false` if it must not be
+/// handed out.
+#[inline]
+pub(super) fn spend_text(bytes: usize) -> bool {
+    METER.with(|meter| meter.pattern_states.get() == 0 || meter.matches(bytes)) && spend(text_steps(bytes))
 }
 
 /// Takes the steps of a member or element, and `more`; `false` if it must not be handed out.
@@ -118,6 +166,37 @@ pub(super) const fn text_steps(bytes: usize) -> u64 {
 }
 
 impl Meter {
+    /// Counts a text of `bytes` bytes against the patterns of the schema.
+    #[cold]
+    fn matches(&self, bytes: usize) -> bool {
+        let pairs = self.pattern_states.get().saturating_mul(bytes as u64);
+        if pairs > CHECK_PATTERN_PAIRS_MAX {
+            self.end(Exhausted::Pattern);
+            return false;
+        }
+        // The texts before this one are matched by now.
+        if self.pairs.get() >= PAIRS_PER_READING {
+            self.charge_time();
+        }
+        // Matching takes at most about a step for each pair.
+        if pairs > self.left.get() {
+            self.end(Exhausted::Steps);
+            return false;
+        }
+        self.pairs.set(self.pairs.get() + pairs);
+        self.exhausted.get().is_none()
+    }
+
+    fn charge_time(&self) {
+        let now = thread_cpu_ns();
+        let steps = now.saturating_sub(self.read_at.replace(now)) / STEP_NS;
+        self.pairs.set(0);
+        match self.left.get().checked_sub(steps) {
+            Some(left) => self.left.set(left),
+            None => self.end(Exhausted::Steps),
+        }
+    }
+
     #[cold]
     fn end(&self, why: Exhausted) {
         self.left.set(0);
@@ -125,6 +204,13 @@ impl Meter {
             self.exhausted.set(Some(why));
         }
     }
+}
+
+/// CPU time of this thread: unlike the time of a clock it does not depend on what else runs.
+fn thread_cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    let (seconds, nanos) = (u64::try_from(time.tv_sec), u64::try_from(time.tv_nsec));
+    seconds.unwrap_or_default() * 1_000_000_000 + nanos.unwrap_or_default()
 }
 
 /// Address of the current stack frame. Stacks grow downwards on every platform that is supported.
@@ -140,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_budget_ends_by_its_steps_and_is_lifted_afterwards() {
-        let budget = Budget { steps: 10, child_steps: 3 };
+        let budget = Budget { steps: 10, child_steps: 3, pattern_states: 0 };
         assert_eq!(within(budget, || spend(4) && spend_child(0) && spend_child(0)), Ok(true));
         assert_eq!(within(budget, || spend(8) && spend_child(0)), Err(Exhausted::Steps));
         assert!(spend(1 << 40) && spend_child(1 << 40), "no budget, no end");
@@ -153,7 +239,7 @@ mod tests {
             let frame = std::hint::black_box([0u8; 4096]);
             spend_child(0) && (levels == 0 || descend(levels - 1)) && std::hint::black_box(frame).len() > 1
         }
-        let budget = Budget { steps: u64::MAX, child_steps: 1 };
+        let budget = Budget { steps: u64::MAX, child_steps: 1, pattern_states: 0 };
         assert_eq!(within(budget, || descend(4)), Ok(true));
         let levels = u32::try_from(CHECK_STACK_BYTES_MAX / 4096).unwrap();
         assert_eq!(within(budget, || descend(levels + 8)), Err(Exhausted::Stack));

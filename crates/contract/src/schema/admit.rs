@@ -14,7 +14,7 @@ pub(super) fn admit(schema: &Value, options: &SchemaOptions) -> Result<Admission
     let mut graph = Graph::of(schema, options.default_dialect)?;
     reference::resolve(&mut graph)?;
     let expansion = expansion::count(&graph)?;
-    let weight = weight::of(&graph)?;
+    let (weight, pattern_states) = weight::of(&graph)?;
     Ok(Admission {
         dialect: graph.dialect(0),
         subschemas: graph.places.len(),
@@ -22,5 +22,6 @@ pub(super) fn admit(schema: &Value, options: &SchemaOptions) -> Result<Admission
         expansion: expansion.steps,
         in_place: expansion.in_place,
         weight,
+        pattern_states,
     })
 }

@@ -27,9 +27,17 @@ pub(super) enum Fault {
     Malformed,
 }
 
-/// Estimates the bytes of `pattern`, in the syntax of the `regex` crate, whose lazy DFA may keep `cache` bytes per
+/// What a pattern costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Weighed {
+    pub(super) bytes: usize,
+    /// States that matching may have to follow one by one for each byte of a text; 0 where one suffices.
+    pub(super) slow_states: usize,
+}
+
+/// Estimates the cost of `pattern`, in the syntax of the `regex` crate, whose lazy DFA may keep `cache` bytes per
 /// thread. `steps` is what may still be spent on counting states.
-pub(super) fn weigh(pattern: &str, cache: usize, steps: &mut usize) -> Result<usize, Fault> {
+pub(super) fn weigh(pattern: &str, cache: usize, steps: &mut usize) -> Result<Weighed, Fault> {
     let config = Config::new().nfa_size_limit(Some(limits::SCHEMA_PATTERN_COMPILED_BYTES_MAX)).shrink(false);
     let nfa = Compiler::new().configure(config).build(pattern).map_err(|error| match error.size_limit() {
         Some(_) => Fault::TooLarge,
@@ -55,7 +63,11 @@ pub(super) fn weigh(pattern: &str, cache: usize, steps: &mut usize) -> Result<us
             cache + BACKTRACK_BYTES + per_state * nfa.states().len()
         }
     };
-    Ok(compiled + THREADS * matching)
+    let slow_states = match states {
+        Some(_) => 0,
+        None => width(&nfa, steps).unwrap_or(nfa.states().len()),
+    };
+    Ok(Weighed { bytes: compiled + THREADS * matching, slow_states })
 }
 
 /// Number of states of the automaton's DFA, if there are at most `max` and the steps suffice to find them.
@@ -101,6 +113,58 @@ fn states(nfa: &NFA, max: usize, steps: &mut usize) -> Option<usize> {
         seen.insert(set);
     }
     Some(seen.len())
+}
+
+/// The most states that any text can have active at once, an upper bound; `None` if the steps do not suffice to find it.
+/// It follows all texts of one length in characters together: a pattern like `^.{1,500}$` is at one place after each
+/// character, whatever the character is.
+fn width(nfa: &NFA, steps: &mut usize) -> Option<usize> {
+    const ASCII: (u8, u8) = (0x00, 0x7f);
+    const CONTINUATION: (u8, u8) = (0x80, 0xbf);
+    /// First bytes of characters of two, three and four bytes.
+    const LEADS: [(u8, u8); 3] = [(0xc2, 0xdf), (0xe0, 0xef), (0xf0, 0xf4)];
+    let mut between = closure(nfa, &[nfa.start_unanchored().as_u32()], steps)?;
+    let (mut seen, mut widest) = (HashSet::new(), between.len());
+    while !between.is_empty() && seen.insert(between.clone()) {
+        let mut next = read(nfa, &between, ASCII, steps)?;
+        for (continuations, lead) in LEADS.iter().enumerate() {
+            let mut inside = read(nfa, &between, *lead, steps)?;
+            for _ in 0..=continuations {
+                widest = widest.max(inside.len());
+                inside = read(nfa, &inside, CONTINUATION, steps)?;
+            }
+            next.extend(inside);
+        }
+        next.sort_unstable();
+        next.dedup();
+        widest = widest.max(next.len());
+        between = next;
+    }
+    // The states that read nothing are visited too, about as many again.
+    Some(2 * widest)
+}
+
+/// States that read a byte or match, reached from `from` with one byte of this range.
+fn read(nfa: &NFA, from: &[u32], (first, last): (u8, u8), steps: &mut usize) -> Option<Vec<u32>> {
+    let mut reached = Vec::new();
+    for &at in from {
+        *steps = steps.checked_sub(1)?;
+        match nfa.states().get(at as usize)? {
+            State::ByteRange { trans } if trans.start <= last && first <= trans.end => {
+                reached.push(trans.next.as_u32());
+            }
+            State::Sparse(sparse) => {
+                let transitions = sparse.transitions.iter();
+                let met = transitions.filter(|trans| trans.start <= last && first <= trans.end);
+                reached.extend(met.map(|trans| trans.next.as_u32()));
+            }
+            State::Dense(dense) => {
+                reached.extend((first..=last).filter_map(|byte| Some(dense.matches_byte(byte)?.as_u32())));
+            }
+            _ => {}
+        }
+    }
+    closure(nfa, &reached, steps)
 }
 
 /// States that read a byte or match, reached from `from` without reading one.
@@ -154,9 +218,23 @@ mod tests {
     }
 
     #[test]
+    fn the_width_of_a_pattern_is_how_many_places_a_text_can_be_at() {
+        let width = |pattern: &str| {
+            let nfa = Compiler::new().build(pattern).unwrap();
+            width(&nfa, &mut limits::SCHEMA_PATTERN_STEPS_MAX.clone())
+        };
+        assert!(width("^.{1,500}$").unwrap() < 40, "{:?}", width("^.{1,500}$"));
+        assert!(width("^[a-z]{2,8}(-[a-z0-9]{1,8}){0,20}$").unwrap() < 400);
+        let explosive = width("^(a|b)*a(a|b){900}$").unwrap();
+        assert!((900..4_000).contains(&explosive), "{explosive}");
+        assert!(width("x[ab]{500}y").unwrap() >= 2 * 500, "a search can begin anywhere");
+    }
+
+    #[test]
     fn a_pattern_that_fills_its_cache_weighs_more_than_one_that_does_not() {
-        let weigh =
-            |pattern: &str| weigh(pattern, 64 * 1024, &mut limits::SCHEMA_PATTERN_STEPS_MAX.clone()).unwrap();
+        let weigh = |pattern: &str| {
+            weigh(pattern, 64 * 1024, &mut limits::SCHEMA_PATTERN_STEPS_MAX.clone()).unwrap().bytes
+        };
         let plain = weigh("^[a-z]+(-[a-z]+)*$");
         assert!(plain < 40_000, "{plain}");
         let explosive = weigh("(a|b)*a(a|b){12}$");

@@ -42,6 +42,7 @@ pub(super) fn explain(
     schema: Node<'_>,
     instance: Node<'_>,
     options: &SchemaOptions,
+    pattern_states: usize,
     effort: Effort,
 ) -> Violations {
     // Reading a large schema alone is more than a brief explanation may cost.
@@ -57,6 +58,7 @@ pub(super) fn explain(
     let Ok(graph) = graph else { return Violations::unexplained(instance, None) };
     let mut report = Report::new(limits::VIOLATIONS_MAX);
     let mut walk = Walk::new(&graph, effort.explanation_steps(instance), options.assert_formats);
+    walk.pattern_states = pattern_states as u64;
     let ended = walk.apply(ROOT, instance, &Trail::ROOT, Some(&mut report)).err();
     report.finish(instance, ended)
 }
@@ -80,6 +82,8 @@ struct Walk<'s> {
     graph: &'s Graph<'s>,
     assert_formats: bool,
     steps_left: u64,
+    /// The most states that matching a regular expression may have to follow one by one.
+    pattern_states: u64,
     /// Lowest stack address at which the walk still descends.
     floor: usize,
     /// Whether a reference target accepts a container, by place and the node's identity.
@@ -96,6 +100,7 @@ impl<'s> Walk<'s> {
             graph,
             assert_formats,
             steps_left: steps,
+            pattern_states: 0,
             floor: stack_address().saturating_sub(limits::CHECK_STACK_BYTES_MAX),
             remembered: HashMap::new(),
             keywords: HashMap::new(),

@@ -291,3 +291,48 @@ fn what_is_no_schema_is_told_with_its_place() {
         "(root): a schema is an object or a boolean, this is array"
     );
 }
+
+/// `CHECK_PATTERN_PAIRS_MAX`: a pattern of a thousand states against texts of any length.
+#[test]
+fn patterns_of_many_states_end_within_the_budget_of_a_check() {
+    let schema = compile(&json!({"items": {"pattern": "^(a|b)*a(a|b){900}$"}})).unwrap();
+    assert!(schema.admission().pattern_states > 900, "{:?}", schema.admission());
+    let judged = |value: &Value| {
+        let text = value.to_string();
+        let document = Document::parse(text.as_bytes(), &Limits::message()).unwrap();
+        let begun = std::time::Instant::now();
+        let verdict = schema.judge(document.root(), Effort::Full);
+        (verdict, begun.elapsed())
+    };
+    let mut texts = vec!["a".repeat(901), "ab".repeat(460), "b".repeat(100)];
+    let verdict = |text: &str| judged(&json!([text])).0;
+    assert_eq!(verdict(&texts[0]), Ok(true));
+    assert_eq!(verdict(&texts[2]), Ok(false));
+    assert_eq!(verdict(&"a".repeat(1_000_000)), Err(Exhausted::Pattern));
+    let longest =
+        "a".repeat(limits::CHECK_PATTERN_PAIRS_MAX as usize / schema.admission().pattern_states - 2);
+    let (one, took_one) = judged(&json!([longest]));
+    texts = vec!["a".repeat(1_000); 500];
+    let (many, took_many) = judged(&json!(texts));
+    assert!(matches!(one, Ok(true) | Err(Exhausted::Steps)), "{one:?}");
+    assert_eq!(many, Err(Exhausted::Steps));
+    println!("one text: {took_one:?}, many: {took_many:?}");
+    // 50 ms in a release build; debug builds on a busy machine take far longer, and far less than without a bound.
+    assert!(took_one.as_secs() < 10 && took_many.as_secs() < 10, "{took_one:?} {took_many:?}");
+    let brief = OwnedDocument::parse(json!([longest]).to_string(), &Limits::message()).unwrap();
+    assert_eq!(schema.judge(brief.root(), Effort::Brief), Err(Exhausted::Steps));
+}
+
+/// A text that was refused is not matched: patterns after the end of a budget see no text.
+#[test]
+fn an_exhausted_budget_hands_out_no_more_text() {
+    let patterns: Vec<Value> =
+        (0..200).map(|at| json!({"pattern": format!("[a-m]{{{}}}z$", at % 9 + 1)})).collect();
+    let schema = compile(&json!({"anyOf": patterns})).unwrap();
+    let text = json!("a".repeat(4_000_000)).to_string();
+    let document = Document::parse(text.as_bytes(), &Limits::message()).unwrap();
+    let budget = Budget { steps: 1_000, child_steps: 1, pattern_states: 0 };
+    let begun = std::time::Instant::now();
+    assert_eq!(meter::within(budget, || schema.validator.is_valid(document.root())), Err(Exhausted::Steps));
+    assert!(begun.elapsed().as_millis() < 500, "{:?}", begun.elapsed());
+}

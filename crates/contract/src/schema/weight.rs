@@ -42,8 +42,10 @@ const VALUE_BYTES: usize = 272;
 /// Bytes per name of a property or definition, besides its text.
 const NAME_BYTES: usize = 96;
 
-pub(super) fn of(graph: &Graph<'_>) -> Result<Weight, SchemaError> {
-    Ok(Weight { validator: validator(graph), patterns: patterns(graph)? })
+/// Returns the weight of a schema, and the most states that matching may have to follow one by one.
+pub(super) fn of(graph: &Graph<'_>) -> Result<(Weight, usize), SchemaError> {
+    let (patterns, states) = patterns(graph)?;
+    Ok((Weight { validator: validator(graph), patterns }, states))
 }
 
 fn validator(graph: &Graph<'_>) -> usize {
@@ -90,11 +92,11 @@ pub(super) fn cache_bytes(patterns: usize) -> usize {
     shared.clamp(limits::SCHEMA_PATTERN_CACHE_BYTES_MIN, limits::SCHEMA_PATTERN_CACHE_BYTES_MAX)
 }
 
-fn patterns(graph: &Graph<'_>) -> Result<usize, SchemaError> {
+fn patterns(graph: &Graph<'_>) -> Result<(usize, usize), SchemaError> {
     let cache = cache_bytes(graph.patterns.len());
     let mut steps = limits::SCHEMA_PATTERN_STEPS_MAX;
     let mut weighed = HashSet::new();
-    let mut total = 0;
+    let (mut total, mut states) = (0, 0);
     for pattern in graph.patterns.iter().filter(|pattern| weighed.insert(pattern.text)) {
         if jsonschema_regex::analyze_pattern(pattern.text).is_some() {
             // The validator compares these as text.
@@ -103,7 +105,10 @@ fn patterns(graph: &Graph<'_>) -> Result<usize, SchemaError> {
         }
         let Ok(translated) = jsonschema_regex::to_rust_regex(pattern.text) else { continue };
         match automaton::weigh(&translated, cache, &mut steps) {
-            Ok(bytes) => total += bytes,
+            Ok(weighed) => {
+                total += weighed.bytes;
+                states = states.max(weighed.slow_states);
+            }
             Err(Fault::Malformed) => {}
             Err(Fault::TooLarge) => {
                 let found = limits::SCHEMA_PATTERN_COMPILED_BYTES_MAX + 1;
@@ -116,7 +121,7 @@ fn patterns(graph: &Graph<'_>) -> Result<usize, SchemaError> {
             return Err(SchemaLimit::PatternsCompiledBytes.exceeded_at(place, total));
         }
     }
-    Ok(total)
+    Ok((total, states))
 }
 
 #[cfg(test)]

@@ -24,14 +24,10 @@ impl Engine {
         if !caller.exchange.streams() {
             return Err(Refusal::NeedsStream);
         }
-        let wanted = self.honoured(request).await?;
+        let subscriber = self.subscribe(caller, request).await?;
         let tag = tag(request.id);
-        let mut params = ObjectWriter::new();
-        params.raw("_meta", &tag).raw("notifications", &filter_json(&wanted));
-        let acknowledged =
-            write::notification("notifications/subscriptions/acknowledged", Some(&params.finish()));
-        let _listening = wanted.tools.then(|| self.listeners().enter(caller));
-        let subscriber = Subscriber::new(wanted);
+        let acknowledged = acknowledgement(&tag, &subscriber.wanted());
+        let _listening = subscriber.wanted().tools.then(|| self.listeners().enter(caller));
         let mut seen = self.listed(caller).fingerprint();
         self.hub().join(&subscriber);
         caller.exchange.send(acknowledged).map_err(|_| Refusal::Cancelled)?;
@@ -65,8 +61,12 @@ impl Engine {
         self.registry().load().catalogue.options().is_plain_for(&caller.approach().selection)
     }
 
-    /// What was asked for and can be delivered.
-    async fn honoured(&self, request: &Request<'_>) -> Result<Wanted, Refusal> {
+    /// Makes a subscriber of what was asked for and can be delivered.
+    async fn subscribe(
+        &self,
+        caller: &Caller<'_>,
+        request: &Request<'_>,
+    ) -> Result<Arc<Subscriber>, Refusal> {
         let invalid = |message: &'static str| Refusal::from(RpcError::new(Code::InvalidParams, message));
         let filter = request
             .params
@@ -79,33 +79,34 @@ impl Engine {
                 node.as_bool().ok_or_else(|| invalid("params.notifications: a filter must be a boolean"))
             }
         };
-        let mut wanted = Wanted {
+        let subscriber = Subscriber::new(Wanted {
             tools: flag("toolsListChanged")?,
             prompts: flag("promptsListChanged")? && self.offers_prompts(),
             resources: flag("resourcesListChanged")? && self.offers_resources(),
             ..Wanted::default()
-        };
+        });
         if let Some(uris) = filter.get("resourceSubscriptions") {
             if !uris.is_array() {
                 return Err(invalid("params.notifications.resourceSubscriptions must be an array"));
             }
             if uris.len() > SUBSCRIPTIONS_MAX {
-                return Err(TooManySubscriptions.into());
+                return Err(TooManySubscriptions::Session.into());
             }
-            let mut work = Work::default();
+            let (mut work, owner) = (Work::default(), caller.owner());
             for uri in uris.elements().map(Node::as_str) {
                 let uri = uri.ok_or_else(|| {
                     invalid("params.notifications.resourceSubscriptions: a URI is a string")
                 })?;
                 if self.offers_resources() {
-                    if let Some((reader, _)) = self.find_reader(&uri, &mut work).await? {
+                    let found = self.find_reader(&uri, &mut work).await?;
+                    self.hub().follow(&subscriber, &owner, &uri)?;
+                    if let Some((reader, _)) = found {
                         reader.follow(&uri);
                     }
-                    wanted.uris.insert(uri.as_ref().into());
                 }
             }
         }
-        Ok(wanted)
+        Ok(subscriber)
     }
 }
 
@@ -135,6 +136,13 @@ fn tag(id_raw: &str) -> String {
     let mut object = ObjectWriter::new();
     object.raw(meta::SUBSCRIPTION_ID, id_raw);
     object.finish()
+}
+
+/// The first message of a subscription: what is honoured.
+fn acknowledgement(tag: &str, wanted: &Wanted) -> Vec<u8> {
+    let mut params = ObjectWriter::new();
+    params.raw("_meta", tag).raw("notifications", &filter_json(wanted));
+    write::notification("notifications/subscriptions/acknowledged", Some(&params.finish()))
 }
 
 fn filter_json(wanted: &Wanted) -> String {

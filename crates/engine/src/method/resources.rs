@@ -132,7 +132,7 @@ impl Engine {
         };
         if request.method == "resources/subscribe" {
             let found = self.find_reader(&uri, &mut Work::default()).await?;
-            session.news().follow(&uri)?;
+            self.hub().follow(session.news(), &caller.owner(), &uri)?;
             if let Some((reader, _)) = found {
                 reader.follow(&uri);
             }

@@ -8,6 +8,7 @@ use super::super::{SchemaOptions, compile, dialect::Dialect};
 use super::report::Report;
 use super::trail::Trail;
 use super::{Here, Walk};
+use crate::json::meter::{self, Budget};
 use crate::json::{Kind, Node, Tape};
 use crate::limits;
 use crate::violation::{Ended, Nearest, Violation, counted, nearest, quoted, shortened_json};
@@ -94,8 +95,11 @@ impl Walk<'_> {
             let compiled = single(here, keyword, value(), self.assert_formats);
             self.keywords.insert(address, compiled);
         }
-        let validator = self.keywords.get(&address).and_then(Option::as_ref);
-        Ok(validator.is_none_or(|validator| validator.is_valid(node)))
+        let Some(validator) = self.keywords.get(&address).and_then(Option::as_ref) else { return Ok(true) };
+        let budget = Budget { steps: self.steps_left, child_steps: 1, pattern_states: self.pattern_states };
+        let (holds, left) = meter::counted(budget, || validator.is_valid(node)).map_err(|_| Ended::Steps)?;
+        self.steps_left = left;
+        Ok(holds)
     }
 
     fn required(
