@@ -17,7 +17,7 @@
 //! Whatever refuses ends in [`crate::refusal::Refusal::rescue`].
 
 pub mod caller;
-mod check;
+pub(crate) mod check;
 pub(crate) mod execute;
 mod gate;
 mod journal;

@@ -1,5 +1,7 @@
 //! Giving out tokens (R4.1, R4.6): for the caller's own tool, or by REST.
 
+use std::sync::Arc;
+
 use toolcrib_contract::json::Node;
 use toolcrib_contract::{CanonicalError, Digest, Violations};
 
@@ -11,13 +13,15 @@ use super::ticket::{self, Issuer, Secret, Token};
 use super::{Safety, Who};
 use crate::entry::Entry;
 use crate::limits::SUMMARY_CHARS_MAX;
+use crate::long_work::LongWorkError;
 use crate::seal::NoRandomness;
+use crate::stage::check::check_input;
 
 /// What a token is wanted for.
 #[derive(Debug, Clone, Copy)]
 pub struct Wish<'a> {
     pub who: &'a Who,
-    pub entry: &'a Entry,
+    pub entry: &'a Arc<Entry>,
     pub summary: &'a str,
     pub arguments: Option<Node<'a>>,
     pub issuer: Issuer,
@@ -49,6 +53,8 @@ pub enum MintError {
     BadArguments(Violations),
     #[error("the arguments cannot be bound to a token: {0}")]
     Unbindable(#[from] CanonicalError),
+    #[error("the arguments could not be checked: {0}")]
+    Unchecked(#[from] LongWorkError),
     #[error(transparent)]
     TooOften(#[from] TooOften),
     #[error(transparent)]
@@ -78,7 +84,7 @@ impl Safety {
             None if self.policy().require_arguments => return Err(MintError::NoArguments),
             None => None,
             Some(arguments) => {
-                entry.contract().check_input(arguments).map_err(MintError::BadArguments)?;
+                check_input(entry, arguments).await?.map_err(MintError::BadArguments)?;
                 Some(Digest::of(arguments)?)
             }
         };

@@ -4,12 +4,15 @@
 //! in place, in the text the client sent. A check that takes longer than a serving thread may be held is done again on
 //! the thread for long work.
 
+use std::sync::Arc;
+
 use toolcrib_contract::Violations;
-use toolcrib_contract::json::{Document, Limits};
+use toolcrib_contract::json::{Document, Limits, Node};
 
 use super::{Briefly, Call, Checked, Resolved};
 use crate::engine::Fault;
-use crate::long_work;
+use crate::entry::Entry;
+use crate::long_work::{self, LongWorkError};
 use crate::refusal::Refusal;
 use crate::validation::Strictness;
 
@@ -34,18 +37,10 @@ impl<'a> Call<'a, Resolved<'a>> {
 
     /// Checks the arguments with all the time that a check may take.
     pub(super) async fn check_at_length(self) -> Result<Call<'a, Checked<'a>>, Refusal> {
-        let entry = self.stage.entry.clone();
-        let text: Box<str> = self.stage.arguments.node().raw().into();
-        let checked = long_work::run(move || {
-            let limits = Limits::message().with_bytes_max(usize::MAX);
-            let document = Document::parse(text.as_bytes(), &limits).ok()?;
-            Some(entry.contract().check_input(document.root()))
-        });
-        match checked.await.map_err(Refusal::LongWork)? {
-            Some(Err(violations)) => self.refuse_arguments(violations)?,
-            Some(Ok(())) => {}
-            // The text was read before, so it can be read again.
-            None => return Err(Refusal::LongWork(long_work::LongWorkError::Failed)),
+        let Resolved { entry, arguments, .. } = &self.stage;
+        let checked = at_length(entry.clone(), arguments.node()).await.map_err(Refusal::LongWork)?;
+        if let Err(violations) = checked {
+            self.refuse_arguments(violations)?;
         }
         Ok(self.at(Checked))
     }
@@ -58,4 +53,26 @@ impl<'a> Call<'a, Resolved<'a>> {
         }
         Err(Refusal::BadArguments(violations))
     }
+}
+
+/// Checks the arguments of a tool: here if that is soon done, else on the thread for long work.
+pub(crate) async fn check_input(
+    entry: &Arc<Entry>,
+    arguments: Node<'_>,
+) -> Result<Result<(), Violations>, LongWorkError> {
+    match entry.contract().check_input_briefly(arguments) {
+        Err(violations) if violations.is_unfinished() => at_length(entry.clone(), arguments).await,
+        checked => Ok(checked),
+    }
+}
+
+async fn at_length(entry: Arc<Entry>, arguments: Node<'_>) -> Result<Result<(), Violations>, LongWorkError> {
+    let text: Box<str> = arguments.raw().into();
+    let checked = long_work::run(move || {
+        let limits = Limits::message().with_bytes_max(usize::MAX);
+        let document = Document::parse(text.as_bytes(), &limits).ok()?;
+        Some(entry.contract().check_input(document.root()))
+    });
+    // The text was read before, so it can be read again.
+    checked.await?.ok_or(LongWorkError::Failed)
 }

@@ -83,6 +83,7 @@ fn refused(error: &MintError) -> Refused {
         MintError::NoArguments => (unprocessable, "missing_arguments"),
         MintError::BadArguments(_) => (unprocessable, "bad_arguments"),
         MintError::Unbindable(_) => (unprocessable, "unbindable_arguments"),
+        MintError::Unchecked(_) => (StatusCode::SERVICE_UNAVAILABLE, "unchecked_arguments"),
         MintError::TooOften(often) => return Refused::too_often("too_many_tokens", *often),
         MintError::NoRandomness(_) | MintError::Unkept(_) => return unkept(error),
     };
