@@ -34,7 +34,7 @@ struct Hostile {
     /// Write every measured value to this file.
     #[arg(long)]
     json: Option<PathBuf>,
-    /// Turns of quiet and attack; the median counts.
+    /// Turns of quiet and attack; all calls of the neighbour count together.
     #[arg(long)]
     turns: Option<usize>,
     /// Print the names of the cases and run none.

@@ -26,6 +26,18 @@ pub(crate) struct Latencies {
 }
 
 impl Latencies {
+    /// The calls of several phases as those of one.
+    pub(crate) fn pooled<'a>(phases: impl Iterator<Item = &'a Self>) -> Self {
+        let mut pooled = Self::default();
+        for phase in phases {
+            pooled.sorted.extend_from_slice(&phase.sorted);
+            pooled.failed += phase.failed;
+            pooled.failure = phase.failure.clone().or(pooled.failure);
+        }
+        pooled.sorted.sort_by(f64::total_cmp);
+        pooled
+    }
+
     /// The value that `part` of all calls stay below; the largest one where there are too few calls to tell.
     pub(crate) fn quantile(&self, part: f64) -> f64 {
         let at = (self.sorted.len() as f64 * part) as usize;

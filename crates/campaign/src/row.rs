@@ -65,11 +65,20 @@ impl Row {
         }
     }
 
-    /// The turn whose ratio is the median.
-    pub(crate) fn median(&self) -> Option<&Turn> {
-        let mut turns: Vec<&Turn> = self.turns.iter().collect();
-        turns.sort_by(|a, b| a.ratio().total_cmp(&b.ratio()));
-        turns.get(turns.len().saturating_sub(1) / 2).copied()
+    /// All turns as one: a pause of the machine in one of them then counts as what it is, one among many.
+    pub(crate) fn pooled(&self) -> Option<Turn> {
+        let pool = |latencies: fn(&Turn) -> &Latencies| Latencies::pooled(self.turns.iter().map(latencies));
+        (!self.turns.is_empty()).then(|| Turn {
+            quiet: pool(|turn| &turn.quiet),
+            during: pool(|turn| &turn.during),
+            requests: self.turns.iter().map(|turn| turn.requests).sum(),
+            cpu_ms: self.turns.iter().map(|turn| turn.cpu_ms).sum(),
+        })
+    }
+
+    /// Whether the neighbour was slower than it may be.
+    pub(crate) fn slowed_neighbour(&self) -> Option<f64> {
+        self.pooled().map(|turn| turn.ratio()).filter(|ratio| *ratio > RATIO_MAX)
     }
 
     /// CPU milliseconds for each request of a storm, or for the worst phase where requests are not counted.
@@ -104,7 +113,7 @@ impl Row {
         if self.refused_honest {
             misses.push("an honest client was refused".to_owned());
         }
-        if let Some(ratio) = self.median().map(Turn::ratio).filter(|ratio| !is_small && *ratio > RATIO_MAX) {
+        if let Some(ratio) = self.slowed_neighbour().filter(|_| !is_small) {
             misses.push(format!("neighbour {ratio:.2}×"));
         }
         misses
@@ -123,7 +132,7 @@ impl Row {
             .collect();
         json!({"family": self.family, "name": self.name, "single_cpu_ms": self.single_cpu_ms,
             "cpu_ms_per_request": self.storm_cpu_ms(), "memory_mib": self.memory_mib, "turns": turns,
-            "ratio": self.median().map(Turn::ratio), "is_alive": self.is_alive, "death": self.death,
+            "ratio": self.pooled().map(|turn| turn.ratio()), "is_alive": self.is_alive, "death": self.death,
             "answer": self.answer, "misses": self.misses(is_small), "notes": self.notes})
     }
 }

@@ -12,7 +12,7 @@ pub(crate) fn line(row: &Row, is_small: bool) -> String {
         (None, Some(each)) => format!("{each:.2} each"),
         (None, None) => "–".to_owned(),
     };
-    let (quiet, during, ratio) = match row.median() {
+    let (quiet, during, ratio) = match row.pooled() {
         Some(turn) => {
             let pair = |latencies: &crate::neighbour::Latencies| {
                 format!("{:.0} / {:.0}", latencies.quantile(0.5) * 1e6, latencies.quantile(0.99) * 1e6)

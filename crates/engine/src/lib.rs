@@ -21,7 +21,7 @@ mod guarded;
 pub mod hub;
 pub mod limits;
 pub mod listing;
-mod long_work;
+pub mod long_work;
 pub mod meter;
 mod method;
 pub mod mode;

@@ -31,7 +31,11 @@ pub const STATE_BYTES_MAX: usize = 256 * 1024;
 /// Bytes of a tool's answer.
 pub const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// Long pieces of work (checks of costly values) that may wait for their thread; further ones are refused.
+/// Bytes of a message that are read on a thread that serves others: about a millisecond. Longer ones are read as long
+/// pieces of work.
+pub const READ_BRIEF_BYTES_MAX: usize = 256 * 1024;
+
+/// Long pieces of work (large messages, checks of costly values) that may wait for their thread; further ones are refused.
 pub const LONG_WORK_WAITING_MAX: usize = 64;
 
 /// How long a call waits for a long piece of work, in milliseconds.

@@ -11,12 +11,18 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-use crate::limits::{LONG_WORK_MS_MAX, LONG_WORK_WAITING_MAX};
+use crate::limits::{LONG_WORK_MS_MAX, LONG_WORK_WAITING_MAX, READ_BRIEF_BYTES_MAX};
 
 type Work = Box<dyn FnOnce() + Send>;
 
 /// Steps of niceness below the threads that serve: a tenth of their share where both want the same core.
 const NICENESS: i32 = 10;
+
+/// Whether reading a text of this many bytes takes longer than a serving thread may be held.
+#[must_use]
+pub const fn is_long_to_read(bytes: usize) -> bool {
+    bytes > READ_BRIEF_BYTES_MAX
+}
 
 /// Work was refused or came to no end in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -35,9 +41,7 @@ pub enum LongWorkError {
 ///
 /// # Errors
 /// The queue is full, or the work was not done in time.
-pub(crate) async fn run<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, LongWorkError> {
+pub async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, LongWorkError> {
     static QUEUE: OnceLock<mpsc::Sender<Work>> = OnceLock::new();
     let queue = QUEUE.get_or_init(|| start(LONG_WORK_WAITING_MAX));
     run_in(queue, Duration::from_millis(LONG_WORK_MS_MAX), work).await

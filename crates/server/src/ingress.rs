@@ -6,7 +6,8 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use toolcrib_contract::json::{Document, Limits, Node};
+use toolcrib_contract::json::{Document, Limits, Node, OwnedDocument, ReadError};
+use toolcrib_engine::long_work::{self, is_long_to_read};
 use toolcrib_engine::quota::Held;
 use toolcrib_engine::stage::caller;
 use toolcrib_engine::{Approach, Engine, Exchange, Payload, Principal, Reply, Session, SessionId, Share};
@@ -53,18 +54,27 @@ impl Post {
     fn answer(mut self) -> CallFuture {
         Box::pin(async move {
             let mut body = self.body.take();
-            let document = match self.parse() {
-                Ok(document) => document,
-                Err(reply) => return reply.into(),
+            // Boxed, like all that is rare: it must not make every request's state larger.
+            let (large, document);
+            let (root, tape_bytes) = if is_long_to_read(self.head.body().len()) {
+                large = match Box::pin(self.parse_at_length()).await {
+                    Ok(document) => document,
+                    Err(reply) => return reply.into(),
+                };
+                (large.root(), large.tape_bytes())
+            } else {
+                document = match self.parse() {
+                    Ok(document) => document,
+                    Err(reply) => return reply.into(),
+                };
+                (document.root(), document.tape_bytes())
             };
             if let Some(body) = &mut body
-                && let Err(full) = body.grow(document.tape_bytes())
+                && let Err(full) = body.grow(tape_bytes)
             {
                 return self.shed(full.into(), None);
             }
-            let root = document.root();
             if root.is_array() {
-                // Boxed, like all that is rare: it must not make every request's state larger.
                 let reply = Box::pin(self.answer_batch(root)).await;
                 return self.counted(reply.into(), None);
             }
@@ -108,11 +118,23 @@ impl Post {
     }
 
     fn parse(&self) -> Result<Document<'_>, Reply> {
-        let limits = Limits::message().with_bytes_max(self.endpoint.options().body_bytes_max);
-        Document::parse(self.head.body(), &limits).map_err(|error| {
-            let error = RpcError::new(Code::ParseError, format!("Parse error: {error}"));
-            Reply::error(400, None, &error)
-        })
+        Document::parse(self.head.body(), &self.message_limits()).map_err(|error| unparsable(&error))
+    }
+
+    /// Parses a large body on the thread for long work.
+    async fn parse_at_length(&self) -> Result<OwnedDocument, Reply> {
+        let (body, limits) = (self.head.body().to_vec(), self.message_limits());
+        match long_work::run(move || OwnedDocument::parse_bytes(body, &limits)).await {
+            Ok(parsed) => parsed.map_err(|error| unparsable(&error)),
+            Err(error) => {
+                let message = format!("the message was not read: {error}");
+                Err(Reply::error(503, None, &RpcError::new(Code::InternalError, message)))
+            }
+        }
+    }
+
+    fn message_limits(&self) -> Limits {
+        Limits::message().with_bytes_max(self.endpoint.options().body_bytes_max)
     }
 
     async fn answer_frame(&self, frame: &Frame<'_>) -> Answered {
@@ -271,6 +293,10 @@ impl Post {
             payload => Reply { status: 200, payload },
         }
     }
+}
+
+fn unparsable(error: &ReadError) -> Reply {
+    Reply::error(400, None, &RpcError::new(Code::ParseError, format!("Parse error: {error}")))
 }
 
 fn id_of<'a>(frame: &Frame<'a>) -> Option<&'a str> {

@@ -154,11 +154,7 @@ async fn next_line(input: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option
 /// A line as a document that the task which answers it owns.
 fn read(line: Vec<u8>) -> Result<OwnedDocument, ReadError> {
     let limits = Limits::message().with_bytes_max(LINE_BYTES_MAX);
-    match String::from_utf8(line) {
-        Ok(text) => OwnedDocument::parse_passing(text, &limits),
-        // The reader says where.
-        Err(error) => OwnedDocument::parse(Document::parse(error.as_bytes(), &limits)?.source(), &limits),
-    }
+    OwnedDocument::parse_bytes(line, &limits)
 }
 
 struct Connection {

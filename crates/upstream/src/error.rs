@@ -5,6 +5,7 @@
 
 use std::io;
 
+use toolcrib_engine::long_work::LongWorkError;
 use toolcrib_protocol::{Revision, RpcError};
 
 use crate::oauth::OAuthError;
@@ -43,6 +44,8 @@ pub enum Cause {
     TooMuch { limit: &'static str, max: usize, what: &'static str },
     #[error("the server sent something that is no answer: {0}")]
     Garbage(&'static str),
+    #[error("the server's message could not be read: {0}")]
+    Unread(LongWorkError),
     #[error("the server refused: {} ({})", .0.message, .0.code)]
     Refused(RpcError),
     #[error("the server speaks no protocol version that is known here")]

@@ -2,6 +2,7 @@
 
 use toolcrib_contract::json::{Expected, Limits, Node, OwnedDocument, ReadErrorKind, Spot};
 use toolcrib_engine::Forwarded;
+use toolcrib_engine::long_work::{self, is_long_to_read};
 use toolcrib_protocol::{Code, Frame, Outcome, Response, RpcError};
 
 use crate::error::Cause;
@@ -55,8 +56,18 @@ impl Message {
         Ok(Self { document, kind, result })
     }
 
-    pub(crate) fn from_bytes(bytes: Vec<u8>) -> Result<Self, Cause> {
-        Self::read(String::from_utf8(bytes).map_err(|_| Cause::Garbage("it is not UTF-8"))?)
+    /// Reads a message that came from a server: a large one on the thread for long work.
+    pub(crate) async fn receive(text: String, expected: Option<Expected<'_>>) -> Result<Self, Cause> {
+        if !is_long_to_read(text.len()) || text.len() > UPSTREAM_MESSAGE_BYTES_MAX {
+            return Self::read_expecting(text, expected);
+        }
+        // Boxed: an ordinary message is no larger for it.
+        Box::pin(long_work::run(move || Self::read(text))).await.map_err(Cause::Unread)?
+    }
+
+    pub(crate) async fn receive_bytes(bytes: Vec<u8>) -> Result<Self, Cause> {
+        let text = String::from_utf8(bytes).map_err(|_| Cause::Garbage("it is not UTF-8"))?;
+        Self::receive(text, None).await
     }
 
     pub(crate) fn kind(&self) -> &Kind {

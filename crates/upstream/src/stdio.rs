@@ -150,7 +150,7 @@ pub(crate) async fn read(
             brake.hold(bytes).await;
             continue;
         }
-        match Message::from_bytes(line) {
+        match Message::receive_bytes(line).await {
             Ok(message) => {
                 let delivery = link.deliver(message);
                 brake.after(&delivery, bytes).await;

@@ -88,11 +88,17 @@ fn poke() -> Attack {
 }
 
 fn over_http(setting: &Setting, behaviour: &str) -> Result<Attack> {
+    let (server, process) = start_http(setting, behaviour)?;
+    Ok(poke().with_server(server, process))
+}
+
+/// Starts a hostile server over HTTP, with one tool, `poke`.
+pub(super) fn start_http(setting: &Setting, behaviour: &str) -> Result<(Server, Process)> {
     let mut command = Command::new("nice");
     command.args(["-n", "19"]).arg(&setting.hostile).args(["http", behaviour]);
     let mut process = Process::start(&mut command)?;
     let address = process.wait_for_address(Duration::from_secs(10))?;
-    Ok(poke().with_server(Server::at("bad", address), process))
+    Ok((Server::at("bad", address), process))
 }
 
 fn over_stdio(setting: &Setting, behaviour: &str) -> Result<Attack> {

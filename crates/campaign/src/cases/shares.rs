@@ -12,6 +12,8 @@ use crate::client::{Answer, MODERN, Post, Wire};
 use crate::neighbour::excerpt;
 use crate::upstream::{Offer, Upstream};
 
+use super::servers::start_http;
+
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Calls have to be confirmed by a person, as without a policy.
 const GATED: &str = "[safety]\n";
@@ -71,6 +73,8 @@ pub(super) fn cases() -> Vec<Case> {
             })
         }),
         Case::new("shares", "subscriptions", subscriptions),
+        Case::new("shares", "long-subscriptions", long_subscriptions),
+        Case::new("shares", "hung-up-legacy-calls", hung_up),
         Case::new("shares", "slow-readers", slow_readers),
         Case::new("shares", "idle-connections", idle_connections),
         Case::new("shares", "pipelined-calls", pipelined),
@@ -233,6 +237,49 @@ fn subscriptions(setting: &Setting) -> Result<Attack> {
         ensure!(head.starts_with("HTTP/1.1 200"), "no stream: {}", excerpt(&head));
         Ok(())
     }))
+}
+
+/// Streams that follow 400 resources with URIs of 8,000 bytes each.
+fn long_subscriptions(setting: &Setting) -> Result<Attack> {
+    let many = setting.size(200, 10);
+    Ok(Attack::storm(move |target, phase| {
+        let mut wires = Vec::new();
+        while wires.len() < many && !phase.is_over() {
+            let long = "x".repeat(8_000);
+            let uris: Vec<String> = (0..400).map(|uri| format!("a://{}/{uri}/{long}", wires.len())).collect();
+            let wanted = json!({"resourceSubscriptions": uris});
+            let mut wire = target.wire(PATIENCE)?;
+            // A server may refuse it before it has read all.
+            let _ = wire.send(&Post::modern("subscriptions/listen", &json!({"notifications": wanted})));
+            let _ = wire.head();
+            wires.push(wire);
+        }
+        phase.pause(Duration::from_secs(60));
+        Ok(wires.len() as u64)
+    })
+    .with_phases(4))
+}
+
+/// Legacy calls of a tool that never answers; the client hangs up at once.
+fn hung_up(setting: &Setting) -> Result<Attack> {
+    let many = setting.size(5_000, 100);
+    let (server, process) = start_http(setting, "hang")?;
+    Ok(Attack::storm(move |target, phase| {
+        let mut made = 0;
+        while made < many as u64 && !phase.is_over() {
+            let params = json!({"name": "bad__poke", "arguments": {"number": made}});
+            let call = json!({"jsonrpc": "2.0", "id": made, "method": "tools/call", "params": params});
+            let mut wire = target.wire(PATIENCE)?;
+            wire.send(&Post::legacy(call.to_string()))?;
+            made += 1;
+            if made.is_multiple_of(100) {
+                phase.pause(Duration::from_millis(20));
+            }
+        }
+        Ok(made)
+    })
+    .with_server(server, process)
+    .with_honest(honest_session))
 }
 
 /// Readers that take a megabyte byte by byte.

@@ -25,6 +25,16 @@ pub(super) fn cases() -> Vec<Case> {
         Case::new("validation", "patterns-against-keys", |setting| {
             refused(&many_patterns(), &keys(setting.size(BODY_BYTES, SMALL_BODY_BYTES)))
         }),
+        Case::new("validation", "pattern-of-many-states", |setting| {
+            let schema = list_of(&json!({"pattern": "^(a|b)*a(a|b){900}$"}));
+            let text = "ab".repeat(setting.size(BODY_BYTES, SMALL_BODY_BYTES) / 2 - 64);
+            refused(&schema, &format!("{{\"items\":[\"{text}\"]}}"))
+        }),
+        Case::new("validation", "pattern-of-many-states-against-many-texts", |setting| {
+            let schema = list_of(&json!({"pattern": "^(a|b)*a(a|b){900}$"}));
+            let texts = vec!["ab".repeat(400); setting.size(1_300, 20)];
+            refused(&schema, &json!({"items": texts}).to_string())
+        }),
         Case::new("validation", "unique-numbers", |setting| {
             let schema = unique();
             refused(&schema, &different_numbers(setting.size(BODY_BYTES, SMALL_BODY_BYTES)))

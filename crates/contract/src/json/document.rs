@@ -148,6 +148,27 @@ impl OwnedDocument {
         Self::parse_expecting(source, limits, None)
     }
 
+    /// The same for bytes that should be UTF-8.
+    ///
+    /// # Errors
+    /// A [`ReadError`] that names the rule or limit, the byte and the place.
+    pub fn parse_bytes(bytes: Vec<u8>, limits: &Limits) -> Result<Self, ReadError> {
+        match String::from_utf8(bytes) {
+            Ok(text) => Self::parse_passing(text, limits),
+            // The reader says where.
+            Err(error) => {
+                let source = Document::parse(error.as_bytes(), limits)?.source().to_owned();
+                Self::parse_passing(source, limits)
+            }
+        }
+    }
+
+    /// Bytes of memory that the tape takes, beside the text it was read from.
+    #[must_use]
+    pub fn tape_bytes(&self) -> usize {
+        self.text.slots.capacity() * size_of::<Slot>()
+    }
+
     /// The same for a text that mostly has one value of a known schema in a known place: where it keeps the schema, it
     /// is read and checked in one walk. Which texts are read, and what their nodes say, does not depend on it.
     ///

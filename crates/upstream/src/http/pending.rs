@@ -77,7 +77,7 @@ impl HttpPending {
             let text = body.text("UPSTREAM_MESSAGE_BYTES_MAX", UPSTREAM_MESSAGE_BYTES_MAX).await;
             self.body = None;
             let text = text.map_err(UpstreamError::sent)?;
-            let message = Message::read_expecting(text, expected).map_err(UpstreamError::sent)?;
+            let message = Message::receive(text, expected).await.map_err(UpstreamError::sent)?;
             answers(&message, self.id).map_err(UpstreamError::sent)?;
             self.done |= message.is_response();
             return Ok(message);
@@ -113,7 +113,7 @@ impl HttpPending {
             stream.last_event = resumable(event.id).or(stream.last_event.take());
             stream.retry_ms = event.retry_ms.unwrap_or(stream.retry_ms).min(10_000);
             if !event.data.is_empty() {
-                let message = Message::read_expecting(event.data, expected)?;
+                let message = Message::receive(event.data, expected).await?;
                 answers(&message, self.id)?;
                 self.ready.push_back(message);
             }
