@@ -28,7 +28,7 @@ mod unique;
 
 pub use build::{ObjectWriter, write_string};
 pub(crate) use document::Text;
-pub use document::{Document, OwnedDocument, SharedBytes};
+pub use document::{Document, Home, OwnedDocument, SharedBytes};
 pub use error::{ReadError, ReadErrorKind};
 pub use expected::Expected;
 pub(crate) use expected::{Recognise, Recognised};

@@ -13,6 +13,7 @@ pub mod completion;
 pub mod content;
 pub mod context;
 pub mod discovery;
+pub mod ending;
 pub mod engine;
 pub mod entry;
 pub mod exchange;

@@ -5,11 +5,12 @@
 //! [`LONG_WORK_MS_MAX`]. A panic ends that piece alone.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
+use toolcrib_contract::json::{Limits, OwnedDocument, ReadError};
 
 use crate::limits::{LONG_WORK_MS_MAX, LONG_WORK_WAITING_MAX, READ_BRIEF_BYTES_MAX};
 
@@ -37,14 +38,39 @@ pub enum LongWorkError {
     Failed,
 }
 
+/// Reads a large text on the thread for long work. The tape goes back there when it is no longer needed.
+///
+/// # Errors
+/// The queue is full, or the work was not done in time.
+pub async fn read(bytes: Vec<u8>, limits: Limits) -> Result<Result<OwnedDocument, ReadError>, LongWorkError> {
+    run(move || Ok(OwnedDocument::parse_bytes(bytes, &limits)?.returning_to(take_back))).await
+}
+
+/// Tapes that are to be freed by the thread that made them.
+static RETURNED: Mutex<Vec<Box<dyn Send>>> = Mutex::new(Vec::new());
+
+fn take_back(tape: Box<dyn Send>) {
+    RETURNED.lock().unwrap_or_else(PoisonError::into_inner).push(tape);
+    // A thread that is busy frees it after its work.
+    let _ = queue().try_send(Box::new(|| {}));
+}
+
+fn free_returned() {
+    let returned = std::mem::take(&mut *RETURNED.lock().unwrap_or_else(PoisonError::into_inner));
+    drop(returned);
+}
+
+fn queue() -> &'static mpsc::Sender<Work> {
+    static QUEUE: OnceLock<mpsc::Sender<Work>> = OnceLock::new();
+    QUEUE.get_or_init(|| start(LONG_WORK_WAITING_MAX))
+}
+
 /// Runs `work` on the thread for long work.
 ///
 /// # Errors
 /// The queue is full, or the work was not done in time.
 pub async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, LongWorkError> {
-    static QUEUE: OnceLock<mpsc::Sender<Work>> = OnceLock::new();
-    let queue = QUEUE.get_or_init(|| start(LONG_WORK_WAITING_MAX));
-    run_in(queue, Duration::from_millis(LONG_WORK_MS_MAX), work).await
+    run_in(queue(), Duration::from_millis(LONG_WORK_MS_MAX), work).await
 }
 
 async fn run_in<T: Send + 'static>(
@@ -74,6 +100,7 @@ fn start(waiting_max: usize) -> mpsc::Sender<Work> {
         // On Linux the priority is the thread's own. Where it cannot be lowered, the work is still done.
         let _ = rustix::process::setpriority_process(None, NICENESS);
         while let Some(work) = waiting.blocking_recv() {
+            free_returned();
             let _ = catch_unwind(AssertUnwindSafe(work));
         }
     };

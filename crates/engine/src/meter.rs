@@ -9,69 +9,15 @@ use toolcrib_protocol::Request;
 
 use crate::by_thread::ByThread;
 use crate::caller::Caller;
+use crate::ending::Ending;
 use crate::engine::Engine;
 use crate::refusal::Refusal;
 use crate::reply::Reply;
-use crate::stage;
+use crate::{stage, trace};
 
 /// Upper bounds of the histogram, in microseconds.
 const BOUNDS_US: [u64; 12] =
     [100, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000, 100_000, 500_000, 1_000_000, 10_000_000];
-
-/// How a call ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(usize)]
-enum Ending {
-    Answered,
-    /// The tool failed or broke its contract.
-    Failed,
-    /// It never reached the tool.
-    Refused,
-    Cancelled,
-}
-
-const ENDINGS: [(Ending, &str); 4] = [
-    (Ending::Answered, "answered"),
-    (Ending::Failed, "failed"),
-    (Ending::Refused, "refused"),
-    (Ending::Cancelled, "cancelled"),
-];
-
-impl Ending {
-    fn of(outcome: &Result<Reply, Refusal>) -> Self {
-        match outcome {
-            Ok(_) => Self::Answered,
-            Err(refusal) => Self::of_refusal(refusal),
-        }
-    }
-
-    fn of_refusal(refusal: &Refusal) -> Self {
-        match refusal {
-            Refusal::Cancelled => Self::Cancelled,
-            Refusal::Failed(_)
-            | Refusal::Protocol(_)
-            | Refusal::Panicked
-            | Refusal::TooSlow { .. }
-            | Refusal::OutputInvalid(_)
-            | Refusal::OutputMissing
-            | Refusal::AnswerMalformed
-            | Refusal::AnswerTooLarge { .. } => Self::Failed,
-            _ => Self::Refused,
-        }
-    }
-
-    fn word(self) -> &'static str {
-        ENDINGS.iter().find(|(ending, _)| *ending == self).map_or("", |(_, word)| word)
-    }
-}
-
-/// What went wrong with a request, in a word; nothing for one that was only asked something.
-pub(crate) fn trouble(refusal: &Refusal) -> Option<&'static str> {
-    match refusal {
-        Refusal::Asks(_) => None,
-        other => Some(Ending::of_refusal(other).word()),
-    }
-}
 
 /// Each thread counts its own calls.
 #[derive(Debug, Default)]
@@ -83,7 +29,7 @@ pub struct Meter {
 
 #[derive(Debug, Default)]
 struct Counts {
-    endings: [u64; ENDINGS.len()],
+    endings: [u64; Ending::ALL.len()],
     buckets: [u64; BOUNDS_US.len()],
     count: u64,
     sum_us: u64,
@@ -122,8 +68,8 @@ impl Meter {
         let mut all = Counts::default();
         self.calls.each().for_each(|counts| all.add(&counts));
         out.push_str("# HELP toolcrib_calls_total Calls of tools, by how they ended.\n# TYPE toolcrib_calls_total counter\n");
-        for ((_, word), counter) in ENDINGS.iter().zip(all.endings) {
-            let _ = writeln!(out, "toolcrib_calls_total{{ending=\"{word}\"}} {counter}");
+        for (ending, counter) in Ending::ALL.iter().zip(all.endings) {
+            let _ = writeln!(out, "toolcrib_calls_total{{ending=\"{}\"}} {counter}", ending.word());
         }
         out.push_str(
             "# HELP toolcrib_call_seconds How long calls took.\n# TYPE toolcrib_call_seconds histogram\n",
@@ -158,6 +104,9 @@ impl Drop for Running<'_> {
     fn drop(&mut self) {
         let us = u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX);
         self.engine.meter().record(self.ending, us);
+        if let Some(active) = trace::current() {
+            active.end_as(self.ending);
+        }
         tracing::info!(
             target: "toolcrib::call",
             tool = self.request.params.string("name").as_deref().unwrap_or_default(),
@@ -173,11 +122,9 @@ impl Drop for Running<'_> {
 impl Engine {
     /// The life of a call, counted and logged.
     pub(crate) async fn metered(&self, caller: &Caller<'_>, request: &Request<'_>) -> Result<Reply, Refusal> {
-        let ending = Ending::Cancelled;
+        let ending = Ending::Refused;
         let mut running = Running { engine: self, caller, request, begun: Instant::now(), ending };
-        let outcome = stage::live(self, caller, request).await;
-        running.ending = Ending::of(&outcome);
-        outcome
+        stage::live(self, caller, request, &mut running.ending).await
     }
 }
 
@@ -188,7 +135,7 @@ mod tests {
     #[test]
     fn what_is_counted_can_be_scraped() {
         let meter = Meter::default();
-        meter.record(Ending::Answered, 90);
+        meter.record(Ending::Done, 90);
         meter.record(Ending::Failed, 700);
         meter.record(Ending::Failed, u64::MAX / 2);
         meter.count_shed("SESSIONS_MAX");
@@ -196,7 +143,7 @@ mod tests {
         let mut out = String::new();
         meter.render(&mut out);
         for line in [
-            "toolcrib_calls_total{ending=\"answered\"} 1",
+            "toolcrib_calls_total{ending=\"done\"} 1",
             "toolcrib_calls_total{ending=\"failed\"} 2",
             "toolcrib_call_seconds_bucket{le=\"0.0001\"} 1",
             "toolcrib_call_seconds_bucket{le=\"0.001\"} 2",

@@ -36,6 +36,8 @@ pub enum Refusal {
     BadArguments(Violations),
     /// What the handler said went wrong.
     Failed(Cow<'static, str>),
+    /// It was passed on, and nobody knows what became of it.
+    Lost(Cow<'static, str>),
     /// An error the tool wants the protocol to carry.
     Protocol(Box<RpcError>),
     Panicked,
@@ -118,7 +120,7 @@ impl Refusal {
                 ),
             },
             Self::BadArguments(violations) => bad_arguments_told(&violations, revision, bad_arguments),
-            Self::Failed(text) => failed(scope, era, text),
+            Self::Failed(text) | Self::Lost(text) => failed(scope, era, text),
             Self::Panicked => failed(scope, era, "The tool failed unexpectedly.".into()),
             Self::TooSlow { ms_max } => failed(
                 scope,

@@ -31,6 +31,7 @@ use toolcrib_protocol::Request;
 
 use crate::answer::Answer;
 use crate::caller::Caller;
+use crate::ending::Ending;
 use crate::engine::Engine;
 use crate::entry::Entry;
 use crate::refusal::Refusal;
@@ -91,11 +92,10 @@ pub struct Recorded<'a> {
 
 /// The tool answered, or asks.
 #[derive(Debug)]
-pub struct Executed<'a> {
+pub struct Executed {
     entry: Arc<Entry>,
     inner: bool,
     outcome: Outcome,
-    receipt: Receipt<'a>,
 }
 
 /// What executing came to; nothing else makes one.
@@ -128,28 +128,54 @@ enum Briefly<T, U> {
     Unfinished(U),
 }
 
-/// The whole life.
+/// The whole life. `ending` says at every moment what has become of the call: a call that is dropped on its way ends
+/// as what it says then.
 pub(crate) async fn live<'a>(
     engine: &'a Engine,
     caller: &'a Caller<'a>,
     request: &'a Request<'a>,
+    ending: &mut Ending,
 ) -> Result<Reply, Refusal> {
+    *ending = Ending::Refused;
+    let mut recorded = match prepare(engine, caller, request).await {
+        Ok(recorded) => recorded,
+        Err(refusal) => {
+            *ending = Ending::before_the_tool(&refusal);
+            return Err(refusal);
+        }
+    };
+    *ending = Ending::Unknown;
+    let ran = recorded.execute().await;
+    *ending = match &ran {
+        Ok(Ran(Outcome::Answer(answer))) => Ending::by_answer(answer),
+        Ok(Ran(Outcome::Asks(_))) => Ending::Asked,
+        Err(refusal) => Ending::without_answer(refusal),
+    };
+    recorded.stage.receipt.settle(*ending);
+    let verified = match recorded.executed(ran?).verify()? {
+        Briefly::Done(verified) => verified,
+        Briefly::Unfinished(executed) => Box::pin(executed.verify_at_length()).await?,
+    };
+    Ok(verified.reply())
+}
+
+/// All that comes before the tool.
+#[inline(always)]
+async fn prepare<'a>(
+    engine: &'a Engine,
+    caller: &'a Caller<'a>,
+    request: &'a Request<'a>,
+) -> Result<Call<'a, Recorded<'a>>, Refusal> {
     // One statement for each stage that waits: what is done with is not kept while the next one runs.
     let checked = match (Call { engine, caller, request, stage: Known }).resolve()?.check()? {
         Briefly::Done(checked) => checked,
         Briefly::Unfinished(resolved) => Box::pin(resolved.check_at_length()).await?,
     };
-    let mut recorded = match checked.unwatched() {
-        Ok(recorded) => recorded,
+    match checked.unwatched() {
+        Ok(recorded) => Ok(recorded),
         // Boxed: a call that nobody watches is no larger for it.
-        Err((checked, safety)) => Box::pin(watched(checked, safety)).await?,
-    };
-    let ran = recorded.execute().await?;
-    let verified = match recorded.executed(ran).verify()? {
-        Briefly::Done(verified) => verified,
-        Briefly::Unfinished(executed) => Box::pin(executed.verify_at_length()).await?,
-    };
-    Ok(verified.reply())
+        Err((checked, safety)) => Box::pin(watched(checked, safety)).await,
+    }
 }
 
 /// Gate and journal, where safety is switched on.

@@ -70,6 +70,9 @@ pub enum ToolError {
     MissingCapability(Capability),
     /// What was to be read does not exist.
     NotFound,
+    /// The call was passed on, and nobody knows what became of it: an `isError` result with this text, and *unknown* in
+    /// the journal.
+    Unknown(Cow<'static, str>),
 }
 
 impl ToolError {

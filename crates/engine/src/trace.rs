@@ -5,7 +5,7 @@
 //! no argument, answer or secret is in a span. A sink never blocks: what it cannot take it drops and counts.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use toolcrib_contract::json::Node;
@@ -13,6 +13,7 @@ use toolcrib_protocol::Request;
 use toolcrib_protocol::header::{Field, Headers};
 
 use crate::caller::Caller;
+use crate::ending::Ending;
 use crate::limits::TRACESTATE_CHARS_MAX;
 use crate::refusal::Refusal;
 
@@ -148,6 +149,8 @@ pub struct Active {
     span: SpanId,
     state: Option<Box<str>>,
     sampled: bool,
+    /// What became of the call, where the request is one.
+    ending: OnceLock<Ending>,
 }
 
 /// The request that this task works on, if it is followed.
@@ -174,6 +177,11 @@ impl Active {
     #[must_use]
     pub fn client(self: &Arc<Self>, name: String, attributes: Vec<(&'static str, String)>) -> Open {
         Open::new(self.clone(), SpanId::random(), Some(self.span), name, Kind::Client, attributes)
+    }
+
+    /// Says what became of the call.
+    pub(crate) fn end_as(&self, ending: Ending) {
+        let _ = self.ending.set(ending);
     }
 
     /// `tracestate`, as the client sent it.
@@ -244,10 +252,18 @@ pub(crate) async fn follow<T>(
 ) -> Result<T, Refusal> {
     let mut open = begin(sink, caller, request);
     let outcome = CURRENT.scope(open.active.clone(), work).await;
-    if let Err(refusal) = &outcome
-        && let Some(word) = crate::meter::trouble(refusal)
-    {
-        open.fail(word);
+    match open.active.ending.get().copied() {
+        Some(ending) => {
+            open.attributes.push(("toolcrib.ending", ending.word().to_owned()));
+            if ending.is_trouble() {
+                open.fail(ending.word());
+            }
+        }
+        None => {
+            if outcome.as_ref().is_err_and(|refusal| !matches!(refusal, Refusal::Asks(_))) {
+                open.fail("failed");
+            }
+        }
     }
     outcome
 }
@@ -263,6 +279,7 @@ fn begin(sink: &Arc<dyn SpanSink>, caller: &Caller<'_>, request: &Request<'_>) -
         span: SpanId::random(),
         state: state.filter(|state| is_handed_on(state)).map(Into::into),
         sampled: origin.sampled,
+        ending: OnceLock::new(),
     });
     let target = request.params.string("name").or_else(|_| request.params.string("uri")).unwrap_or_default();
     let mut attributes = vec![

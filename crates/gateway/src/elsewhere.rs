@@ -38,7 +38,12 @@ impl Reader for Elsewhere {
             for offer in gateway.candidates(&uri) {
                 let Some(relayed) = Reader::relay(&offer, params, context) else { continue };
                 match relayed.await {
-                    Err(ToolError::NotFound | ToolError::Protocol(_) | ToolError::Failed(_)) => {}
+                    Err(
+                        ToolError::NotFound
+                        | ToolError::Protocol(_)
+                        | ToolError::Failed(_)
+                        | ToolError::Unknown(_),
+                    ) => {}
                     other => return other,
                 }
             }

@@ -124,7 +124,7 @@ impl Post {
     /// Parses a large body on the thread for long work.
     async fn parse_at_length(&self) -> Result<OwnedDocument, Reply> {
         let (body, limits) = (self.head.body().to_vec(), self.message_limits());
-        match long_work::run(move || OwnedDocument::parse_bytes(body, &limits)).await {
+        match long_work::read(body, limits).await {
             Ok(parsed) => parsed.map_err(|error| unparsable(&error)),
             Err(error) => {
                 let message = format!("the message was not read: {error}");

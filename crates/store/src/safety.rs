@@ -19,10 +19,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rusqlite::Connection;
+use toolcrib_engine::ending::Ending;
 use toolcrib_engine::safety::audit::{Event, Signer};
 use toolcrib_engine::safety::credential::Credential;
 use toolcrib_engine::safety::keep::{
-    Admission, Decided, Intent, Keeping, Outcome, Queued, Room, SafetyStore, Scope, Stop, Unkept, Waiting,
+    Admission, Decided, Intent, Keeping, Queued, Room, SafetyStore, Scope, Stop, Unkept, Waiting,
 };
 use toolcrib_engine::safety::ticket::{Approval, Keyed, Spent, Token};
 
@@ -146,14 +147,22 @@ impl SafetyStore for SqliteSafety {
         keeping(self.store.write(move |db| admit::admit(db, &signer, &process, admission)))
     }
 
-    fn finish(&self, intent: String, outcome: Outcome, event: Event) {
+    fn finish(&self, intent: String, ending: Ending, event: Event) {
         // Begins at once; a failure leaves the intent open, which a later start finds.
-        let signer = self.signer.clone();
-        let pending = self.store.write::<(), StoreError, _>(move |db| {
-            intents::finish(db, &intent, outcome)?;
-            audit_log::append(db, &signer, &[event])
-        });
-        drop(pending);
+        let (signer, id) = (self.signer.clone(), intent.clone());
+        let pending =
+            self.store.write::<(), StoreError, _>(move |db| match intents::finish(db, &id, ending)? {
+                true => audit_log::append(db, &signer, &[event]),
+                false => Ok(()),
+            });
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                if let Err(error) = pending.wait().await {
+                    let word = ending.word();
+                    tracing::error!(target: "toolcrib", intent, "a call ended as {word}, which cannot be written: {error}");
+                }
+            });
+        }
     }
 
     fn recover(&self, now_ms: u64) -> Keeping<'_, Vec<Intent>> {

@@ -1,6 +1,6 @@
 //! One message from a server, read once and kept with its text.
 
-use toolcrib_contract::json::{Expected, Limits, Node, OwnedDocument, ReadErrorKind, Spot};
+use toolcrib_contract::json::{Expected, Limits, Node, OwnedDocument, ReadError, ReadErrorKind, Spot};
 use toolcrib_engine::Forwarded;
 use toolcrib_engine::long_work::{self, is_long_to_read};
 use toolcrib_protocol::{Code, Frame, Outcome, Response, RpcError};
@@ -33,14 +33,14 @@ impl Message {
 
     /// The same for an answer that will be checked against a schema.
     pub(crate) fn read_expecting(text: String, expected: Option<Expected<'_>>) -> Result<Self, Cause> {
-        let limits = Limits::message()
-            .with_bytes_max(UPSTREAM_MESSAGE_BYTES_MAX)
-            .with_nodes_max(UPSTREAM_MESSAGE_NODES_MAX);
         if text.len() > UPSTREAM_MESSAGE_BYTES_MAX {
             return Err(too_large());
         }
-        let document = OwnedDocument::parse_expecting(text, &limits, expected)
-            .map_err(|error| unreadable(&error.kind))?;
+        Self::of(OwnedDocument::parse_expecting(text, &limits(), expected))
+    }
+
+    fn of(document: Result<OwnedDocument, ReadError>) -> Result<Self, Cause> {
+        let document = document.map_err(|error| unreadable(&error.kind))?;
         let (kind, result) = match Frame::read(document.root()) {
             Ok(Frame::Response(Response { id, outcome })) => {
                 let result = match outcome {
@@ -62,7 +62,8 @@ impl Message {
             return Self::read_expecting(text, expected);
         }
         // Boxed: an ordinary message is no larger for it.
-        Box::pin(long_work::run(move || Self::read(text))).await.map_err(Cause::Unread)?
+        let read = Box::pin(long_work::read(text.into_bytes(), limits())).await;
+        Self::of(read.map_err(Cause::Unread)?)
     }
 
     pub(crate) async fn receive_bytes(bytes: Vec<u8>) -> Result<Self, Cause> {
@@ -116,6 +117,10 @@ impl Message {
     pub(crate) fn progress_token(&self) -> Option<u64> {
         self.params()?.get("progressToken")?.raw().parse().ok()
     }
+}
+
+fn limits() -> Limits {
+    Limits::message().with_bytes_max(UPSTREAM_MESSAGE_BYTES_MAX).with_nodes_max(UPSTREAM_MESSAGE_NODES_MAX)
 }
 
 fn unreadable(error: &ReadErrorKind) -> Cause {

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
@@ -98,12 +99,24 @@ impl Remote {
         context: &Context,
     ) -> Result<Forwarded, ToolError> {
         let (request, parked) = first_request(make, context);
-        let mut call = match parked {
+        let call = match parked {
             Some(id) => Box::pin(self.take_up(id, context)).await?,
             None => self.begin(&request).await?,
         };
+        self.follow_sent(call, &request, context).await
+    }
+
+    /// Follows a call that the server has to its result. Unless the server says so itself, nobody knows how far it
+    /// came when it fails.
+    async fn follow_sent(
+        &self,
+        mut call: Call<'_>,
+        request: &Request<'_>,
+        context: &Context,
+    ) -> Result<Forwarded, ToolError> {
         loop {
-            let message = self.next(&mut call, &request).await.map_err(|error| self.failed(&error))?;
+            let next = self.next(&mut call, request).await;
+            let message = next.map_err(|error| self.failed(&UpstreamError { sent: true, ..error }))?;
             match message.kind() {
                 Kind::Response(_) => return self.answered(message, context),
                 Kind::Notification => {
@@ -116,7 +129,13 @@ impl Remote {
                         _ => drop(call.connection.link().deliver(message)),
                     }
                 }
-                Kind::Request(id) => call = Box::pin(self.asked(call, id, &message, context)).await?,
+                Kind::Request(id) => {
+                    let asked = Box::pin(self.asked(call, id, &message, context)).await;
+                    call = asked.map_err(|error| match error {
+                        ToolError::Failed(text) => ToolError::Unknown(text),
+                        other => other,
+                    })?;
+                }
             }
         }
     }
@@ -124,18 +143,22 @@ impl Remote {
     /// Sends the call, again where that is safe.
     async fn begin(&self, request: &Request<'_>) -> Result<Call<'_>, ToolError> {
         let mut alarm = self.upstream.alarm();
+        // Whether the server may have seen something of it when the time is over.
+        let is_sent = AtomicBool::new(false);
         let begun = pin!(async {
             let seat = self.upstream.enter()?;
             self.upstream.breaker.admit()?;
             let mut connection = self.upstream.connection(None).await?;
             let mut tries = 1;
             loop {
+                let was_sent = is_sent.swap(true, Ordering::Relaxed);
                 let error = match connection.send(request).await {
                     Ok(pending) => return Ok((pending, connection, tries, seat)),
                     Err(error) => error,
                 };
+                is_sent.store(was_sent || error.sent, Ordering::Relaxed);
                 // What the server has not seen can be sent more often than what it may have.
-                if tries >= if error.sent { SENT_TIMES_MAX } else { TRIES_MAX } {
+                if tries >= if is_sent.load(Ordering::Relaxed) { SENT_TIMES_MAX } else { TRIES_MAX } {
                     return Err(error);
                 }
                 connection = Box::pin(self.second_try(&connection, &error)).await?;
@@ -147,7 +170,7 @@ impl Remote {
                 let brake = Brake::default();
                 Ok(Call { pending, connection, alarm, brake, tries, asked: 0, _seat: seat })
             }
-            Err(error) => Err(self.failed(&error)),
+            Err(error) => Err(self.failed(&UpstreamError { sent: is_sent.load(Ordering::Relaxed), ..error })),
         }
     }
 
@@ -339,7 +362,8 @@ impl Remote {
         let is_open = error.is_transport() || matches!(*error.cause, Cause::TooSlow { .. });
         let unsure = error.sent && is_open && !self.is_repeatable;
         let hint = if unsure { " The call may have had its effect." } else { "" };
-        ToolError::new(format!("{}: {}.{hint}", self.shown(), error.cause))
+        let text = format!("{}: {}.{hint}", self.shown(), error.cause);
+        if error.sent { ToolError::Unknown(text.into()) } else { ToolError::new(text) }
     }
 
     fn shown(&self) -> String {

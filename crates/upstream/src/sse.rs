@@ -47,7 +47,7 @@ impl SseLink {
     pub(crate) async fn send(&self, message: &[u8]) -> Result<(), UpstreamError> {
         self.post.tell(message).await.map_err(|error| match *error.cause {
             // The stream that the answer would come on is gone, whatever was posted.
-            Cause::Status { status: 404 } => UpstreamError::unsent(Cause::SessionGone),
+            Cause::Status { status: 404 } => UpstreamError::sent(Cause::SessionGone),
             _ => error,
         })
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::sync::{Arc, OnceLock};
 
 use super::error::ReadError;
@@ -123,7 +123,34 @@ impl fmt::Debug for Document<'_> {
 /// A strictly read JSON text that owns its bytes; clones share them.
 #[derive(Clone)]
 pub struct OwnedDocument {
-    text: Arc<Text<'static>>,
+    text: Arc<Housed>,
+}
+
+/// Takes a tape back to where it was made.
+pub type Home = fn(Box<dyn Send>);
+
+/// A text whose tape may have been made by another thread. Allocators reuse memory for the thread that took it: a large
+/// tape that is freed elsewhere stays taken for a long time.
+struct Housed {
+    text: Text<'static>,
+    home: Option<Home>,
+}
+
+impl Deref for Housed {
+    type Target = Text<'static>;
+
+    #[inline]
+    fn deref(&self) -> &Text<'static> {
+        &self.text
+    }
+}
+
+impl Drop for Housed {
+    fn drop(&mut self) {
+        if let Some(home) = self.home {
+            home(Box::new(std::mem::take(&mut self.text.slots)));
+        }
+    }
 }
 
 impl OwnedDocument {
@@ -137,7 +164,20 @@ impl OwnedDocument {
         let mut text = Text::read(source, limits, None)?;
         text.slots.shrink_to_fit();
         text.keys.shrink_to_fit();
-        Ok(Self { text: Arc::new(text) })
+        Ok(Self::housed(text))
+    }
+
+    fn housed(text: Text<'static>) -> Self {
+        Self { text: Arc::new(Housed { text, home: None }) }
+    }
+
+    /// Gives the tape to `home` when nobody needs it any more, in place of freeing it here.
+    #[must_use]
+    pub fn returning_to(mut self, home: Home) -> Self {
+        if let Some(housed) = Arc::get_mut(&mut self.text) {
+            housed.home = Some(home);
+        }
+        self
     }
 
     /// The same for a text that is not kept for long: memory that reading asked for is not given back first.
@@ -179,7 +219,7 @@ impl OwnedDocument {
         limits: &Limits,
         expected: Option<Expected<'_>>,
     ) -> Result<Self, ReadError> {
-        Ok(Self { text: Arc::new(Text::read(source, limits, expected)?) })
+        Ok(Self::housed(Text::read(source, limits, expected)?))
     }
 
     /// The whole value.
@@ -214,7 +254,7 @@ impl OwnedDocument {
     /// The document itself where it is shared.
     pub fn into_source(self) -> Result<String, Self> {
         match Arc::try_unwrap(self.text) {
-            Ok(text) => Ok(text.source.into_owned()),
+            Ok(mut housed) => Ok(std::mem::take(&mut housed.text.source).into_owned()),
             Err(text) => Err(Self { text }),
         }
     }
@@ -223,7 +263,7 @@ impl OwnedDocument {
 /// A part of an [`OwnedDocument`]'s text, to be handed on as it came.
 #[derive(Clone)]
 pub struct SharedBytes {
-    text: Arc<Text<'static>>,
+    text: Arc<Housed>,
     range: Range<usize>,
 }
 
@@ -271,6 +311,21 @@ mod tests {
         let document = document.into_source().unwrap_err();
         drop(clone);
         assert_eq!(document.into_source().unwrap(), "[1]");
+    }
+
+    #[test]
+    fn a_tape_goes_back_to_where_it_was_made_once_nobody_needs_it() {
+        static RETURNED: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+        let returned = || RETURNED.load(std::sync::atomic::Ordering::SeqCst);
+        let document = OwnedDocument::parse("[1]", &Limits::message()).unwrap().returning_to(|tape| {
+            RETURNED.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            drop(tape);
+        });
+        let shared = document.share(0..3);
+        drop(document);
+        assert_eq!((returned(), shared.as_ref()), (0, b"[1]".as_slice()));
+        drop(shared);
+        assert_eq!(returned(), 1);
     }
 
     #[test]

@@ -54,7 +54,9 @@ impl Engine {
                 match run.await {
                     Ok(Ok(values)) => values,
                     Ok(Err(ToolError::Protocol(error))) => return Err(Refusal::Protocol(error)),
-                    Ok(Err(ToolError::Failed(text))) => return Err(Refusal::Failed(text)),
+                    Ok(Err(ToolError::Failed(text) | ToolError::Unknown(text))) => {
+                        return Err(Refusal::Failed(text));
+                    }
                     Ok(Err(_)) => return Err(Refusal::Failed("The completion failed.".into())),
                     Err(stopped) => return Err(stopped.into()),
                 }

@@ -175,7 +175,7 @@ impl Engine {
                 Ok(Reply::result(request.id, &out))
             }
             ToolError::InputRequired(_) => Err(Refusal::Failed("This client cannot be asked.".into())),
-            ToolError::Failed(text) => Err(Refusal::Failed(text)),
+            ToolError::Failed(text) | ToolError::Unknown(text) => Err(Refusal::Failed(text)),
             ToolError::Protocol(error) => Err(Refusal::Protocol(error)),
             ToolError::MissingCapability(capability) => Err(Refusal::MissingCapability(capability)),
             ToolError::NotFound => Err(Refusal::Failed("Not found.".into())),

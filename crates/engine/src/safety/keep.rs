@@ -10,6 +10,7 @@ use super::audit::Event;
 use super::credential::Credential;
 pub use super::scope::Scope;
 use super::ticket::{Approval, Binding, Clearance, Keyed, Spent, Token};
+use crate::ending::Ending;
 use crate::tool::BoxFuture;
 
 /// The store failed: what was to be kept is not.
@@ -19,41 +20,14 @@ pub struct Unkept(pub Arc<dyn std::error::Error + Send + Sync>);
 
 pub type Keeping<'a, T> = BoxFuture<'a, Result<T, Unkept>>;
 
-/// How a call with an intent ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    /// It has not.
-    Open,
-    Done,
-    Failed,
-    /// Nobody can say; it is never tried again.
-    Unknown,
-    /// It asked something before it did anything; the next round has an intent of its own.
-    Asked,
-}
-
-impl Outcome {
-    pub const ALL: [Self; 5] = [Self::Open, Self::Done, Self::Failed, Self::Unknown, Self::Asked];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::Unknown => "unknown",
-            Self::Asked => "asked",
-        }
-    }
-}
-
 /// A call that was about to run when this was written.
 #[derive(Debug, Clone)]
 pub struct Intent {
     pub id: String,
     pub binding: Binding,
     pub started_ms: u64,
-    pub outcome: Outcome,
+    /// How it ended; absent while it has not.
+    pub ending: Option<Ending>,
 }
 
 /// One call that wants to pass.
@@ -141,7 +115,7 @@ pub trait SafetyStore: Send + Sync + fmt::Debug {
     /// ticket exactly one passes. Gives the ticket's name.
     fn admit(&self, admission: Admission) -> Keeping<'_, Result<Option<String>, Spent>>;
     /// Writes how a call ended. Begins at once and is not waited for: a crash before it leaves *unknown*.
-    fn finish(&self, intent: String, outcome: Outcome, event: Event);
+    fn finish(&self, intent: String, ending: Ending, event: Event);
     /// Intents of processes that are no more become *unknown*; gives them.
     fn recover(&self, now_ms: u64) -> Keeping<'_, Vec<Intent>>;
     /// Intents whose outcome nobody knows, latest first.

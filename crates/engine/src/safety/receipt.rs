@@ -8,16 +8,16 @@ use std::time::Instant;
 
 use super::Safety;
 use super::audit::{Event, Kind};
-use super::keep::Outcome;
 use super::trail::Trace;
 use crate::caller::Caller;
+use crate::ending::Ending;
 use crate::entry::Entry;
 
 #[derive(Debug)]
 pub(crate) struct Receipt<'a> {
     /// Boxed: a call that owes nothing is no larger for it.
     owed: Option<Box<Owed<'a>>>,
-    outcome: Outcome,
+    ending: Ending,
 }
 
 #[derive(Debug)]
@@ -33,7 +33,7 @@ struct Owed<'a> {
 impl<'a> Receipt<'a> {
     /// Nothing is written.
     pub(crate) fn none() -> Self {
-        Self { owed: None, outcome: Outcome::Unknown }
+        Self { owed: None, ending: Ending::Unknown }
     }
 
     /// A call without an intent: one record when it has ended.
@@ -51,7 +51,7 @@ impl<'a> Receipt<'a> {
             started: Instant::now(),
             intent: None,
         };
-        Self { owed: Some(Box::new(owed)), outcome: Outcome::Unknown }
+        Self { owed: Some(Box::new(owed)), ending: Ending::Unknown }
     }
 
     /// A call whose intent is durable.
@@ -70,12 +70,24 @@ impl<'a> Receipt<'a> {
             started: Instant::now(),
             intent: Some((id, Box::new(event))),
         };
-        Self { owed: Some(Box::new(owed)), outcome: Outcome::Unknown }
+        Self { owed: Some(Box::new(owed)), ending: Ending::Unknown }
     }
 
     /// How it ended; written when the receipt is gone.
-    pub(crate) fn settle(&mut self, outcome: Outcome) {
-        self.outcome = outcome;
+    pub(crate) fn settle(&mut self, ending: Ending) {
+        self.ending = ending;
+    }
+
+    /// Nothing is written: there is no such intent.
+    pub(crate) fn void(&mut self) {
+        self.owed = None;
+    }
+
+    /// Names what confirmed the call.
+    pub(crate) fn confirm_by(&mut self, ticket: Option<String>) {
+        if let Some((_, event)) = self.owed.as_mut().and_then(|owed| owed.intent.as_mut()) {
+            event.ticket = ticket;
+        }
     }
 
     /// Whether somebody confirmed this call, so that a further round need not ask again.
@@ -91,7 +103,7 @@ impl Drop for Receipt<'_> {
         let Some(owed) = self.owed.take() else { return };
         let owed = *owed;
         let latency_us = u64::try_from(owed.started.elapsed().as_micros()).unwrap_or(u64::MAX);
-        let outcome = self.outcome.name();
+        let outcome = self.ending.word();
         match owed.intent {
             None => owed.safety.trail().push(Trace::Call {
                 at_ms: owed.safety.now_ms(),
@@ -115,7 +127,7 @@ impl Drop for Receipt<'_> {
                     latency_us: Some(latency_us),
                     ..*event
                 };
-                owed.safety.store().finish(id, self.outcome, event);
+                owed.safety.store().finish(id, self.ending, event);
             }
         }
     }

@@ -13,7 +13,6 @@ use crate::peer::Peer;
 use crate::refusal::Refusal;
 use crate::round::{Binding, Round};
 use crate::safety;
-use crate::safety::keep::Outcome as Ended;
 use crate::tool::{Invocation, ToolError};
 
 /// How often whoever answers may ask a legacy client again within one request.
@@ -21,7 +20,7 @@ pub(crate) const ROUNDS_MAX: usize = 10;
 
 impl<'a> Call<'a, Recorded<'a>> {
     /// Leaves the call where it is: what a future is given by value it keeps twice.
-    pub(super) async fn execute(&mut self) -> Result<Ran, Refusal> {
+    pub(super) async fn execute(&self) -> Result<Ran, Refusal> {
         let Recorded { resolved: Resolved { entry, arguments, .. }, .. } = &self.stage;
         let tool = match entry.behind() {
             Behind::Tool(tool) => tool,
@@ -30,7 +29,7 @@ impl<'a> Call<'a, Recorded<'a>> {
                 let answer = Box::pin(own(self, entry, arguments.node())).await;
                 return answer
                     .map(|answer| Ran(Outcome::Answer(answer)))
-                    .map_err(|error| failed(self, error));
+                    .map_err(|error| refuse(self, error));
             }
         };
         let params = &self.request.params;
@@ -65,7 +64,7 @@ impl<'a> Call<'a, Recorded<'a>> {
                         continue;
                     }
                 },
-                Ok(Err(error)) => return Err(failed(self, error)),
+                Ok(Err(error)) => return Err(refuse(self, error)),
                 Err(stopped) => return Err(stop(self, stopped)),
             };
             return Ok(Ran(outcome));
@@ -73,25 +72,11 @@ impl<'a> Call<'a, Recorded<'a>> {
         Err(Refusal::Failed("The tool asked too often.".into()))
     }
 
-    /// With what came of it.
+    /// With what came of it. Its end is recorded: what ran has run, whatever its answer is worth.
     #[inline(always)]
-    pub(super) fn executed(self, Ran(outcome): Ran) -> Call<'a, Executed<'a>> {
-        self.at(|Recorded { resolved: Resolved { entry, inner, .. }, receipt }| Executed {
-            entry,
-            inner,
-            outcome,
-            receipt,
-        })
+    pub(super) fn executed(self, Ran(outcome): Ran) -> Call<'a, Executed> {
+        self.at(|Recorded { resolved: Resolved { entry, inner, .. }, .. }| Executed { entry, inner, outcome })
     }
-}
-
-/// The tool said itself that it failed; in every other case nobody knows how far it came.
-fn failed(call: &mut Call<'_, Recorded<'_>>, error: ToolError) -> Refusal {
-    let refusal = refuse(call, error);
-    if matches!(refusal, Refusal::Failed(_) | Refusal::Protocol(_) | Refusal::MissingCapability(_)) {
-        call.stage.receipt.settle(Ended::Failed);
-    }
-    refusal
 }
 
 /// A call that was confirmed and asks something need not be confirmed again when it comes back.
@@ -129,6 +114,7 @@ pub(crate) async fn ask_again(context: &Context, required: InputRequired) -> Res
     let replies = context.ask_all(questions).await.map_err(|error| match ToolError::from(error) {
         ToolError::MissingCapability(capability) => Refusal::MissingCapability(capability),
         ToolError::Failed(text) => Refusal::Failed(text),
+        ToolError::Unknown(text) => Refusal::Lost(text),
         _ => Refusal::Failed("The tool asked something that this client cannot be asked.".into()),
     })?;
     let kept = context.kept_raw();
@@ -140,6 +126,10 @@ fn refuse(call: &Call<'_, Recorded<'_>>, error: ToolError) -> Refusal {
         ToolError::Failed(text) => {
             call.engine.report(&Fault::Failed { tool: call.stage.resolved.entry.name(), text: &text });
             Refusal::Failed(text)
+        }
+        ToolError::Unknown(text) => {
+            call.engine.report(&Fault::Failed { tool: call.stage.resolved.entry.name(), text: &text });
+            Refusal::Lost(text)
         }
         ToolError::Protocol(error) => Refusal::Protocol(error),
         ToolError::MissingCapability(capability) => Refusal::MissingCapability(capability),

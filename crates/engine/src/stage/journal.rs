@@ -8,10 +8,12 @@ use toolcrib_contract::Digest;
 
 use super::{Call, Cleared, Pass, Recorded, Resolved};
 use crate::answer::ToolResult;
+use crate::caller::Caller;
+use crate::ending::Ending;
 use crate::refusal::Refusal;
 use crate::safety::Who;
 use crate::safety::audit::{Event, Kind};
-use crate::safety::keep::{Admission, Intent, Outcome};
+use crate::safety::keep::{Admission, Intent};
 use crate::safety::receipt::Receipt;
 use crate::safety::ticket::{self, Binding, Clearance, Spent};
 
@@ -23,19 +25,19 @@ impl<'a> Call<'a, Cleared<'a>> {
                 safety.trail().room().await;
                 Receipt::call(safety, caller, &resolved.entry, resolved.arguments.node().raw())
             }
-            pass => {
-                let who = Who::of(caller);
-                let (id, event) = Box::pin(admit(&pass, &who, &resolved)).await?;
-                Receipt::intent(pass.safety, caller, &resolved.entry, id, event)
-            }
+            pass => Box::pin(admit(&pass, caller, &resolved)).await?,
         };
         Ok(Call { engine, caller, request, stage: Recorded { resolved, receipt } })
     }
 }
 
 /// Burns the clearance and writes the intent.
-async fn admit(pass: &Pass<'_>, who: &Who, resolved: &Resolved<'_>) -> Result<(String, Event), Refusal> {
-    let safety = pass.safety;
+async fn admit<'a>(
+    pass: &Pass<'a>,
+    caller: &'a Caller<'a>,
+    resolved: &Resolved<'_>,
+) -> Result<Receipt<'a>, Refusal> {
+    let (safety, who) = (pass.safety, &Who::of(caller));
     let entry = &resolved.entry;
     let failed = |text: String| Refusal::Gated(Box::new(ToolResult::error(text)));
     let arguments = Digest::of(resolved.arguments.node())
@@ -50,7 +52,7 @@ async fn admit(pass: &Pass<'_>, who: &Who, resolved: &Resolved<'_>) -> Result<(S
         arguments,
         policy: safety.fingerprint(),
     };
-    let mut event = Event {
+    let event = Event {
         tool: Some(binding.tool.clone()),
         contract: Some(binding.contract.to_string()),
         arguments: Some(arguments.to_string()),
@@ -61,14 +63,22 @@ async fn admit(pass: &Pass<'_>, who: &Who, resolved: &Resolved<'_>) -> Result<(S
     };
     let admission = Admission {
         clearance: pass.clearance.clone(),
-        intent: Intent { id: id.clone(), binding, started_ms: now_ms, outcome: Outcome::Open },
+        intent: Intent { id: id.clone(), binding, started_ms: now_ms, ending: None },
         event: event.clone(),
         now_ms,
     };
-    match safety.store().admit(admission).await {
+    // A caller that goes away while the intent is written leaves a call that never ran.
+    let mut receipt = Receipt::intent(safety, caller, entry, id, event.clone());
+    receipt.settle(Ending::Refused);
+    let admitted = safety.store().admit(admission).await;
+    if !matches!(admitted, Ok(Ok(_))) {
+        receipt.void();
+    }
+    match admitted {
         Ok(Ok(ticket)) => {
-            event.ticket = ticket;
-            Ok((id, event))
+            receipt.settle(Ending::Unknown);
+            receipt.confirm_by(ticket);
+            Ok(receipt)
         }
         Ok(Err(spent)) => {
             let refused = Event {

@@ -14,7 +14,6 @@ use crate::entry::Entry;
 use crate::limits::ANSWER_BYTES_MAX;
 use crate::long_work;
 use crate::refusal::Refusal;
-use crate::safety::keep::Outcome as Ended;
 use crate::validation::Strictness;
 
 /// What a result is judged by.
@@ -42,11 +41,9 @@ impl Judge {
     }
 }
 
-impl<'a> Call<'a, Executed<'a>> {
+impl<'a> Call<'a, Executed> {
     #[inline(always)]
-    pub(super) fn verify(mut self) -> Result<Briefly<Call<'a, Verified>, Self>, Refusal> {
-        // What ran has run, whatever its answer is worth.
-        self.stage.receipt.settle(ended(&self.stage.outcome));
+    pub(super) fn verify(self) -> Result<Briefly<Call<'a, Verified>, Self>, Refusal> {
         let change = match self.inspect(&Judge::Brief) {
             Err(Refusal::OutputInvalid(violations)) if Judge::Brief.needs_longer(&violations) => {
                 return Ok(Briefly::Unfinished(self));
@@ -211,20 +208,6 @@ fn invalid(engine: &Engine, entry: &Entry, judge: &Judge, violations: Violations
 fn missing(engine: &Engine, entry: &Entry) -> Refusal {
     engine.report(&Fault::OutputMissing { tool: entry.name() });
     Refusal::OutputMissing
-}
-
-fn ended(outcome: &Outcome) -> Ended {
-    match outcome {
-        Outcome::Asks(_) => Ended::Asked,
-        Outcome::Answer(Answer::Built(result)) if result.is_error => Ended::Failed,
-        Outcome::Answer(Answer::Raw(raw)) if says_error(raw) => Ended::Failed,
-        Outcome::Answer(_) => Ended::Done,
-    }
-}
-
-fn says_error(raw: &str) -> bool {
-    let document = Document::parse(raw.as_bytes(), &answer_limits());
-    document.is_ok_and(|document| document.root().get("isError").and_then(Node::as_bool) == Some(true))
 }
 
 /// An inner tool's answer in the form that `call_tool` promises: structured content, and that an object.

@@ -2,6 +2,7 @@
 
 use http::StatusCode;
 use serde_json::json;
+use toolcrib_engine::ending::Ending;
 
 use super::{Asked, Told, unkept};
 
@@ -15,7 +16,7 @@ pub(super) async fn unknown(asked: &Asked<'_>) -> Told {
         .map(|intent| {
             json!({"id": intent.id, "caller": intent.binding.caller, "action": intent.binding.tool,
                 "contract": intent.binding.contract.to_string(), "arguments": intent.binding.arguments.to_string(),
-                "started_ms": intent.started_ms, "outcome": intent.outcome.name()})
+                "started_ms": intent.started_ms, "outcome": intent.ending.map_or("open", Ending::word)})
         })
         .collect();
     Ok((StatusCode::OK, json!({"intents": shown})))

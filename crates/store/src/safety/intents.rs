@@ -1,8 +1,9 @@
 //! Intents: what was about to run, and how it ended.
 
 use rusqlite::{Connection, Row, named_params, params};
+use toolcrib_engine::ending::Ending;
 use toolcrib_engine::safety::audit::{Event, Kind, Signer};
-use toolcrib_engine::safety::keep::{Intent, Outcome};
+use toolcrib_engine::safety::keep::Intent;
 use toolcrib_engine::safety::ticket::Binding;
 
 use super::audit_log;
@@ -10,6 +11,9 @@ use super::process::ProcessLock;
 use super::rows::{digest, number, positive};
 use crate::error::StoreError;
 use crate::limits::INTENTS_KEPT_MS;
+
+/// Word of a call that has not ended.
+const OPEN: &str = "open";
 
 pub(super) fn put(db: &Connection, process: &str, intent: &Intent) -> Result<(), StoreError> {
     let binding = &intent.binding;
@@ -27,15 +31,16 @@ pub(super) fn put(db: &Connection, process: &str, intent: &Intent) -> Result<(),
         ":arguments": binding.arguments.to_string(),
         ":policy": binding.policy.to_string(),
         ":started_ms": number(intent.started_ms),
-        ":outcome": intent.outcome.name(),
+        ":outcome": intent.ending.map_or(OPEN, Ending::word),
     })?;
     Ok(())
 }
 
-pub(super) fn finish(db: &Connection, id: &str, outcome: Outcome) -> Result<(), StoreError> {
-    db.prepare_cached("UPDATE intents SET outcome = ?2 WHERE id = ?1 AND outcome = 'open'")?
-        .execute(params![id, outcome.name()])?;
-    Ok(())
+/// Writes how a call ended; `false` if there is no such call under way.
+pub(super) fn finish(db: &Connection, id: &str, ending: Ending) -> Result<bool, StoreError> {
+    let mut update =
+        db.prepare_cached("UPDATE intents SET outcome = ?2 WHERE id = ?1 AND outcome = 'open'")?;
+    Ok(update.execute(params![id, ending.word()])? > 0)
 }
 
 fn read(row: &Row<'_>) -> Result<Intent, StoreError> {
@@ -52,10 +57,10 @@ fn read(row: &Row<'_>) -> Result<Intent, StoreError> {
             policy: digest(&text("policy")?)?,
         },
         started_ms: positive(row.get("started_ms")?),
-        outcome: Outcome::ALL
-            .into_iter()
-            .find(|known| known.name() == outcome)
-            .ok_or(StoreError::Corrupt { what: "outcome" })?,
+        ending: match &*outcome {
+            OPEN => None,
+            word => Some(Ending::named(word).ok_or(StoreError::Corrupt { what: "outcome" })?),
+        },
     })
 }
 
@@ -73,19 +78,19 @@ pub(super) fn recover(
         while let Some(row) = rows.next()? {
             let process: String = row.get("process")?;
             if !own.lives(&process) {
-                found.push(Intent { outcome: Outcome::Unknown, ..read(row)? });
+                found.push(Intent { ending: Some(Ending::Unknown), ..read(row)? });
             }
         }
     }
     // How these ended stands in the audit.
     let long_ago = number(now_ms.saturating_sub(INTENTS_KEPT_MS));
     db.execute(
-        "DELETE FROM intents WHERE outcome IN ('done', 'failed', 'asked') AND started_ms < ?1",
+        "DELETE FROM intents WHERE outcome IN ('done', 'failed', 'asked', 'refused') AND started_ms < ?1",
         [long_ago],
     )?;
     let mut events = Vec::with_capacity(found.len());
     for intent in &found {
-        finish(db, &intent.id, Outcome::Unknown)?;
+        finish(db, &intent.id, Ending::Unknown)?;
         events.push(Event {
             caller: Some(intent.binding.caller.clone()),
             session: intent.binding.session.clone(),
@@ -93,7 +98,7 @@ pub(super) fn recover(
             contract: Some(intent.binding.contract.to_string()),
             arguments: Some(intent.binding.arguments.to_string()),
             intent: Some(intent.id.clone()),
-            outcome: Some(Outcome::Unknown.name()),
+            outcome: Some(Ending::Unknown.word()),
             note: Some("found open at start".to_owned()),
             ..Event::new(now_ms, Kind::Outcome)
         });

@@ -88,12 +88,8 @@ fn spent_tickets_are_kept_for_tokens_spent_kept_ms() {
 
     let sealed = |nonce: &str, now_ms: u64| {
         let clearance = Clearance::Sealed { nonce: nonce.to_owned(), expires_ms: end };
-        let intent = Intent {
-            id: format!("{nonce}-{now_ms}"),
-            binding: binding(),
-            started_ms: now_ms,
-            outcome: Outcome::Open,
-        };
+        let intent =
+            Intent { id: format!("{nonce}-{now_ms}"), binding: binding(), started_ms: now_ms, ending: None };
         let event = Event::new(now_ms, toolcrib_engine::safety::audit::Kind::Outcome);
         let admission = Admission { clearance, intent, event, now_ms };
         admit::admit(&db, &signer(), "process", admission).unwrap()
@@ -110,13 +106,9 @@ fn spent_tickets_are_kept_for_tokens_spent_kept_ms() {
 fn ended_intents_are_kept_for_intents_kept_ms() {
     let db = database();
     let own = ProcessLock::take(None).unwrap();
-    for (id, outcome) in [
-        ("done", Outcome::Done),
-        ("failed", Outcome::Failed),
-        ("unknown", Outcome::Unknown),
-        ("open", Outcome::Open),
-    ] {
-        let intent = Intent { id: id.to_owned(), binding: binding(), started_ms: 0, outcome };
+    for id in ["done", "failed", "asked", "refused", "unknown", "open"] {
+        let ending = Ending::named(id);
+        let intent = Intent { id: id.to_owned(), binding: binding(), started_ms: 0, ending };
         intents::put(&db, own.name(), &intent).unwrap();
     }
     let left = |now_ms: u64| -> Vec<String> {
@@ -124,7 +116,7 @@ fn ended_intents_are_kept_for_intents_kept_ms() {
         let mut query = db.prepare("SELECT id FROM intents ORDER BY id").unwrap();
         query.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
     };
-    assert_eq!(left(INTENTS_KEPT_MS), ["done", "failed", "open", "unknown"]);
+    assert_eq!(left(INTENTS_KEPT_MS), ["asked", "done", "failed", "open", "refused", "unknown"]);
     assert_eq!(left(INTENTS_KEPT_MS + 1), ["open", "unknown"]);
 }
 

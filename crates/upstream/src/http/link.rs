@@ -136,7 +136,8 @@ impl HttpLink {
             Media::Events | Media::Other => None,
         };
         if status == 404 && era == Era::Legacy && self.session().is_some() {
-            return Err(UpstreamError::unsent(Cause::SessionGone));
+            // Some servers say this of a call that they have begun.
+            return Err(UpstreamError::sent(Cause::SessionGone));
         }
         match body.and_then(|text| Message::read(text).ok()) {
             Some(message) if message.result().is_err() => {
