@@ -27,7 +27,7 @@ const STRIKE_ANSWER_WITHIN: Duration = Duration::from_secs(5);
 /// Time for a hostile server to be served or refused.
 const ADMITTED_WITHIN: Duration = Duration::from_secs(30);
 /// Times as many turns, for a neighbour that seems slow.
-const AGAIN: usize = 3;
+const AGAIN: usize = 2;
 /// Time for a whole case; what is measured by then counts.
 const CASE_WITHIN: Duration = Duration::from_secs(90);
 /// Time for `/livez` after the attack.

@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use serde_json::{Value, json};
-use toolcrib::engine::safety::audit::{Broken, Kept, PublicKey};
+use toolcrib::engine::safety::audit::{Broken, Event, Kept, Kind, PublicKey};
 use toolcrib::engine::safety::export;
 use toolcrib_contract::text::one_line;
 
 use crate::Outcome;
-use crate::data::{Data, operate, unkept};
+use crate::data::{Data, operate, operator, unkept};
 use crate::exit::{Exit, Failure, print};
 use crate::form::{Form, Format};
 
@@ -56,6 +56,16 @@ enum What {
         #[command(flatten)]
         data: Data,
     },
+    /// Begin a new log after a broken one; the old one is kept in a file of the data folder.
+    Restart {
+        /// Why, for the first record of the new log.
+        #[arg(long)]
+        reason: String,
+        #[command(flatten)]
+        form: Form,
+        #[command(flatten)]
+        data: Data,
+    },
     /// Show the calls that were begun and whose end nobody knows.
     Unknown {
         #[command(flatten)]
@@ -70,6 +80,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         What::List { last, form, data } => list(data, *last, *form),
         What::Verify { file, key, form, data } => verify(file.as_deref(), key.as_deref(), *form, data),
         What::Export { out, data } => export(data, out.as_deref()),
+        What::Restart { reason, form, data } => restart(reason, *form, data),
         What::Unknown { form, data } => unknown(*form, data),
     }
 }
@@ -122,6 +133,7 @@ fn export(data: &Data, out: Option<&Path>) -> Outcome {
         }
         None => Box::new(std::io::BufWriter::new(std::io::stdout().lock())),
     };
+    writeln!(sink, "{}", export::title(folder.keys.signer.public())).map_err(failed)?;
     // The end is read first: what is appended meanwhile is not part of this export.
     let head = log.head().map_err(unkept)?;
     let end = head.as_ref().map_or(0, |head| head.seq);
@@ -158,8 +170,16 @@ fn verify(file: Option<&Path>, key: Option<&str>, form: Form, data: &Data) -> Ou
         (Some(file), None) => verify_file(file, data.open()?.keys.signer.public())?,
         (None, given) => {
             let folder = data.open()?;
-            let key = given.unwrap_or_else(|| folder.keys.signer.public());
-            folder.audit().verify(key).map_err(unkept)?
+            let own = folder.keys.signer.public();
+            if given.is_some_and(|given| given != own) {
+                Err(Broken::OtherKey)
+            } else if folder.keys.published(folder.path()).map_err(unkept)? != Some(own) {
+                let error = anyhow!("the file audit.pub is not the public half of the folder's key");
+                return Err(Failure::new(Exit::Findings, error)
+                    .hint(format!("the key that signs is {own}; find out who changed audit.pub")));
+            } else {
+                folder.audit().verify(own).map_err(unkept)?
+            }
         }
     };
     match verified {
@@ -189,8 +209,38 @@ fn verify_file(file: &Path, key: PublicKey) -> Result<Result<u64, Broken>, Failu
     Ok(reading.end())
 }
 
+/// Puts the records that are there into a file and begins anew after the last number that was ever signed.
+fn restart(reason: &str, form: Form, data: &Data) -> Outcome {
+    let folder = data.open()?;
+    let (log, key) = (folder.audit(), folder.keys.signer.public());
+    let broken = log.verify(key).map_err(unkept)?;
+    if let Ok(count) = broken {
+        let error = anyhow!("the log is unbroken ({count} records): there is nothing to begin anew");
+        return Err(Failure::new(Exit::Usage, error));
+    }
+    let now_ms =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_millis();
+    let now_ms = u64::try_from(now_ms).unwrap_or(u64::MAX);
+    let path = folder.path().join(format!("audit-broken-{now_ms}.jsonl"));
+    export(data, Some(&path))?;
+    let bytes = std::fs::read(&path).map_err(|error| Failure::new(Exit::Internal, error))?;
+    let digest = toolcrib_contract::Digest::of_bytes(&bytes);
+    let end = log.end(key).map_err(unkept)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let event = Event {
+        by: Some(operator()),
+        note: Some(format!("{reason}; before: {name}, {digest}")),
+        ..Event::new(now_ms, Kind::Restarted)
+    };
+    log.restart(&folder.keys.signer, end, digest.as_bytes(), event).map_err(unkept)?;
+    let text =
+        format!("a new log begins after record {end}; the records before it are in {}", path.display());
+    form.say(&text, &json!({"outcome": "restarted", "after": end, "file": path.display().to_string()}))?;
+    Ok(Exit::Nothing)
+}
+
 fn unknown(form: Form, data: &Data) -> Outcome {
-    let intents = operate(data, async |safety| safety.store().unknown(1_000).await.map_err(unkept))?;
+    let intents = operate(data, async |safety| safety.store().unknown(u32::MAX).await.map_err(unkept))?;
     let started = |ms: u64| toolcrib_registry::time::written(i64::try_from(ms).unwrap_or(i64::MAX));
     let (mut lines, mut calls) = (Vec::new(), Vec::new());
     for intent in &intents {

@@ -36,6 +36,7 @@ impl Safe {
     pub(crate) fn open(data: &Data, policy: Option<&Path>, runtime: &Runtime) -> Result<Self, Failure> {
         let safe = Self::opened(data, policy, runtime)?;
         warn_of_unknown(&safe.safety);
+        safe.watch_audit();
         Ok(safe)
     }
 
@@ -45,6 +46,28 @@ impl Safe {
         let profiles = Arc::new(SqliteProfiles::open(folder.store.clone()).map_err(unkept)?);
         let safety = runtime.block_on(folder.safety(policy)).map_err(unkept)?;
         Ok(Self { safety, kept: Some(Kept { profiles, folder }) })
+    }
+
+    /// Walks the audit on a thread of its own; a broken one is said and ends destructive calls.
+    fn watch_audit(&self) {
+        let Some(kept) = &self.kept else { return };
+        let (log, key, safety) = (kept.folder.audit(), kept.folder.keys.signer.public(), self.safety.clone());
+        let walk = move || {
+            let reason = match log.verify(key) {
+                Ok(Ok(_)) => return,
+                Ok(Err(broken)) => broken.to_string(),
+                Err(error) => error.to_string(),
+            };
+            eprintln!(
+                "toolcrib: the audit is broken: {reason}; destructive calls are refused; `toolcrib audit verify`, \
+                 `toolcrib audit restart`"
+            );
+            safety.distrust(reason);
+        };
+        // Without a thread the audit is still verified by whoever asks.
+        if let Err(error) = std::thread::Builder::new().name("toolcrib-audit".to_owned()).spawn(walk) {
+            eprintln!("toolcrib: the audit is not verified: {error}");
+        }
     }
 
     /// The same for looking only: a data folder that is not there is not made.

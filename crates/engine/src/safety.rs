@@ -25,7 +25,7 @@ pub mod tools;
 pub(crate) mod trail;
 pub mod way;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use toolcrib_contract::Digest;
 use toolcrib_protocol::Capability;
@@ -60,6 +60,8 @@ pub struct Safety {
     trail: Trail,
     /// What an earlier process left open.
     unknown: Vec<Intent>,
+    /// Why the audit is not to be trusted.
+    distrust: OnceLock<String>,
 }
 
 impl Safety {
@@ -84,6 +86,7 @@ impl Safety {
             asking: Rates::default(),
             trail: Trail::default(),
             unknown,
+            distrust: OnceLock::new(),
         });
         safety.refresh().await?;
         housekeeping::start(&safety);
@@ -125,6 +128,17 @@ impl Safety {
     #[must_use]
     pub fn found_unknown(&self) -> &[Intent] {
         &self.unknown
+    }
+
+    /// The audit is broken: from now on no destructive call runs, unless the policy says otherwise.
+    pub fn distrust(&self, reason: String) {
+        let _ = self.distrust.set(reason);
+    }
+
+    /// Why the audit is not to be trusted, if it is not.
+    #[must_use]
+    pub fn distrusted(&self) -> Option<&str> {
+        self.distrust.get().map(String::as_str)
     }
 
     #[must_use]

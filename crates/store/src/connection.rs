@@ -52,11 +52,7 @@ fn configure(connection: &Connection) -> Result<(), StoreError> {
 fn create_private(path: &Path) -> Result<(), StoreError> {
     let failed = |cause| StoreError::File { path: path.to_path_buf(), cause: Arc::new(cause) };
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        let mut builder = std::fs::DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(folder).map_err(failed)?;
+        make_folder(folder)?;
     }
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create(true).truncate(false);
@@ -64,6 +60,16 @@ fn create_private(path: &Path) -> Result<(), StoreError> {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path).map_err(failed)?;
     Ok(())
+}
+
+/// Makes a folder that is the owner's alone, unless it is there.
+pub(crate) fn make_folder(folder: &Path) -> Result<(), StoreError> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    let failed = |cause| StoreError::File { path: folder.to_path_buf(), cause: Arc::new(cause) };
+    builder.create(folder).map_err(failed)
 }
 
 #[cfg(test)]

@@ -3,11 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rusqlite::Connection;
 use toolcrib_engine::clock::SystemClock;
 use toolcrib_engine::safety::Safety;
 use toolcrib_engine::safety::keep::Unkept;
 use toolcrib_engine::safety::policy::Policy;
 
+use crate::anchor::Anchor;
+use crate::connection;
 use crate::error::StoreError;
 use crate::keys::Keys;
 use crate::safety::{AuditLog, SqliteSafety};
@@ -26,8 +29,12 @@ pub struct DataFolder {
 impl DataFolder {
     /// Opens the folder; makes it if there is none.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        let store = Store::open(&path.join(DATABASE))?;
-        Ok(Self { keys: Keys::load_or_create(path)?, store, path: path.to_path_buf() })
+        connection::make_folder(path)?;
+        let keys = Keys::load_or_create(path)?;
+        let mut anchor = Anchor::open(path, keys.signer.clone())?;
+        let after = Box::new(move |db: &Connection| anchor.follow(db));
+        let store = Store::open_followed(&path.join(DATABASE), after)?;
+        Ok(Self { keys, store, path: path.to_path_buf() })
     }
 
     /// Where a folder is when nobody says: `$XDG_DATA_HOME/toolcrib`, else `~/.local/share/toolcrib`.
@@ -48,7 +55,7 @@ impl DataFolder {
 
     #[must_use]
     pub fn audit(&self) -> AuditLog {
-        AuditLog::new(self.store.clone())
+        AuditLog::new(self.store.clone(), &self.path)
     }
 
     /// The gate, stop and audit over this folder.

@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use toolcrib_engine::safety::audit::{Signer, from_hex, to_hex};
+use toolcrib_engine::safety::audit::{PublicKey, Signer, from_hex, to_hex};
 use toolcrib_engine::safety::ticket::SecretKey;
 use toolcrib_engine::seal::{NoRandomness, Sealer};
 
@@ -33,6 +33,16 @@ impl Keys {
             secrets: SecretKey::new(*secrets),
             sealer: Sealer::with_keys(&[*sealer]),
             signer: Signer::new(signer),
+        }
+    }
+
+    /// Returns the public key that a folder's file `audit.pub` names.
+    pub fn published(&self, folder: &Path) -> Result<Option<PublicKey>, StoreError> {
+        let path = folder.join(PUBLIC_FILE);
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Ok(PublicKey::parse(&text)),
+            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(cause) => Err(StoreError::File { path, cause: Arc::new(cause) }),
         }
     }
 

@@ -7,6 +7,7 @@
 //! A module that keeps something adds its migrations to [`migration::ALL`] and its queries in a file of its own, on
 //! top of `write` and `read`. Another database can stand behind the same traits of the engine.
 
+mod anchor;
 pub mod catalogue;
 mod connection;
 pub mod data;

@@ -11,6 +11,7 @@ mod intents;
 mod process;
 mod profiles;
 mod rows;
+mod states;
 #[cfg(test)]
 mod tests;
 mod tokens;
@@ -30,6 +31,7 @@ use toolcrib_engine::safety::ticket::{Approval, Keyed, Spent, Token};
 use crate::error::StoreError;
 use crate::migration::{Migration, Module};
 use crate::store::{Pending, Store};
+pub(crate) use audit_log::head as audit_head;
 pub use audit_log::{AuditLog, Page, Verified};
 use process::ProcessLock;
 pub use profiles::SqliteProfiles;
@@ -39,6 +41,7 @@ pub(crate) const MODULE: Module = Module {
     steps: &[
         Migration { name: "1", sql: include_str!("../migrations/safety-1.sql") },
         Migration { name: "2", sql: include_str!("../migrations/safety-2.sql") },
+        Migration { name: "3", sql: include_str!("../migrations/safety-3.sql") },
     ],
 };
 

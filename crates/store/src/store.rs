@@ -10,7 +10,7 @@ use crate::connection;
 use crate::error::StoreError;
 use crate::migration::{self, Module};
 use crate::readers::Readers;
-use crate::writer::{Done, Writer};
+use crate::writer::{After, Done, Writer};
 
 /// An open database. Clones are the same one; it closes when the last is gone.
 #[derive(Debug, Clone)]
@@ -57,25 +57,35 @@ impl Store {
 
     /// The same with other tables.
     pub fn open_with(path: &Path, modules: &[Module]) -> Result<Self, StoreError> {
+        Self::opened(path, modules, Box::new(|_| Ok(())))
+    }
+
+    /// The same with what has to follow every commit before anybody is told of it.
+    pub(crate) fn open_followed(path: &Path, after: After) -> Result<Self, StoreError> {
+        Self::opened(path, migration::ALL, after)
+    }
+
+    fn opened(path: &Path, modules: &[Module], after: After) -> Result<Self, StoreError> {
         let mut connection = connection::open(path)?;
         migration::migrate(&mut connection, modules)?;
         let readers = Readers::start(path)?;
-        Self::start(connection, Some(readers), Some(path))
+        Self::start(connection, Some(readers), Some(path), after)
     }
 
     /// A database that dies with the store.
     pub fn in_memory() -> Result<Self, StoreError> {
         let mut connection = connection::open_in_memory()?;
         migration::migrate(&mut connection, migration::ALL)?;
-        Self::start(connection, None, None)
+        Self::start(connection, None, None, Box::new(|_| Ok(())))
     }
 
     fn start(
         connection: Connection,
         readers: Option<Readers>,
         path: Option<&Path>,
+        after: After,
     ) -> Result<Self, StoreError> {
-        let writer = Writer::start(connection).map_err(|cause| StoreError::File {
+        let writer = Writer::start(connection, after).map_err(|cause| StoreError::File {
             path: path.unwrap_or_else(|| Path::new(":memory:")).to_path_buf(),
             cause: Arc::new(cause),
         })?;

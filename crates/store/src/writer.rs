@@ -1,6 +1,6 @@
 //! The one thread that writes: transactions in the order they came, those that wait together in one commit.
 //!
-//! Guarantees: whoever wrote hears of it only after the commit; a write that fails takes nothing of its neighbours
+//! Guarantees: whoever wrote hears of it only after the commit, and after what has to follow a commit; a write that fails takes nothing of its neighbours
 //! with it, nor they of it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,6 +24,9 @@ pub(crate) struct Done {
 /// Is given the open transaction, or the reason why there is none.
 pub(crate) type Job = Box<dyn FnOnce(Result<&Connection, &StoreError>) -> Done + Send>;
 
+/// What has to follow every commit before anybody is told of it.
+pub(crate) type After = Box<dyn FnMut(&Connection) -> Result<(), StoreError> + Send>;
+
 #[derive(Debug)]
 pub(crate) struct Writer {
     jobs: Option<SyncSender<Job>>,
@@ -31,11 +34,11 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    pub(crate) fn start(connection: Connection) -> Result<Self, std::io::Error> {
+    pub(crate) fn start(connection: Connection, after: After) -> Result<Self, std::io::Error> {
         let (jobs, waiting) = sync_channel(WRITES_WAITING_MAX);
         let thread = std::thread::Builder::new()
             .name("toolcrib-store-writer".to_owned())
-            .spawn(move || run(&connection, &waiting))?;
+            .spawn(move || run(&connection, &waiting, after))?;
         Ok(Self { jobs: Some(jobs), thread: Some(thread) })
     }
 
@@ -60,7 +63,7 @@ impl Drop for Writer {
     }
 }
 
-fn run(connection: &Connection, waiting: &Receiver<Job>) {
+fn run(connection: &Connection, waiting: &Receiver<Job>, mut after: After) {
     while let Ok(first) = waiting.recv() {
         let mut group = vec![first];
         while group.len() < GROUP_WRITES_MAX
@@ -68,11 +71,13 @@ fn run(connection: &Connection, waiting: &Receiver<Job>) {
         {
             group.push(next);
         }
-        commit(connection, group);
+        commit(connection, group, &mut after);
     }
+    // The file is whole without its log.
+    let _ = connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
-fn commit(connection: &Connection, group: Vec<Job>) {
+fn commit(connection: &Connection, group: Vec<Job>, after: &mut After) {
     if let Err(error) = connection.execute_batch("BEGIN IMMEDIATE") {
         let error = StoreError::from(error);
         for job in group {
@@ -88,6 +93,7 @@ fn commit(connection: &Connection, group: Vec<Job>) {
         let _ = connection.execute_batch("ROLLBACK");
         StoreError::NotCommitted(Arc::new(error))
     });
+    let fate = fate.and_then(|()| after(connection));
     for tell in done {
         tell(fate.clone());
     }
@@ -144,7 +150,8 @@ mod tests {
     /// R5.10: writes that wait together share a commit, at most `GROUP_WRITES_MAX` of them.
     #[test]
     fn one_commit_has_at_most_group_writes_max_writes() {
-        let writer = Writer::start(crate::connection::open_in_memory().unwrap()).unwrap();
+        let writer =
+            Writer::start(crate::connection::open_in_memory().unwrap(), Box::new(|_| Ok(()))).unwrap();
         let release = block(&writer);
         let committed = Arc::new(AtomicUsize::new(0));
         let (seen, all_seen) = sync_channel(2 * GROUP_WRITES_MAX);
@@ -169,7 +176,8 @@ mod tests {
     /// R5.10: `WRITES_WAITING_MAX` writes wait, one more is refused at once, and those that wait are still made.
     #[test]
     fn a_write_over_writes_waiting_max_is_refused() {
-        let writer = Writer::start(crate::connection::open_in_memory().unwrap()).unwrap();
+        let writer =
+            Writer::start(crate::connection::open_in_memory().unwrap(), Box::new(|_| Ok(()))).unwrap();
         let release = block(&writer);
         let made = Arc::new(AtomicUsize::new(0));
         let job = || -> Job {

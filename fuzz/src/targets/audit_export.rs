@@ -5,8 +5,8 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use toolcrib_engine::safety::audit::{Checkpoint, Event, Kept, Kind, Signer, genesis, link};
-use toolcrib_engine::safety::export::{Reading, line, signed};
+use toolcrib_engine::safety::audit::{Event, Kept, Kind, Purpose, Signer, genesis, link};
+use toolcrib_engine::safety::export::{Reading, line, signed, title};
 
 use crate::target::{Memory, Shape, Target};
 
@@ -56,9 +56,8 @@ static LOG: LazyLock<Log> = LazyLock::new(|| {
         let body = event.body();
         previous = link(&previous, seq, &body);
         log.records.push(line(&Kept { seq, body, link: previous }));
-        let end = Checkpoint { seq, link: previous, signature: signer.sign(seq, &previous) };
-        log.heads.push(signed("head", &end));
-        log.checkpoints.push(signed("checkpoint", &end));
+        log.heads.push(signed("head", &signer.sign(Purpose::Head, seq, &previous)));
+        log.checkpoints.push(signed("checkpoint", &signer.sign(Purpose::Checkpoint, seq, &previous)));
     }
     log
 });
@@ -68,15 +67,17 @@ fn signer() -> Signer {
 }
 
 fn export(count: usize) -> String {
-    let records = LOG.records.iter().take(count).cloned();
+    let title = title(signer().public());
+    let records = std::iter::once(title).chain(LOG.records.iter().take(count).cloned());
     records.chain(LOG.heads.get(count - 1).cloned()).map(|line| line + "\n").collect()
 }
 
 fn seeds() -> Vec<Vec<u8>> {
-    let with_checkpoint = [LOG.records.first(), LOG.checkpoints.first(), LOG.heads.first()];
+    let title = title(signer().public());
+    let with_checkpoint = [Some(&title), LOG.records.first(), LOG.checkpoints.first(), LOG.heads.first()];
     let with_checkpoint: String =
         with_checkpoint.into_iter().flatten().map(|line| format!("{line}\n")).collect();
-    let cut = export(3).lines().take(3).collect::<Vec<_>>().join("\n");
+    let cut = export(3).lines().take(4).collect::<Vec<_>>().join("\n");
     let swapped = export(4).lines().rev().collect::<Vec<_>>().join("\n");
     [export(1), export(2), export(6), with_checkpoint, cut, swapped].map(String::into_bytes).to_vec()
 }

@@ -75,7 +75,7 @@ fn a_clients_own_file_puts_three_real_servers_behind_one_endpoint() {
         ready["servers"].as_array().unwrap().iter().find(|server| server["name"] == "gone").unwrap().clone();
     assert!(gone["reason"].as_str().unwrap().contains("no-such-program-7"), "{gone}");
     let (_, metrics) = gateway.get("/metrics");
-    assert!(metrics.contains("toolcrib_calls_total{ending=\"answered\"} 2"), "{metrics}");
+    assert!(metrics.contains("toolcrib_calls_total{ending=\"done\"} 2"), "{metrics}");
     assert!(metrics.contains("toolcrib_server_up{server=\"files\"} 1"), "{metrics}");
     assert_eq!(gateway.get("/livez").0, 200);
 }

@@ -1,8 +1,10 @@
 //! The audit: one record per decision, each bound to all before it (R4.8).
 //!
-//! Guarantees: a record that was edited, taken out, put in or moved breaks the chain where it happened; the last
-//! record and every thousandth are signed (Ed25519), so that neither the end can be cut off nor the whole be written
-//! anew without the key. Whoever has the key *and* the database can do both: keep a checkpoint elsewhere.
+//! Guarantees: a record that was edited, taken out, put in or moved breaks the chain where it happened. The last record
+//! and every thousandth are signed (Ed25519), each signature for its own purpose, so that the whole cannot be written
+//! anew without the key and a checkpoint cannot stand for the end. The newest end is also kept outside the database (the
+//! anchor), so that a cut end, an emptied table and an older copy of the database are found. Whoever has the key and
+//! replaces both the database and the anchor is not found: keep an export elsewhere.
 
 use std::fmt;
 
@@ -36,6 +38,8 @@ pub enum Kind {
     Unlock,
     /// A credential was made or taken back.
     Credential,
+    /// The log began anew; what was before it is in a file.
+    Restarted,
 }
 
 /// One record. Members that do not apply are left out.
@@ -129,7 +133,31 @@ pub const fn is_checkpoint(seq: u64) -> bool {
     seq.is_multiple_of(AUDIT_CHECKPOINT_RECORDS)
 }
 
-/// Signs checkpoints.
+/// What a signature is for. One that was made for one purpose is worth nothing for another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// A record that stays signed for good.
+    Checkpoint,
+    /// The last record.
+    Head,
+    /// The last record, outside the database.
+    Anchor,
+    /// What stands before the first record that is kept.
+    Base,
+}
+
+impl Purpose {
+    const fn domain(self) -> &'static [u8] {
+        match self {
+            Self::Checkpoint => b"toolcrib audit checkpoint 2",
+            Self::Head => b"toolcrib audit head 2",
+            Self::Anchor => b"toolcrib audit anchor 2",
+            Self::Base => b"toolcrib audit base 2",
+        }
+    }
+}
+
+/// Signs records.
 #[derive(Clone)]
 pub struct Signer(SigningKey);
 
@@ -151,8 +179,9 @@ impl Signer {
     }
 
     #[must_use]
-    pub fn sign(&self, seq: u64, link: &Link) -> [u8; 64] {
-        self.0.sign(&statement(seq, link)).to_bytes()
+    pub fn sign(&self, purpose: Purpose, seq: u64, link: &Link) -> Checkpoint {
+        let signature = self.0.sign(&statement(purpose, seq, link)).to_bytes();
+        Checkpoint { seq, link: *link, signature }
     }
 }
 
@@ -168,8 +197,9 @@ impl PublicKey {
     }
 
     #[must_use]
-    pub fn verifies(&self, seq: u64, link: &Link, signature: &[u8; 64]) -> bool {
-        self.0.verify_strict(&statement(seq, link), &Signature::from_bytes(signature)).is_ok()
+    pub fn verifies(&self, purpose: Purpose, signed: &Checkpoint) -> bool {
+        let statement = statement(purpose, signed.seq, &signed.link);
+        self.0.verify_strict(&statement, &Signature::from_bytes(&signed.signature)).is_ok()
     }
 }
 
@@ -179,8 +209,8 @@ impl fmt::Display for PublicKey {
     }
 }
 
-fn statement(seq: u64, link: &Link) -> Vec<u8> {
-    let mut out = b"toolcrib audit checkpoint 1".to_vec();
+fn statement(purpose: Purpose, seq: u64, link: &Link) -> Vec<u8> {
+    let mut out = purpose.domain().to_vec();
     out.extend_from_slice(&seq.to_be_bytes());
     out.extend_from_slice(link);
     out
@@ -247,6 +277,18 @@ pub enum Broken {
     CutOff { last: u64, signed: u64 },
     #[error("the end of the log is not signed by this key")]
     Head,
+    #[error("the log was signed by another key than this one")]
+    OtherKey,
+    #[error("what stands before record {first} is not signed by this key")]
+    Base { first: u64 },
+    #[error("the file audit.anchor is missing, so that nobody can tell whether the end was cut off")]
+    NoAnchor,
+    #[error("the file audit.anchor was changed: it is not signed by this key")]
+    Anchor,
+    #[error("the file audit.anchor names another record {seq} than the log has")]
+    OtherThanAnchor { seq: u64 },
+    #[error("the {what} {name} is {kept} in its table, but {told} in the log")]
+    State { what: &'static str, name: String, kept: String, told: String },
 }
 
 /// Walks a log from its first record to its last.
@@ -255,12 +297,31 @@ pub struct Walk {
     key: PublicKey,
     previous: Link,
     seq: u64,
+    anchor: Option<Checkpoint>,
 }
 
 impl Walk {
     #[must_use]
     pub fn new(key: PublicKey) -> Self {
-        Self { previous: genesis(&key), key, seq: 0 }
+        Self { previous: genesis(&key), key, seq: 0, anchor: None }
+    }
+
+    /// Begins after `base`: what was before it is kept elsewhere.
+    pub fn after(mut self, base: &Checkpoint) -> Result<Self, Broken> {
+        if !self.key.verifies(Purpose::Base, base) {
+            return Err(Broken::Base { first: base.seq + 1 });
+        }
+        (self.previous, self.seq) = (base.link, base.seq);
+        Ok(self)
+    }
+
+    /// The log must have reached what the anchor says.
+    pub fn anchored(mut self, anchor: Checkpoint) -> Result<Self, Broken> {
+        if !self.key.verifies(Purpose::Anchor, &anchor) {
+            return Err(Broken::Anchor);
+        }
+        self.anchor = Some(anchor);
+        Ok(self)
     }
 
     /// The next record, with its checkpoint if one is kept.
@@ -279,6 +340,10 @@ impl Walk {
             None if is_checkpoint(record.seq) => return Err(Broken::NoCheckpoint { seq: record.seq }),
             _ => {}
         }
+        let is_other = |anchor: &Checkpoint| anchor.seq == record.seq && anchor.link != record.link;
+        if self.anchor.as_ref().is_some_and(is_other) {
+            return Err(Broken::OtherThanAnchor { seq: record.seq });
+        }
         self.previous = record.link;
         self.seq = record.seq;
         Ok(())
@@ -287,15 +352,18 @@ impl Walk {
     fn fits(&self, record: &Kept, checkpoint: &Checkpoint) -> bool {
         checkpoint.seq == record.seq
             && checkpoint.link == record.link
-            && self.key.verifies(checkpoint.seq, &checkpoint.link, &checkpoint.signature)
+            && self.key.verifies(Purpose::Checkpoint, checkpoint)
     }
 
     /// The end; `head` is the signed last record, absent only in a log without records. Gives the number of records.
     pub fn end(self, head: Option<&Checkpoint>) -> Result<u64, Broken> {
+        if let Some(anchor) = self.anchor.filter(|anchor| anchor.seq > self.seq) {
+            return Err(Broken::CutOff { last: self.seq, signed: anchor.seq });
+        }
         match head {
             None if self.seq == 0 => Ok(0),
             None => Err(Broken::Head),
-            Some(head) if !self.key.verifies(head.seq, &head.link, &head.signature) => Err(Broken::Head),
+            Some(head) if !self.key.verifies(Purpose::Head, head) => Err(Broken::Head),
             Some(head) if head.seq != self.seq => Err(Broken::CutOff { last: self.seq, signed: head.seq }),
             Some(head) if head.link != self.previous => Err(Broken::Changed { seq: head.seq }),
             Some(_) => Ok(self.seq),
@@ -318,16 +386,16 @@ mod tests {
         let signer = Signer::new(&[3; 32]);
         let mut previous = genesis(&signer.public());
         let (mut records, mut checkpoints) = (Vec::new(), Vec::new());
-        let sign = |seq, link| Checkpoint { seq, link, signature: signer.sign(seq, &link) };
+        let sign = |purpose, seq, link| signer.sign(purpose, seq, &link);
         for seq in 1..=count {
             let body = Event::new(seq * 7, Kind::Call).body();
             previous = link(&previous, seq, &body);
             records.push(Kept { seq, body, link: previous });
             if is_checkpoint(seq) {
-                checkpoints.push(sign(seq, previous));
+                checkpoints.push(sign(Purpose::Checkpoint, seq, previous));
             }
         }
-        Log { key: signer.public(), records, checkpoints, head: sign(count, previous) }
+        Log { key: signer.public(), records, checkpoints, head: sign(Purpose::Head, count, previous) }
     }
 
     fn verify(log: &Log) -> Result<u64, Broken> {
@@ -371,13 +439,66 @@ mod tests {
         assert_eq!(verify(&unsigned), Err(Broken::NoCheckpoint { seq: AUDIT_CHECKPOINT_RECORDS }));
     }
 
+    /// R4.8: a signature that was made for one purpose is none for another.
+    #[test]
+    fn a_checkpoint_cannot_stand_for_the_end() {
+        let mut cut = log(2_000);
+        cut.records.truncate(1_000);
+        cut.head = cut.checkpoints.swap_remove(0);
+        cut.checkpoints = vec![cut.head.clone()];
+        assert_eq!(verify(&cut), Err(Broken::Head));
+    }
+
+    /// R4.8: an end that was cut off, an emptied log and an older one are found by the anchor.
+    #[test]
+    fn a_log_that_has_not_reached_its_anchor_is_found() {
+        let signer = Signer::new(&[3; 32]);
+        let whole = log(60);
+        let anchor = |seq: u64, link: &Link| signer.sign(Purpose::Anchor, seq, link);
+        let walked = |log: &Log, anchor: Checkpoint| {
+            let mut walk = Walk::new(log.key).anchored(anchor)?;
+            for record in &log.records {
+                walk.step(record, None)?;
+            }
+            walk.end(Some(&log.head).filter(|head| head.seq > 0))
+        };
+        let last = anchor(60, &whole.head.link);
+        assert_eq!(walked(&whole, last.clone()), Ok(60));
+        assert_eq!(walked(&whole, anchor(30, &whole.records[29].link)), Ok(60), "the log may be further");
+        for older in [0, 1, 59] {
+            let broken = walked(&log(older), last.clone());
+            assert_eq!(broken, Err(Broken::CutOff { last: older, signed: 60 }));
+        }
+        assert_eq!(walked(&whole, anchor(30, &[7; 32])), Err(Broken::OtherThanAnchor { seq: 30 }));
+        assert_eq!(walked(&whole, whole.head.clone()), Err(Broken::Anchor), "a head is no anchor");
+    }
+
+    /// R4.8: a log whose beginning is kept elsewhere is whole from its signed base on.
+    #[test]
+    fn a_log_begins_after_its_signed_base() {
+        let signer = Signer::new(&[3; 32]);
+        let whole = log(60);
+        let walked = |base: &Checkpoint| {
+            let mut walk = Walk::new(whole.key).after(base)?;
+            for record in &whole.records[20..] {
+                walk.step(record, None)?;
+            }
+            walk.end(Some(&whole.head))
+        };
+        assert_eq!(walked(&signer.sign(Purpose::Base, 20, &whole.records[19].link)), Ok(60));
+        let forged = signer.sign(Purpose::Checkpoint, 20, &whole.records[19].link);
+        assert_eq!(walked(&forged), Err(Broken::Base { first: 21 }));
+        let other = signer.sign(Purpose::Base, 20, &whole.records[18].link);
+        assert_eq!(walked(&other), Err(Broken::Changed { seq: 21 }));
+    }
+
     /// R4.8: a log written anew without the key is found by its signatures.
     #[test]
     fn a_log_that_another_key_signed_is_found() {
         let mut forged = log(2_000);
         assert_eq!(verify(&forged), Ok(2_000));
         let other = Signer::new(&[4; 32]);
-        forged.head.signature = other.sign(forged.head.seq, &forged.head.link);
+        forged.head = other.sign(Purpose::Head, forged.head.seq, &forged.head.link);
         assert_eq!(verify(&forged), Err(Broken::Head));
         let mut forged = log(2_000);
         forged.checkpoints.remove(0);

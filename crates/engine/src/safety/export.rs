@@ -1,4 +1,5 @@
-//! The audit as a file: one record a line with its hash, signed checkpoints between, the signed end last.
+//! The audit as a file: the key it is signed with, then one record a line with its hash, signed checkpoints between, the
+//! signed end last.
 //!
 //! Guarantees: a line that is not exactly as it was written is a broken log, however little it differs; nothing may
 //! follow the end.
@@ -6,6 +7,12 @@
 use serde_json::{Value, json};
 
 use super::audit::{Broken, Checkpoint, Kept, PublicKey, Walk, from_hex, to_hex};
+
+/// The first line: whose log it is.
+#[must_use]
+pub fn title(key: PublicKey) -> String {
+    format!(r#"{{"audit":{{"key":"{key}"}}}}"#)
+}
 
 /// A record's line; its text stands in it as it was hashed.
 #[must_use]
@@ -51,6 +58,8 @@ fn read(text: &str) -> Option<Line> {
 /// Verifies an export while it is read.
 #[derive(Debug, Clone)]
 pub struct Reading {
+    key: PublicKey,
+    is_titled: bool,
     walk: Walk,
     /// A record whose checkpoint may follow.
     held: Option<Kept>,
@@ -61,7 +70,7 @@ pub struct Reading {
 impl Reading {
     #[must_use]
     pub fn new(key: PublicKey) -> Self {
-        Self { walk: Walk::new(key), held: None, head: None, last: 0 }
+        Self { key, is_titled: false, walk: Walk::new(key), held: None, head: None, last: 0 }
     }
 
     /// The next line, without its end.
@@ -69,6 +78,9 @@ impl Reading {
         let changed = Broken::Changed { seq: self.last + 1 };
         if self.head.is_some() {
             return Err(changed);
+        }
+        if !std::mem::replace(&mut self.is_titled, true) {
+            return if text == title(self.key).as_bytes() { Ok(()) } else { Err(Broken::OtherKey) };
         }
         match std::str::from_utf8(text).ok().and_then(read).ok_or(changed)? {
             Line::Record(record) => {
@@ -99,6 +111,9 @@ impl Reading {
 
     /// The end of the file; gives the number of records.
     pub fn end(mut self) -> Result<u64, Broken> {
+        if !self.is_titled {
+            return Err(Broken::Head);
+        }
         self.settle(None)?;
         self.walk.end(self.head.as_ref())
     }

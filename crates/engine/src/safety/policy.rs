@@ -94,6 +94,8 @@ pub struct Policy {
     pub repeat_window_ms: u64,
     /// What becomes of tools of other servers whose text is suspicious (R4.9).
     pub upstream_text: Screening,
+    /// Destructive calls run although the audit was found broken.
+    pub run_with_broken_audit: bool,
 }
 
 impl Default for Policy {
@@ -115,6 +117,7 @@ impl Default for Policy {
             repeats_read_only_max: REPEATS_READ_ONLY_MAX,
             repeat_window_ms: REPEAT_WINDOW_MS,
             upstream_text: Screening::Quarantine,
+            run_with_broken_audit: false,
         }
     }
 }

@@ -1,11 +1,15 @@
 //! The audit as rows: appended to in the transaction of what it tells of, walked from end to end to verify.
 
+use std::path::{Path, PathBuf};
+
 use rusqlite::{Connection, OptionalExtension, params};
 use toolcrib_engine::safety::audit::{
-    Broken, Checkpoint, Event, Kept, Link, PublicKey, Signer, Walk, genesis, is_checkpoint, link,
+    Broken, Checkpoint, Event, Kept, Link, PublicKey, Purpose, Signer, Walk, genesis, is_checkpoint, link,
 };
 
 use super::rows::{bytes, number, positive};
+use super::states::States;
+use crate::anchor::{self, Anchored};
 use crate::error::StoreError;
 use crate::limits::AUDIT_PAGE_RECORDS;
 use crate::store::Store;
@@ -17,7 +21,10 @@ pub(super) fn append(db: &Connection, signer: &Signer, events: &[Event]) -> Resu
     }
     let (mut seq, mut last) = match head(db)? {
         Some(head) => (head.seq, head.link),
-        None => (0, genesis(&signer.public())),
+        None => match base(db)? {
+            Some(base) => (base.seq, base.link),
+            None => (0, genesis(&signer.public())),
+        },
     };
     let mut insert = db.prepare_cached("INSERT INTO audit (seq, body, link) VALUES (?1, ?2, ?3)")?;
     for event in events {
@@ -27,19 +34,44 @@ pub(super) fn append(db: &Connection, signer: &Signer, events: &[Event]) -> Resu
         insert.execute(params![number(seq), body, last])?;
         if is_checkpoint(seq) {
             db.prepare_cached("INSERT INTO audit_checkpoints (seq, link, signature) VALUES (?1, ?2, ?3)")?
-                .execute(params![number(seq), last, signer.sign(seq, &last)])?;
+                .execute(params![
+                    number(seq),
+                    last,
+                    signer.sign(Purpose::Checkpoint, seq, &last).signature
+                ])?;
         }
     }
     db.prepare_cached(
         "INSERT INTO audit_head (id, seq, link, signature) VALUES (1, ?1, ?2, ?3)
          ON CONFLICT (id) DO UPDATE SET seq = ?1, link = ?2, signature = ?3",
     )?
-    .execute(params![number(seq), last, signer.sign(seq, &last)])?;
+    .execute(params![number(seq), last, signer.sign(Purpose::Head, seq, &last).signature])?;
     Ok(())
 }
 
-fn head(db: &Connection) -> Result<Option<Checkpoint>, StoreError> {
+pub(crate) fn head(db: &Connection) -> Result<Option<Checkpoint>, StoreError> {
     checkpoint(db, "SELECT seq, link, signature FROM audit_head WHERE id = ?1", 1)
+}
+
+fn base(db: &Connection) -> Result<Option<Checkpoint>, StoreError> {
+    checkpoint(db, "SELECT seq, link, signature FROM audit_base WHERE id = ?1", 1)
+}
+
+/// Begins the log anew after `base`, with `event` as its first record.
+pub(crate) fn restart(
+    db: &Connection,
+    signer: &Signer,
+    base: &Checkpoint,
+    event: Event,
+) -> Result<(), StoreError> {
+    db.execute_batch(
+        "DELETE FROM audit; DELETE FROM audit_checkpoints; DELETE FROM audit_head; DELETE FROM audit_base",
+    )?;
+    db.execute(
+        "INSERT INTO audit_base (id, seq, link, signature) VALUES (1, ?1, ?2, ?3)",
+        params![number(base.seq), base.link, base.signature],
+    )?;
+    append(db, signer, &[event])
 }
 
 fn checkpoint(db: &Connection, query: &str, key: u64) -> Result<Option<Checkpoint>, StoreError> {
@@ -61,22 +93,41 @@ pub struct Page {
     pub checkpoints: Vec<Checkpoint>,
 }
 
-/// Reading the audit.
+/// Reading the audit of a data folder.
 #[derive(Debug, Clone)]
-pub struct AuditLog(Store);
+pub struct AuditLog {
+    store: Store,
+    folder: PathBuf,
+}
 
 /// What a walk over the whole log found.
 pub type Verified = Result<u64, Broken>;
 
 impl AuditLog {
     #[must_use]
-    pub fn new(store: Store) -> Self {
-        Self(store)
+    pub fn new(store: Store, folder: &Path) -> Self {
+        Self { store, folder: folder.to_path_buf() }
     }
 
     /// Records after `seq`, at most a page of them.
     pub fn after(&self, seq: u64) -> Result<Page, StoreError> {
-        self.0.read(move |db| page(db, seq)).wait_blocking()
+        self.store.read(move |db| page(db, seq)).wait_blocking()
+    }
+
+    /// Returns the number of the last record that the log or its anchor names.
+    pub fn end(&self, key: PublicKey) -> Result<u64, StoreError> {
+        let anchored = match anchor::read(&self.folder, key)? {
+            Anchored::At(anchor) => anchor.seq,
+            Anchored::Missing | Anchored::Unsigned => 0,
+        };
+        Ok(self.head()?.map_or(0, |head| head.seq).max(anchored))
+    }
+
+    /// Begins the log anew after record `seq`. The digest of the file with all earlier records stands before the first
+    /// new one.
+    pub fn restart(&self, signer: &Signer, seq: u64, earlier: &Link, event: Event) -> Result<(), StoreError> {
+        let (base, signer) = (signer.sign(Purpose::Base, seq, earlier), signer.clone());
+        self.store.write(move |db| restart(db, &signer, &base, event)).wait_blocking()
     }
 
     /// The last `count` records.
@@ -94,26 +145,44 @@ impl AuditLog {
 
     /// The signed end.
     pub fn head(&self) -> Result<Option<Checkpoint>, StoreError> {
-        self.0.read(head).wait_blocking()
+        self.store.read(head).wait_blocking()
     }
 
-    /// Walks all of it. One read transaction a page: records that are appended meanwhile do not disturb.
+    /// Walks all of it, and compares the states of calls and tokens with what it tells of them. Records that are
+    /// appended meanwhile do not disturb.
     pub fn verify(&self, key: PublicKey) -> Result<Verified, StoreError> {
-        let store = self.0.clone();
-        store
-            .read(move |db| {
-                // One snapshot, so that the end belongs to the records.
-                db.execute_batch("BEGIN")?;
-                let verified = walk(db, key);
-                db.execute_batch("COMMIT")?;
-                verified
-            })
-            .wait_blocking()
+        // The anchor is read before the records: those grow first.
+        let anchor = anchor::read(&self.folder, key)?;
+        let verify = move |db: &Connection| {
+            // One snapshot, so that the end belongs to the records.
+            db.execute_batch("BEGIN")?;
+            let verified = walk(db, key, anchor);
+            db.execute_batch("COMMIT")?;
+            verified
+        };
+        self.store.read(verify).wait_blocking()
     }
 }
 
-fn walk(db: &Connection, key: PublicKey) -> Result<Verified, StoreError> {
+fn walk(db: &Connection, key: PublicKey, anchor: Anchored) -> Result<Verified, StoreError> {
     let mut walk = Walk::new(key);
+    match anchor {
+        Anchored::At(anchor) => match walk.anchored(anchor) {
+            Ok(anchored) => walk = anchored,
+            Err(broken) => return Ok(Err(broken)),
+        },
+        Anchored::Unsigned => return Ok(Err(Broken::Anchor)),
+        Anchored::Missing if head(db)?.is_some() => return Ok(Err(Broken::NoAnchor)),
+        Anchored::Missing => {}
+    }
+    let base = base(db)?;
+    if let Some(base) = &base {
+        match walk.after(base) {
+            Ok(after) => walk = after,
+            Err(broken) => return Ok(Err(broken)),
+        }
+    }
+    let mut states = States::read(db)?;
     let mut query = db.prepare("SELECT seq, body, link FROM audit ORDER BY seq")?;
     let mut rows = query.query([])?;
     while let Some(row) = rows.next()? {
@@ -133,6 +202,7 @@ fn walk(db: &Connection, key: PublicKey) -> Result<Verified, StoreError> {
         } else {
             None
         };
+        states.hear(&body);
         if let Err(broken) = walk.step(&Kept { seq, body, link }, checkpoint.as_ref()) {
             return Ok(Err(broken));
         }
@@ -141,7 +211,7 @@ fn walk(db: &Connection, key: PublicKey) -> Result<Verified, StoreError> {
         Err(StoreError::Corrupt { .. }) => return Ok(Err(Broken::Head)),
         other => other?,
     };
-    Ok(walk.end(head.as_ref()))
+    Ok(walk.end(head.as_ref()).and_then(|count| states.check(base.is_some()).map(|()| count)))
 }
 
 /// Returns the records after `after`, at most [`AUDIT_PAGE_RECORDS`].

@@ -29,6 +29,16 @@ pub(super) async fn pass(call: &Call<'_, Checked<'_>>, safety: &Safety) -> Resul
         return Ok(());
     }
     let policy = safety.policy();
+    if let Some(broken) = safety.distrusted()
+        && entry.judged().effect.destructive
+        && !policy.run_with_broken_audit
+    {
+        let text = format!(
+            "Not run: the audit is broken ({broken}), and a destructive call may not run without it. An operator looks \
+             with `toolcrib audit verify` and goes on with `toolcrib audit restart`. Tell the person."
+        );
+        return Err(call.refuse(safety, &Who::of(call.caller), "broken audit", ToolResult::error(text)));
+    }
     let most =
         if entry.judged().effect.read_only { policy.repeats_read_only_max } else { policy.repeats_max };
     if most == 0 {

@@ -1,0 +1,177 @@
+//! The newest end of the audit, outside the database: the file `audit.anchor` beside the keys.
+//!
+//! It is written after every commit that added records and before anybody is told of it. A database that has not reached
+//! what it names was cut off, emptied or replaced by an older copy.
+//!
+//! Guarantees: it never names an earlier record than before, whichever process writes; a write that was torn leaves the
+//! one before it readable.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rusqlite::Connection;
+use toolcrib_engine::safety::audit::{Checkpoint, PublicKey, Purpose, Signer, from_hex, to_hex};
+
+use crate::error::StoreError;
+use crate::safety::audit_head;
+
+pub(crate) const FILE: &str = "audit.anchor";
+
+/// Bytes of one entry: number, link, signature, and what separates them.
+const ENTRY_BYTES: usize = 20 + 1 + 64 + 1 + 128 + 1;
+/// Entries are written in turn, so that one is whole at any moment.
+const ENTRIES: usize = 2;
+
+/// Keeps the anchor of one data folder.
+#[derive(Debug)]
+pub(crate) struct Anchor {
+    path: PathBuf,
+    file: File,
+    signer: Signer,
+    /// What this process wrote last.
+    last: u64,
+}
+
+impl Anchor {
+    pub(crate) fn open(folder: &Path, signer: Signer) -> Result<Self, StoreError> {
+        let path = folder.join(FILE);
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        let opened = options.open(&path);
+        let file = opened.map_err(|cause| StoreError::File { path: path.clone(), cause: Arc::new(cause) })?;
+        Ok(Self { path, file, signer, last: 0 })
+    }
+
+    /// Names the end that was just committed.
+    pub(crate) fn follow(&mut self, db: &Connection) -> Result<(), StoreError> {
+        let Some(head) = audit_head(db)? else { return Ok(()) };
+        if head.seq <= self.last {
+            return Ok(());
+        }
+        self.raise(&head)
+            .map_err(|cause| StoreError::File { path: self.path.clone(), cause: Arc::new(cause) })?;
+        self.last = head.seq;
+        Ok(())
+    }
+
+    /// Writes the entry in place of the older one, unless another process named a later record.
+    fn raise(&self, head: &Checkpoint) -> io::Result<()> {
+        self.file.lock()?;
+        let written = (|| {
+            let entries = entries(&self.file)?;
+            let key = self.signer.public();
+            let newest = newest(&entries, key);
+            if newest.is_some_and(|(_, newest)| newest.seq >= head.seq) {
+                return Ok(());
+            }
+            let place = newest.map_or(0, |(place, _)| (place + 1) % ENTRIES);
+            let entry = write(&self.signer.sign(Purpose::Anchor, head.seq, &head.link));
+            self.file.write_all_at(entry.as_bytes(), (place * ENTRY_BYTES) as u64)
+        })();
+        self.file.unlock()?;
+        written
+    }
+}
+
+/// What a folder's anchor says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Anchored {
+    /// There is no file, or nothing in it.
+    Missing,
+    /// No entry is signed by this key.
+    Unsigned,
+    At(Checkpoint),
+}
+
+/// Reads the anchor of a folder.
+pub(crate) fn read(folder: &Path, key: PublicKey) -> Result<Anchored, StoreError> {
+    let path = folder.join(FILE);
+    let failed = |cause| StoreError::File { path: path.clone(), cause: Arc::new(cause) };
+    let file = match File::open(&path) {
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Anchored::Missing),
+        opened => opened.map_err(failed)?,
+    };
+    if file.metadata().map_err(failed)?.len() == 0 {
+        return Ok(Anchored::Missing);
+    }
+    let entries = entries(&file).map_err(failed)?;
+    Ok(newest(&entries, key).map_or(Anchored::Unsigned, |(_, newest)| Anchored::At(newest.clone())))
+}
+
+fn entries(file: &File) -> io::Result<Vec<Option<Checkpoint>>> {
+    let mut text = [0; ENTRIES * ENTRY_BYTES];
+    let mut read = 0;
+    while let Some(rest) = text.get_mut(read..).filter(|rest| !rest.is_empty()) {
+        match file.read_at(rest, read as u64)? {
+            0 => break,
+            more => read += more,
+        }
+    }
+    let whole = text.get(..read).unwrap_or_default();
+    Ok(whole.chunks(ENTRY_BYTES).map(parse).collect())
+}
+
+fn newest(entries: &[Option<Checkpoint>], key: PublicKey) -> Option<(usize, &Checkpoint)> {
+    let signed = entries.iter().enumerate().filter_map(|(place, entry)| Some((place, entry.as_ref()?)));
+    signed.filter(|(_, entry)| key.verifies(Purpose::Anchor, entry)).max_by_key(|(_, entry)| entry.seq)
+}
+
+fn write(entry: &Checkpoint) -> String {
+    format!("{:020} {} {}\n", entry.seq, to_hex(&entry.link), to_hex(&entry.signature))
+}
+
+fn parse(entry: &[u8]) -> Option<Checkpoint> {
+    let text = std::str::from_utf8(entry).ok()?.strip_suffix('\n')?;
+    let mut words = text.split(' ');
+    let (seq, link, signature) = (words.next()?, words.next()?, words.next()?);
+    Some(Checkpoint { seq: seq.parse().ok()?, link: from_hex(link)?, signature: from_hex(signature)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("toolcrib-anchor-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    /// R4.8: two processes that write in any order never name an earlier record than before.
+    #[test]
+    fn an_anchor_only_grows_and_survives_a_torn_write() {
+        let folder = folder("grows");
+        let signer = Signer::new(&[3; 32]);
+        let key = signer.public();
+        let head = |seq: u64| signer.sign(Purpose::Head, seq, &[u8::try_from(seq).unwrap(); 32]);
+        assert_eq!(read(&folder, key).unwrap(), Anchored::Missing);
+        let (one, other) =
+            (Anchor::open(&folder, signer.clone()).unwrap(), Anchor::open(&folder, signer.clone()).unwrap());
+        let at = || match read(&folder, key).unwrap() {
+            Anchored::At(anchor) => anchor.seq,
+            missing => panic!("{missing:?}"),
+        };
+        for (anchor, seq, named) in [(&one, 5, 5), (&other, 7, 7), (&one, 6, 7), (&one, 8, 8), (&other, 9, 9)]
+        {
+            anchor.raise(&head(seq)).unwrap();
+            assert_eq!(at(), named);
+        }
+        let path = folder.join(FILE);
+        let good = std::fs::read(&path).unwrap();
+        for place in 0..ENTRIES {
+            let mut torn = good.clone();
+            torn[place * ENTRY_BYTES + 30] ^= 1;
+            std::fs::write(&path, &torn).unwrap();
+            assert!(at() >= 8, "the other entry is whole");
+        }
+        std::fs::write(&path, "nonsense").unwrap();
+        assert_eq!(read(&folder, key).unwrap(), Anchored::Unsigned);
+        std::fs::write(&path, &good).unwrap();
+        assert_eq!(read(&folder, Signer::new(&[4; 32]).public()).unwrap(), Anchored::Unsigned);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}

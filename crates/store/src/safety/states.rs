@@ -1,0 +1,95 @@
+//! States of calls and tokens, in their tables and as the audit tells of them.
+//!
+//! The tables can be edited like any other. The audit cannot, so that a state which differs from it is found.
+
+use std::collections::HashMap;
+
+use rusqlite::Connection;
+use serde::Deserialize;
+use toolcrib_engine::safety::audit::Broken;
+
+use crate::error::StoreError;
+
+/// Word of a call that has not ended and of a token that was not used.
+const OPEN: &str = "open";
+const LIVE: &str = "live";
+
+/// One row: its state in the table, and in the audit so far.
+#[derive(Debug)]
+struct State {
+    kept: String,
+    told: Option<String>,
+}
+
+#[derive(Debug)]
+pub(super) struct States {
+    calls: HashMap<String, State>,
+    tokens: HashMap<String, State>,
+}
+
+/// Members of a record that say what became of a call or a token.
+#[derive(Debug, Deserialize)]
+struct Told<'a> {
+    kind: &'a str,
+    #[serde(default)]
+    intent: Option<&'a str>,
+    #[serde(default)]
+    outcome: Option<&'a str>,
+    #[serde(default)]
+    ticket: Option<&'a str>,
+}
+
+impl States {
+    pub(super) fn read(db: &Connection) -> Result<Self, StoreError> {
+        Ok(Self {
+            calls: rows(db, "SELECT id, outcome FROM intents")?,
+            tokens: rows(db, "SELECT id, state FROM tokens")?,
+        })
+    }
+
+    /// Takes in what a record tells.
+    pub(super) fn hear(&mut self, body: &str) {
+        // A record that cannot be read breaks the chain, which is found elsewhere.
+        let Ok(told) = serde_json::from_str::<Told<'_>>(body) else { return };
+        let tell = |state: Option<&mut State>, word: &str| {
+            if let Some(state) = state {
+                state.told = Some(word.to_owned());
+            }
+        };
+        let call = told.intent.and_then(|id| self.calls.get_mut(id));
+        let token = told.ticket.and_then(|id| self.tokens.get_mut(id));
+        match told.kind {
+            "intent" => {
+                tell(call, OPEN);
+                tell(token, "used");
+            }
+            "outcome" => tell(call, told.outcome.unwrap_or_default()),
+            "token" => tell(token, LIVE),
+            "revoked" => tell(token, "revoked"),
+            _ => {}
+        }
+    }
+
+    /// Compares. Calls and tokens of which nothing was told are forged, unless the beginning of the log is elsewhere.
+    pub(super) fn check(self, begins_later: bool) -> Result<(), Broken> {
+        let different = |what: &'static str, states: HashMap<String, State>| {
+            let mut states = states.into_iter().filter(|(_, state)| state.told.is_some() || !begins_later);
+            let found = states.find(|(_, state)| state.told.as_ref() != Some(&state.kept));
+            match found {
+                None => Ok(()),
+                Some((name, State { kept, told })) => {
+                    let told = told.unwrap_or_else(|| "not mentioned".to_owned());
+                    Err(Broken::State { what, name, kept, told })
+                }
+            }
+        };
+        different("call", self.calls)?;
+        different("token", self.tokens)
+    }
+}
+
+fn rows(db: &Connection, query: &str) -> Result<HashMap<String, State>, StoreError> {
+    let mut query = db.prepare(query)?;
+    let rows = query.query_map([], |row| Ok((row.get(0)?, State { kept: row.get(1)?, told: None })))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
