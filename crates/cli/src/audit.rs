@@ -133,11 +133,12 @@ fn export(data: &Data, out: Option<&Path>) -> Outcome {
         }
         None => Box::new(std::io::BufWriter::new(std::io::stdout().lock())),
     };
-    writeln!(sink, "{}", export::title(folder.keys.signer.public())).map_err(failed)?;
+    let base = log.base().map_err(unkept)?;
+    writeln!(sink, "{}", export::title(folder.keys.signer.public(), base.as_ref())).map_err(failed)?;
     // The end is read first: what is appended meanwhile is not part of this export.
     let head = log.head().map_err(unkept)?;
     let end = head.as_ref().map_or(0, |head| head.seq);
-    let mut at = 0;
+    let mut at = base.map_or(0, |base| base.seq);
     while at < end {
         let page = log.after(at).map_err(unkept)?;
         let Some(last) = page.records.last() else { break };

@@ -55,10 +55,16 @@ fn key(scope: &Scope) -> &str {
 
 pub(crate) fn stop(args: &StopArgs) -> Outcome {
     let caller = args.caller.as_ref();
-    operate(&args.data, async |safety| {
-        safety.stop(scope(caller), &operator(), &args.reason).await.map_err(unkept)
+    let scope = Scope::parse(caller.map_or("", String::as_str)).ok_or_else(|| {
+        let name = caller.map_or("", String::as_str);
+        let error = anyhow!("{name:?} names no caller, so that the stop would stop nobody");
+        Failure::new(Exit::Usage, error).hint(format!(
+            "a credential is subject:{name}; others are local, anonymous, anonymous@ADDRESS, anonymous/SESSION"
+        ))
     })?;
-    let scope = scope(caller);
+    operate(&args.data, async |safety| {
+        safety.stop(scope.clone(), &operator(), &args.reason).await.map_err(unkept)
+    })?;
     let json = json!({"outcome": "stopped", "caller": caller, "who": scope.words(), "reason": args.reason});
     let lifts = match &scope {
         Scope::Everybody => "toolcrib unlock".to_owned(),

@@ -26,6 +26,11 @@ use crate::{stage, trace};
 /// Progress and results of anything but tools.
 const EMPTY: &[u8] = b"{}";
 
+/// Requests besides calls that an emergency stop ends too: they make a server do something.
+fn reaches_a_server(method: &str) -> bool {
+    matches!(method, "prompts/get" | "resources/read" | "resources/subscribe" | "completion/complete")
+}
+
 impl Engine {
     /// Answers a request.
     pub async fn request(&self, caller: &Caller<'_>, request: &Request<'_>) -> Reply {
@@ -74,6 +79,11 @@ impl Engine {
     /// What is rarer than a call is boxed: it must not make every call's state larger.
     async fn dispatch(&self, caller: &Caller<'_>, request: &Request<'_>) -> Result<Reply, Refusal> {
         let era = caller.peer.era();
+        if reaches_a_server(&request.method)
+            && let Some(text) = self.safety().and_then(|safety| stage::gate::stopped(caller, safety))
+        {
+            return Err(Refusal::Failed(text.into()));
+        }
         match (&*request.method, era) {
             ("tools/call", _) => self.metered(caller, request).await,
             ("tools/list", _) => {

@@ -19,7 +19,7 @@
 pub mod caller;
 pub(crate) mod check;
 pub(crate) mod execute;
-mod gate;
+pub(crate) mod gate;
 mod journal;
 mod reply;
 mod verify;

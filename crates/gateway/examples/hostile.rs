@@ -240,6 +240,9 @@ impl Server {
                 (0..2_000).for_each(|number| say(&format!("line {number} of a log that went astray")))
             }
             "garbage" => say("%$§ this is no JSON"),
+            "says-error" => say(&json!({"jsonrpc": "2.0", "id": id, "result":
+                {"content": [{"type": "text", "text": "no gold left"}], "isError": true}})
+            .to_string()),
             "wrong-id" => say(r#"{"jsonrpc":"2.0","id":999999,"result":{"content":[]}}"#),
             "string-id" => {
                 say(&json!({"jsonrpc": "2.0", "id": id.to_string(), "result": {"content": []}}).to_string())
@@ -404,6 +407,33 @@ fn serve(server: &Server, sessions: &Sessions, connection: &TcpStream) -> Option
                 write!(out, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: {{\"json")
                     .ok()?;
                 forever();
+            }
+            ("status-500", "tools/call") => {
+                write!(
+                    out,
+                    "HTTP/1.1 500 Oops\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\noops\n"
+                )
+                .ok()?;
+                continue;
+            }
+            // Runs the call and says that its session is gone.
+            ("session-gone", "tools/call") if body.contains("safe_poke") => {
+                let id = message.get("id").cloned().unwrap_or_default();
+                let pokes = server.calls.load(Ordering::Relaxed);
+                let result = json!({"content": [{"type": "text", "text": format!("{pokes} pokes")}]});
+                let text = json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string();
+                write!(
+                    out,
+                    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{text}",
+                    text.len()
+                )
+                .ok()?;
+                continue;
+            }
+            ("session-gone", "tools/call") => {
+                server.calls.fetch_add(1, Ordering::Relaxed);
+                write!(out, "HTTP/1.1 404 Gone\r\nContent-Length: 0\r\n\r\n").ok()?;
+                continue;
             }
             ("closes", "tools/call") => return None,
             ("closes-body", "tools/call") => {

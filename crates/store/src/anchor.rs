@@ -3,7 +3,8 @@
 //! It is written after every commit that added records and before anybody is told of it. A database that has not reached
 //! what it names was cut off, emptied or replaced by an older copy.
 //!
-//! Guarantees: it never names an earlier record than before, whichever process writes; a write that was torn leaves the
+//! Guarantees: it never names an earlier record than before, whichever process writes, and stays where it is while the
+//! log is not the one that it names: a log that was cut off and grew again stays found. A write that was torn leaves the
 //! one before it readable.
 
 use std::fs::{File, OpenOptions};
@@ -16,7 +17,7 @@ use rusqlite::Connection;
 use toolcrib_engine::safety::audit::{Checkpoint, PublicKey, Purpose, Signer, from_hex, to_hex};
 
 use crate::error::StoreError;
-use crate::safety::audit_head;
+use crate::safety::{audit_head, audit_holds};
 
 pub(crate) const FILE: &str = "audit.anchor";
 
@@ -51,27 +52,34 @@ impl Anchor {
         if head.seq <= self.last {
             return Ok(());
         }
-        self.raise(&head)
-            .map_err(|cause| StoreError::File { path: self.path.clone(), cause: Arc::new(cause) })?;
+        let holds = |anchor: &Checkpoint| audit_holds(db, self.signer.public(), anchor);
+        self.raise(&head, holds)?;
         self.last = head.seq;
         Ok(())
     }
 
-    /// Writes the entry in place of the older one, unless another process named a later record.
-    fn raise(&self, head: &Checkpoint) -> io::Result<()> {
-        self.file.lock()?;
+    /// Writes the entry in place of the older one, unless another process named a later record or the log does not hold
+    /// the record that was named before.
+    fn raise(
+        &self,
+        head: &Checkpoint,
+        holds: impl FnOnce(&Checkpoint) -> Result<bool, StoreError>,
+    ) -> Result<(), StoreError> {
+        let failed = |cause| StoreError::File { path: self.path.clone(), cause: Arc::new(cause) };
+        self.file.lock().map_err(failed)?;
         let written = (|| {
-            let entries = entries(&self.file)?;
-            let key = self.signer.public();
-            let newest = newest(&entries, key);
-            if newest.is_some_and(|(_, newest)| newest.seq >= head.seq) {
+            let entries = entries(&self.file).map_err(failed)?;
+            let newest = newest(&entries, self.signer.public());
+            if let Some((_, newest)) = newest
+                && (newest.seq >= head.seq || !holds(newest)?)
+            {
                 return Ok(());
             }
             let place = newest.map_or(0, |(place, _)| (place + 1) % ENTRIES);
             let entry = write(&self.signer.sign(Purpose::Anchor, head.seq, &head.link));
-            self.file.write_all_at(entry.as_bytes(), (place * ENTRY_BYTES) as u64)
+            self.file.write_all_at(entry.as_bytes(), (place * ENTRY_BYTES) as u64).map_err(failed)
         })();
-        self.file.unlock()?;
+        self.file.unlock().map_err(failed)?;
         written
     }
 }
@@ -157,9 +165,11 @@ mod tests {
         };
         for (anchor, seq, named) in [(&one, 5, 5), (&other, 7, 7), (&one, 6, 7), (&one, 8, 8), (&other, 9, 9)]
         {
-            anchor.raise(&head(seq)).unwrap();
+            anchor.raise(&head(seq), |_| Ok(true)).unwrap();
             assert_eq!(at(), named);
         }
+        one.raise(&head(10), |newest| Ok(newest.seq != 9)).unwrap();
+        assert_eq!(at(), 9, "the log does not hold what was named");
         let path = folder.join(FILE);
         let good = std::fs::read(&path).unwrap();
         for place in 0..ENTRIES {

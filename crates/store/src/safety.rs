@@ -31,8 +31,8 @@ use toolcrib_engine::safety::ticket::{Approval, Keyed, Spent, Token};
 use crate::error::StoreError;
 use crate::migration::{Migration, Module};
 use crate::store::{Pending, Store};
-pub(crate) use audit_log::head as audit_head;
 pub use audit_log::{AuditLog, Page, Verified};
+pub(crate) use audit_log::{head as audit_head, holds as audit_holds};
 use process::ProcessLock;
 pub use profiles::SqliteProfiles;
 

@@ -67,13 +67,13 @@ fn signer() -> Signer {
 }
 
 fn export(count: usize) -> String {
-    let title = title(signer().public());
+    let title = title(signer().public(), None);
     let records = std::iter::once(title).chain(LOG.records.iter().take(count).cloned());
     records.chain(LOG.heads.get(count - 1).cloned()).map(|line| line + "\n").collect()
 }
 
 fn seeds() -> Vec<Vec<u8>> {
-    let title = title(signer().public());
+    let title = title(signer().public(), None);
     let with_checkpoint = [Some(&title), LOG.records.first(), LOG.checkpoints.first(), LOG.heads.first()];
     let with_checkpoint: String =
         with_checkpoint.into_iter().flatten().map(|line| format!("{line}\n")).collect();

@@ -23,6 +23,7 @@ mod matrix;
 mod news;
 mod oauth;
 mod operating;
+mod outcomes;
 mod running;
 mod templates;
 mod tracing;

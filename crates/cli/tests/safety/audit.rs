@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use toolcrib_store::rusqlite::{Connection, params};
 use toolcrib_testkit::http::Request;
 
-use crate::running::{Folder, PLENTY, Serving};
+use crate::running::{Folder, PLENTY, Serving, is_refused, text, until};
 use crate::size;
 
 const READS: &str = "generate_fantasy_character";
@@ -86,7 +86,7 @@ fn any_change_of_the_database_is_found() {
         }
         assert_eq!(verify(), Some(1), "{what}");
         db.execute("ATTACH ?1 AS backup", [backup.to_str().unwrap()]).unwrap();
-        for table in ["audit", "audit_checkpoints", "audit_head"] {
+        for table in ["audit", "audit_checkpoints", "audit_head", "audit_base", "intents", "tokens"] {
             db.execute_batch(&format!(
                 "DELETE FROM {table}; INSERT INTO {table} SELECT * FROM backup.{table}"
             ))
@@ -119,6 +119,36 @@ fn any_change_of_the_database_is_found() {
     broken("no checkpoint", &["DELETE FROM audit_checkpoints WHERE seq = 1000"]);
     broken("signature", &["UPDATE audit_head SET signature = zeroblob(64)"]);
     broken("everything", &["DELETE FROM audit"]);
+    let all = "DELETE FROM audit; DELETE FROM audit_checkpoints; DELETE FROM audit_head";
+    broken("every row of every table", &[all]);
+    let head = |seq: i64| {
+        format!(
+        "DELETE FROM audit WHERE seq > {seq}; DELETE FROM audit_checkpoints WHERE seq > {seq};
+        UPDATE audit_head SET (seq, link, signature) = (SELECT seq, link, signature FROM audit_checkpoints WHERE seq = {seq})"
+    )
+    };
+    broken("a checkpoint in place of the end", &[&head(1_000)]);
+    let base =
+        "INSERT INTO audit_base SELECT 1, seq, link, signature FROM audit_checkpoints WHERE seq = 1000;
+        DELETE FROM audit WHERE seq <= 1000; DELETE FROM audit_checkpoints";
+    broken("a checkpoint in place of a base", &[base]);
+    broken("the end of a call", &["UPDATE intents SET outcome = 'failed'"]);
+    broken(
+        "a call that nobody made",
+        &[
+            "INSERT INTO intents SELECT 'int_forged', process, caller, session, tool, contract, arguments, policy, started_ms, outcome FROM intents LIMIT 1",
+        ],
+    );
+    broken("a token that lives again", &["UPDATE tokens SET state = 'live'"]);
+    let anchor = folder.path().join("audit.anchor");
+    let kept = std::fs::read(&anchor).unwrap();
+    for (what, other) in [("emptied", Vec::new()), ("changed", [b"1", &kept[1..]].concat())] {
+        std::fs::write(&anchor, other).unwrap();
+        let is_found = verify() == Some(1);
+        // One of two entries is left where a single byte was changed, which is enough.
+        assert!(is_found || what == "changed", "an anchor that was {what}");
+    }
+    std::fs::write(&anchor, &kept).unwrap();
     assert_eq!(verify(), Some(0));
     let links: Vec<u8> = db.query_row("SELECT link FROM audit WHERE seq = 5", [], |row| row.get(0)).unwrap();
     db.execute("UPDATE audit SET link = ?1 WHERE seq = 5", params![&links[..31]]).unwrap();
@@ -198,4 +228,73 @@ fn no_record_is_lost_when_the_server_is_asked_to_end() {
     serving.end();
     let listed = folder.does(&["audit", "list", "--last", "1000", "--format", "json"]);
     assert_eq!(listed.lines().filter(|line| line.contains(r#""kind":"call""#)).count(), 50);
+}
+
+/// R4.8: an older copy of the database is found; destructive calls are refused until an operator begins a new log, which
+/// keeps the old one in a file.
+#[test]
+fn an_older_copy_is_found_and_ends_destructive_calls_until_a_new_log_begins() {
+    let folder = log(20);
+    let copy = folder.path().join("copy.db");
+    let db = || Connection::open(folder.path().join("toolcrib.db")).unwrap();
+    db().execute("VACUUM INTO ?1", [copy.to_str().unwrap()]).unwrap();
+    let serving = Serving::policy(&folder, PLENTY);
+    assert!(serving.client().call(READS, json!({"theme": "later"}))["isError"].is_null());
+    serving.end();
+    assert_eq!(folder.run(&["audit", "verify"]).status.code(), Some(0));
+    for file in ["toolcrib.db", "toolcrib.db-wal", "toolcrib.db-shm"] {
+        let _ = std::fs::remove_file(folder.path().join(file));
+    }
+    std::fs::rename(&copy, folder.path().join("toolcrib.db")).unwrap();
+    let verified = folder.run(&["audit", "verify"]);
+    assert_eq!(verified.status.code(), Some(1));
+    let said = String::from_utf8(verified.stdout).unwrap();
+    assert!(said.contains("the log ends at record"), "{said}");
+
+    let serving = Serving::policy(&folder, PLENTY);
+    until("said", || serving.process.said().contains("the audit is broken"));
+    let client = serving.client();
+    let arguments = json!({"count": 1});
+    let token = client.token("launch_confetti", &arguments);
+    let refused = client.confirmed("launch_confetti", &arguments, &token);
+    assert!(is_refused(&refused) && text(&refused).contains("toolcrib audit restart"), "{refused}");
+    assert!(client.call(READS, json!({"theme": "goes on"}))["isError"].is_null());
+    serving.end();
+
+    let said = folder.does(&["audit", "restart", "--reason", "restored a backup"]);
+    assert!(said.contains("audit-broken-"), "{said}");
+    assert_eq!(folder.run(&["audit", "verify"]).status.code(), Some(0));
+    assert_eq!(folder.run(&["audit", "restart", "--reason", "again"]).status.code(), Some(2), "it is whole");
+    let first = folder.does(&["audit", "list", "--last", "1"]);
+    assert!(first.contains("kind=restarted") && first.contains("restored a backup"), "{first}");
+    let serving = Serving::policy(&folder, PLENTY);
+    let client = serving.client();
+    let token = client.token("launch_confetti", &arguments);
+    let result = client.confirmed("launch_confetti", &arguments, &token);
+    assert!(result["isError"].is_null(), "{result}");
+    serving.end();
+    assert_eq!(folder.run(&["audit", "verify"]).status.code(), Some(0));
+    let file = folder.path().join("export.jsonl");
+    folder.does(&["audit", "export", "--out", file.to_str().unwrap()]);
+    folder.does(&["audit", "verify", file.to_str().unwrap()]);
+}
+
+/// R4.8: a key that is another one is called that, and so is a public key file that was changed.
+#[test]
+fn another_key_is_told_from_a_broken_log() {
+    let folder = log(8);
+    let file = folder.path().join("export.jsonl");
+    folder.does(&["audit", "export", "--out", file.to_str().unwrap()]);
+    let other = Folder::new();
+    Serving::start(&other).end();
+    let others_key = std::fs::read_to_string(other.path().join("audit.pub")).unwrap();
+    let words = ["audit", "verify", file.to_str().unwrap(), "--key", others_key.trim()];
+    let said = folder.run(&words);
+    assert_eq!(said.status.code(), Some(1));
+    let said = String::from_utf8(said.stdout).unwrap();
+    assert!(said.contains("signed by another key"), "{said}");
+    std::fs::write(folder.path().join("audit.pub"), others_key).unwrap();
+    let said = folder.run(&["audit", "verify"]);
+    assert_eq!(said.status.code(), Some(1));
+    assert!(String::from_utf8(said.stderr).unwrap().contains("audit.pub"));
 }

@@ -32,6 +32,17 @@ fn a_stop_holds_on_every_replica_and_across_restarts() {
     assert_eq!(folder.run(&["unlock"]).status.code(), Some(2), "there is nothing left to unlock");
 }
 
+/// R4.7: a name that is no caller's is refused, because such a stop would stop nobody.
+#[test]
+fn a_stop_of_nobody_is_refused() {
+    let folder = Folder::new();
+    let refused = folder.run(&["stop", "--caller", "ann"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.contains("subject:ann"), "{said}");
+    folder.does(&["stop", "--caller", "subject:ann"]);
+}
+
 /// R4.7: a model may stop, but only an operator unlocks: no token, no elicitation, no credential of another.
 #[test]
 fn a_model_can_stop_but_not_unlock() {

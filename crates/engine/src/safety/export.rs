@@ -8,10 +8,26 @@ use serde_json::{Value, json};
 
 use super::audit::{Broken, Checkpoint, Kept, PublicKey, Walk, from_hex, to_hex};
 
-/// The first line: whose log it is.
+/// The first line: whose log it is, and what stands before its first record where earlier ones are kept elsewhere.
 #[must_use]
-pub fn title(key: PublicKey) -> String {
-    format!(r#"{{"audit":{{"key":"{key}"}}}}"#)
+pub fn title(key: PublicKey, base: Option<&Checkpoint>) -> String {
+    let mut value = json!({"key": key.to_string()});
+    if let (Some(base), Some(members)) = (base, value.as_object_mut()) {
+        members.insert("after".to_owned(), written(base));
+    }
+    json!({ "audit": value }).to_string()
+}
+
+fn read_title(text: &str) -> Option<(PublicKey, Option<Checkpoint>)> {
+    let value: Value = serde_json::from_str(text).ok()?;
+    let value = value.get("audit")?;
+    let key = PublicKey::parse(value.get("key")?.as_str()?)?;
+    let base = match value.get("after") {
+        None => None,
+        Some(base) => Some(read_signed(base)?),
+    };
+    // As it was written, or it was changed.
+    (title(key, base.as_ref()) == text).then_some((key, base))
 }
 
 /// A record's line; its text stands in it as it was hashed.
@@ -23,8 +39,19 @@ pub fn line(record: &Kept) -> String {
 /// The line of a `checkpoint` or of the `head`.
 #[must_use]
 pub fn signed(name: &str, checkpoint: &Checkpoint) -> String {
-    let value = json!({"seq": checkpoint.seq, "hash": to_hex(&checkpoint.link), "signature": to_hex(&checkpoint.signature)});
-    json!({ name: value }).to_string()
+    json!({ name: written(checkpoint) }).to_string()
+}
+
+fn written(checkpoint: &Checkpoint) -> Value {
+    json!({"seq": checkpoint.seq, "hash": to_hex(&checkpoint.link), "signature": to_hex(&checkpoint.signature)})
+}
+
+fn read_signed(value: &Value) -> Option<Checkpoint> {
+    Some(Checkpoint {
+        seq: value.get("seq")?.as_u64()?,
+        link: from_hex(value.get("hash")?.as_str()?)?,
+        signature: from_hex(value.get("signature")?.as_str()?)?,
+    })
 }
 
 enum Line {
@@ -43,12 +70,7 @@ fn read(text: &str) -> Option<Line> {
     }
     let value: Value = serde_json::from_str(text).ok()?;
     let read = |name: &str| {
-        let value = value.get(name)?;
-        let checkpoint = Checkpoint {
-            seq: value.get("seq")?.as_u64()?,
-            link: from_hex(value.get("hash")?.as_str()?)?,
-            signature: from_hex(value.get("signature")?.as_str()?)?,
-        };
+        let checkpoint = read_signed(value.get(name)?)?;
         // As it was written, or it was changed.
         (signed(name, &checkpoint) == text).then_some(checkpoint)
     };
@@ -80,7 +102,15 @@ impl Reading {
             return Err(changed);
         }
         if !std::mem::replace(&mut self.is_titled, true) {
-            return if text == title(self.key).as_bytes() { Ok(()) } else { Err(Broken::OtherKey) };
+            let (key, base) = std::str::from_utf8(text).ok().and_then(read_title).ok_or(changed)?;
+            if key != self.key {
+                return Err(Broken::OtherKey);
+            }
+            if let Some(base) = base {
+                self.walk = Walk::new(key).after(&base)?;
+                self.last = base.seq;
+            }
+            return Ok(());
         }
         match std::str::from_utf8(text).ok().and_then(read).ok_or(changed)? {
             Line::Record(record) => {

@@ -34,6 +34,16 @@ impl Scope {
         if text.is_empty() { Self::Everybody } else { Self::Caller(Stoppable::parse(text).to_string()) }
     }
 
+    /// As [`Scope::named`]; `None` where the text names nobody that could call.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        match Stoppable::parse(text) {
+            Stoppable::Other("") => Some(Self::Everybody),
+            Stoppable::Other(_) => None,
+            stoppable => Some(Self::Caller(stoppable.to_string())),
+        }
+    }
+
     /// Returns the scope of one share.
     #[must_use]
     pub fn of(share: &Share) -> Self {

@@ -7,6 +7,8 @@
 mod ask;
 mod guard;
 
+pub(crate) use guard::stopped;
+
 use toolcrib_contract::json::Node;
 
 use super::{Call, Checked, Cleared, Pass, Recorded};

@@ -57,6 +57,18 @@ fn base(db: &Connection) -> Result<Option<Checkpoint>, StoreError> {
     checkpoint(db, "SELECT seq, link, signature FROM audit_base WHERE id = ?1", 1)
 }
 
+/// Whether the log holds this record, or began anew after it.
+pub(crate) fn holds(db: &Connection, key: PublicKey, anchor: &Checkpoint) -> Result<bool, StoreError> {
+    if let Some(base) = base(db)?
+        && base.seq >= anchor.seq
+    {
+        return Ok(key.verifies(Purpose::Base, &base));
+    }
+    let mut find = db.prepare_cached("SELECT link FROM audit WHERE seq = ?1")?;
+    let link = find.query_row([number(anchor.seq)], |row| row.get::<_, Vec<u8>>("link")).optional()?;
+    Ok(link.is_some_and(|link| link == anchor.link))
+}
+
 /// Begins the log anew after `base`, with `event` as its first record.
 pub(crate) fn restart(
     db: &Connection,
@@ -141,6 +153,11 @@ impl AuditLog {
             at = last.seq;
             page.records.extend(next.records);
         }
+    }
+
+    /// What stands before the first record, where earlier ones are kept elsewhere.
+    pub fn base(&self) -> Result<Option<Checkpoint>, StoreError> {
+        self.store.read(base).wait_blocking()
     }
 
     /// The signed end.

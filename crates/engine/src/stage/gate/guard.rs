@@ -1,6 +1,7 @@
 //! The guard: the emergency stop, and callers that repeat one call without end (R4.7).
 
 use crate::answer::ToolResult;
+use crate::caller::Caller;
 use crate::entry::{Behind, Entry};
 use crate::refusal::Refusal;
 use crate::safety::keep::{Scope, Stop};
@@ -12,18 +13,10 @@ use crate::stage::{Call, Checked};
 pub(super) async fn pass(call: &Call<'_, Checked<'_>>, safety: &Safety) -> Result<(), Refusal> {
     let entry = &*call.stage.0.entry;
     let share = call.caller.share();
-    if safety.stops().any() && !works_when_stopped(entry) {
-        let now_ms = safety.now_ms();
-        if let Some(stop) = safety.stops().of(&call.caller.principal, &share, now_ms) {
-            let text = format!(
-                "Not run: an emergency stop by {} is in force for {} ({}). {} Do not try other tools; tell the person.",
-                stop.by,
-                stop.scope.words(),
-                stop.reason,
-                way_out(&stop, now_ms)
-            );
-            return Err(call.refuse(safety, &Who::of(call.caller), "stopped", ToolResult::error(text)));
-        }
+    if !works_when_stopped(entry)
+        && let Some(text) = stopped(call.caller, safety)
+    {
+        return Err(call.refuse(safety, &Who::of(call.caller), "stopped", ToolResult::error(text)));
     }
     if entry.safety().is_some_and(SafetyTool::works_when_stopped) {
         return Ok(());
@@ -57,6 +50,22 @@ pub(super) async fn pass(call: &Call<'_, Checked<'_>>, safety: &Safety) -> Resul
         return Ok(());
     }
     Err(Box::pin(stop_caller(call, safety, times)).await)
+}
+
+/// Returns what a caller is told that a stop is in force for.
+pub(crate) fn stopped(caller: &Caller<'_>, safety: &Safety) -> Option<String> {
+    if !safety.stops().any() {
+        return None;
+    }
+    let now_ms = safety.now_ms();
+    let stop = safety.stops().of(&caller.principal, &caller.share(), now_ms)?;
+    Some(format!(
+        "Not run: an emergency stop by {} is in force for {} ({}). {} Do not try other tools; tell the person.",
+        stop.by,
+        stop.scope.words(),
+        stop.reason,
+        way_out(&stop, now_ms)
+    ))
 }
 
 fn works_when_stopped(entry: &Entry) -> bool {
