@@ -8,6 +8,7 @@ mod case;
 mod cases;
 mod client;
 mod gateway;
+mod metronome;
 mod neighbour;
 mod row;
 mod table;
@@ -26,6 +27,7 @@ use clap::Parser;
 use serde_json::Value;
 
 use crate::case::{Case, Setting};
+use crate::metronome::Metronome;
 use crate::row::Row;
 use crate::trial::{Effort, Trial};
 
@@ -98,6 +100,7 @@ fn run(args: &Args) -> Result<bool> {
         folder: std::env::temp_dir().join(format!("toolcrib-campaign-{}", std::process::id())),
         setting: Setting { hostile: args.hostile.canonicalize().context("--hostile")?, is_small: args.small },
         effort,
+        metronome: if args.small { Metronome::default() } else { Metronome::start() },
     };
     println!("{}", table::HEAD);
     let outcome = Mutex::new(Outcome::default());

@@ -10,6 +10,7 @@ use anyhow::{Context as _, Result};
 use serde_json::json;
 
 use crate::client::{Post, Wire};
+use crate::metronome::Metronome;
 
 /// Interval between two calls: 200 a second, 1 to 2 % of a core.
 const EVERY: Duration = Duration::from_millis(5);
@@ -53,18 +54,19 @@ pub(crate) struct Neighbour {
     session: Option<String>,
     /// Every call has other arguments, so that the loop guard has nothing to stop.
     calls: u64,
+    metronome: Metronome,
 }
 
 impl Neighbour {
-    pub(crate) fn new(to: SocketAddr) -> Self {
-        Self { to, wire: None, session: None, calls: 0 }
+    pub(crate) fn new(to: SocketAddr, metronome: Metronome) -> Self {
+        Self { to, wire: None, session: None, calls: 0, metronome }
     }
 
     /// A legacy client with a session of its own.
-    pub(crate) fn with_session(to: SocketAddr) -> Result<Self> {
+    pub(crate) fn with_session(to: SocketAddr, metronome: Metronome) -> Result<Self> {
         let greeted = Wire::open(to, Ipv4Addr::LOCALHOST, PATIENCE)?.ask(&Post::initialize())?;
         let session = greeted.header("mcp-session-id").context("the neighbour gets no session")?.to_owned();
-        Ok(Self { session: Some(session), ..Self::new(to) })
+        Ok(Self { session: Some(session), ..Self::new(to, metronome) })
     }
 
     /// Calls for this long. A phase ends late if its last call does.
@@ -80,7 +82,13 @@ impl Neighbour {
                 from = Instant::now();
             }
             match self.call() {
-                Ok(()) => latencies.sorted.push(from.elapsed().as_secs_f64()),
+                Ok(()) => {
+                    let now = Instant::now();
+                    let took = now - from;
+                    // A machine that stands still is nobody's fault.
+                    let took = took.saturating_sub(self.metronome.paused(from, now));
+                    latencies.sorted.push(took.as_secs_f64());
+                }
                 Err(failure) => {
                     latencies.sorted.push(PATIENCE.as_secs_f64());
                     latencies.failed += 1;

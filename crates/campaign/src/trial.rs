@@ -9,6 +9,7 @@ use anyhow::{Context as _, Result};
 use crate::case::{Action, Attack, Case, ELSEWHERE, Phase, Setting, Target};
 use crate::client::Post;
 use crate::gateway::Gateway;
+use crate::metronome::Metronome;
 use crate::neighbour::{Latencies, Neighbour, excerpt};
 use crate::row::{Row, Turn};
 use crate::upstream::{Upstream, lower_priority};
@@ -50,6 +51,7 @@ pub(crate) struct Trial {
     pub(crate) folder: PathBuf,
     pub(crate) setting: Setting,
     pub(crate) effort: Effort,
+    pub(crate) metronome: Metronome,
 }
 
 impl Trial {
@@ -60,8 +62,8 @@ impl Trial {
         let gateway =
             Gateway::start(&self.binary, &folder, &attack.policy, good.address, self.effort.call_ms_max)?;
         let mut neighbour = match attack.has_session {
-            true => Neighbour::with_session(gateway.address)?,
-            false => Neighbour::new(gateway.address),
+            true => Neighbour::with_session(gateway.address, self.metronome.clone())?,
+            false => Neighbour::new(gateway.address, self.metronome.clone()),
         };
         neighbour.run(self.effort.phase / 2);
         let baseline = neighbour.run(self.effort.phase);
