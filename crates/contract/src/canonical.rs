@@ -29,8 +29,25 @@ pub enum CanonicalError {
 /// A number that cannot be carried exactly.
 pub fn canonical(node: Node<'_>) -> Result<String, CanonicalError> {
     let mut out = String::with_capacity(node.raw().len());
-    write(node, &mut out).map_err(|number| inexact(node, number))?;
+    write(node, &mut out, Numbers::Canonical).map_err(|number| inexact(node, number))?;
     Ok(out)
+}
+
+/// The same with every number as it is written: 1 and 1.0 differ. For binding a decision to the very digits that were
+/// shown.
+#[must_use]
+pub fn canonical_verbatim(node: Node<'_>) -> String {
+    let mut out = String::with_capacity(node.raw().len());
+    // Only numbers can fail, and these are copied.
+    let _ = write(node, &mut out, Numbers::Verbatim);
+    out
+}
+
+/// How numbers are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Numbers {
+    Canonical,
+    Verbatim,
 }
 
 /// The canonical text of an object without those of its members that `keep` refuses.
@@ -39,7 +56,7 @@ pub(crate) fn canonical_members(
     keep: impl Fn(&str) -> bool,
 ) -> Result<String, CanonicalError> {
     let mut out = String::with_capacity(node.raw().len());
-    write_object(node, &mut out, keep).map_err(|number| inexact(node, number))?;
+    write_object(node, &mut out, Numbers::Canonical, keep).map_err(|number| inexact(node, number))?;
     Ok(out)
 }
 
@@ -48,10 +65,11 @@ fn inexact(root: Node<'_>, number: Node<'_>) -> CanonicalError {
     CanonicalError::InexactNumber { pointer: root.pointer_to(number), literal: number.raw().to_owned() }
 }
 
-fn write<'a>(node: Node<'a>, out: &mut String) -> Result<(), Node<'a>> {
+fn write<'a>(node: Node<'a>, out: &mut String, numbers: Numbers) -> Result<(), Node<'a>> {
     match node.kind() {
         Kind::Null | Kind::Boolean => out.push_str(node.raw()),
         Kind::String => write_text(node, out),
+        Kind::Number if numbers == Numbers::Verbatim => out.push_str(node.raw()),
         Kind::Number => number::write(node.raw(), out).map_err(|number::Inexact| node)?,
         Kind::Array => {
             out.push('[');
@@ -59,11 +77,11 @@ fn write<'a>(node: Node<'a>, out: &mut String) -> Result<(), Node<'a>> {
                 if i > 0 {
                     out.push(',');
                 }
-                write(element, out)?;
+                write(element, out, numbers)?;
             }
             out.push(']');
         }
-        Kind::Object => write_object(node, out, |_| true)?,
+        Kind::Object => write_object(node, out, numbers, |_| true)?,
     }
     Ok(())
 }
@@ -76,7 +94,12 @@ fn write_text(node: Node<'_>, out: &mut String) {
     }
 }
 
-fn write_object<'a>(node: Node<'a>, out: &mut String, keep: impl Fn(&str) -> bool) -> Result<(), Node<'a>> {
+fn write_object<'a>(
+    node: Node<'a>,
+    out: &mut String,
+    numbers: Numbers,
+    keep: impl Fn(&str) -> bool,
+) -> Result<(), Node<'a>> {
     let mut members: Vec<_> = node
         .members()
         .filter_map(|(key, value)| key.as_str().map(|text| (text, key, value)))
@@ -92,7 +115,7 @@ fn write_object<'a>(node: Node<'a>, out: &mut String, keep: impl Fn(&str) -> boo
         }
         write_text(key, out);
         out.push(':');
-        write(value, out)?;
+        write(value, out, numbers)?;
     }
     out.push('}');
     Ok(())

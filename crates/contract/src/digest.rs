@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::canonical::{CanonicalError, canonical, canonical_members};
+use crate::canonical::{CanonicalError, canonical, canonical_members, canonical_verbatim};
 use crate::definition::Definition;
 use crate::json::{Node, ObjectWriter, OwnedDocument};
 
@@ -26,6 +26,12 @@ impl Digest {
     /// A number that has no canonical form.
     pub fn of(node: Node<'_>) -> Result<Self, CanonicalError> {
         Ok(Self::of_bytes(canonical(node)?.as_bytes()))
+    }
+
+    /// The digest of a JSON value with every number as it is written: 1 and 1.0 differ.
+    #[must_use]
+    pub fn of_verbatim(node: Node<'_>) -> Self {
+        Self::of_bytes(canonical_verbatim(node).as_bytes())
     }
 
     /// The 32 bytes.

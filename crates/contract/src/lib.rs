@@ -22,7 +22,7 @@ pub mod text;
 mod violation;
 
 pub use annotations::{Annotations, Audience, Effect, Hint, Hints};
-pub use canonical::{CanonicalError, canonical};
+pub use canonical::{CanonicalError, canonical, canonical_verbatim};
 pub use contract::{Contract, ContractError};
 pub use definition::{Definition, DefinitionError};
 pub use digest::{Digest, DigestError, Digests};

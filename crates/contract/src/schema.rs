@@ -81,12 +81,22 @@ pub struct Admission {
     pub weight: Weight,
     /// The most states that matching a regular expression may have to follow one by one; 0 if one suffices.
     pub pattern_states: usize,
+    /// The most regular expressions that the name of one member is matched against by one `patternProperties`.
+    pub name_patterns: usize,
 }
+
+/// Steps that matching a short text against a regular expression costs, measured.
+const MATCH_STEPS: u64 = 8;
 
 impl Admission {
     /// Steps of the budget of a check that one member or element costs: subschemas that look at nothing cost time too.
     const fn child_steps(&self) -> u64 {
         1 + (self.in_place as u64 >> 3)
+    }
+
+    /// Steps of the budget of a check that handing out a text costs, besides those of its length.
+    const fn text_steps(&self) -> u64 {
+        if self.patterns > 0 { MATCH_STEPS } else { 1 }
     }
 }
 
@@ -164,6 +174,8 @@ impl Schema {
             steps: effort.check_steps(instance),
             child_steps: self.admission.child_steps(),
             pattern_states: self.admission.pattern_states as u64,
+            text_steps: self.admission.text_steps(),
+            name_steps: 1 + MATCH_STEPS * self.admission.name_patterns as u64,
         };
         meter::within(budget, || self.validator.is_valid(instance))
     }

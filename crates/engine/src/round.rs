@@ -95,9 +95,9 @@ impl Binding {
     }
 }
 
-/// The canonical text; a client may write the same arguments in another order the second time.
+/// The canonical text; a client may write the same arguments in another order the second time, not with other digits.
 fn canonical(node: Node<'_>) -> String {
-    toolcrib_contract::canonical(node).unwrap_or_else(|_| node.to_compact())
+    toolcrib_contract::canonical_verbatim(node)
 }
 
 impl Round {

@@ -32,6 +32,7 @@ use toolcrib_protocol::Capability;
 
 use crate::caller::Caller;
 use crate::clock::Clock;
+use crate::entry::Entry;
 use crate::principal::Principal;
 use allowance::User;
 use audit::{Event, Kind};
@@ -152,6 +153,13 @@ impl Safety {
 
     pub(crate) fn trail(&self) -> &Trail {
         &self.trail
+    }
+
+    /// Returns what binds a sealed answer to a tool's contract and this policy: the end of its name.
+    pub(crate) fn bound(&self, entry: &Entry) -> String {
+        let both = format!("{} {}", entry.contract().digest(), self.fingerprint);
+        let digest = audit::to_hex(Digest::of_bytes(both.as_bytes()).as_bytes());
+        format!("-{}", digest.get(..32).unwrap_or_default())
     }
 
     pub(crate) fn fingerprint(&self) -> Digest {

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use arc_swap::ArcSwapOption;
 use toolcrib::engine::Engine;
+use toolcrib::engine::safety::keep::Scope;
 use toolcrib::{Page, Side};
 use toolcrib_gateway::Gateway;
 use toolcrib_gateway::config::Auth;
@@ -56,7 +57,14 @@ impl Pages {
         let servers = gateway.status();
         // A server that failed is reported, yet the gateway is ready: it serves what it has.
         let is_ready = servers.iter().all(|server| server.state != "starting" || server.stale);
-        let body = serde_json::json!({ "ready": is_ready, "servers": servers }).to_string();
+        let mut body = serde_json::json!({ "ready": is_ready, "servers": servers });
+        if let (Some(safety), Some(members)) = (self.engine.safety(), body.as_object_mut()) {
+            // Whoever looks here is nobody's caller: the stop of everybody is told with its reason.
+            let stops = safety.stops().shown(safety.now_ms(), |scope| *scope == Scope::Everybody);
+            members.extend(stops.as_object().cloned().unwrap_or_default());
+            members.insert("audit".to_owned(), safety.distrusted().map_or("unbroken", |_| "broken").into());
+        }
+        let body = body.to_string();
         Page { status: if is_ready { 200 } else { 503 }, media_type: "application/json", body: body + "\n" }
     }
 
@@ -65,6 +73,16 @@ impl Pages {
         self.engine.meter().render(&mut body);
         if let Some(spans) = &self.spans {
             spans.render(&mut body);
+        }
+        if let Some(safety) = self.engine.safety() {
+            let stops = safety.stops().all().iter().filter(|stop| !stop.is_over(safety.now_ms())).count();
+            let _ = writeln!(
+                body,
+                "# HELP toolcrib_stops Emergency stops in force.\n# TYPE toolcrib_stops gauge\ntoolcrib_stops {stops}\n\
+                 # HELP toolcrib_audit_broken Whether the audit was found broken.\n# TYPE toolcrib_audit_broken gauge\n\
+                 toolcrib_audit_broken {}",
+                u8::from(safety.distrusted().is_some())
+            );
         }
         body.push_str("# HELP toolcrib_server_up Whether a server behind the gateway answers.\n# TYPE toolcrib_server_up gauge\n");
         let servers = self.gateway.get().and_then(Weak::upgrade).map(|gateway| gateway.status());

@@ -33,6 +33,19 @@ fn keys_sort_by_utf16_code_units() {
     );
 }
 
+/// R4.5: what was confirmed is what is forwarded, digit by digit.
+#[test]
+fn verbatim_numbers_differ_by_their_digits_and_nothing_else_does() {
+    let verbatim =
+        |text: &str| canonical_verbatim(Document::parse(text.as_bytes(), &Limits::message()).unwrap().root());
+    assert_ne!(verbatim("9007199254740993"), verbatim("9007199254740993.0"));
+    assert_ne!(verbatim("[1]"), verbatim("[1e0]"));
+    assert_eq!(
+        verbatim(r#"{"b": 333333333.33333329, "a": "\u0041"}"#),
+        r#"{"a":"A","b":333333333.33333329}"#
+    );
+}
+
 /// R1.9: integers of 64 bits keep every digit.
 #[test]
 fn neighbouring_64_bit_integers_do_not_collide() {

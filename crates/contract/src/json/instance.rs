@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::document::{OwnedDocument, Text};
 use super::limits::Limits;
-use super::meter::{spend, spend_child, spend_text, text_steps};
+use super::meter::{spend, spend_child, spend_member, spend_text, text_steps};
 use super::node::{Elements, Kind, NamedMembers, Node};
 use super::number::Number;
 use super::string::Key;
@@ -220,7 +220,7 @@ impl<'a> Iterator for MeteredMembers<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         let (name, value) = self.0.next()?;
         // A name may be matched against a pattern.
-        (spend_text(name.len()) && spend_child(0)).then_some((name, value))
+        spend_member(name.len()).then_some((name, value))
     }
 }
 

@@ -34,6 +34,17 @@ pub(crate) struct Budget {
     pub(crate) child_steps: u64,
     /// The most states that matching may have to follow one by one for a byte of text; 0 if one suffices.
     pub(crate) pattern_states: u64,
+    /// Steps for handing out a text, besides those of its length: it may be matched against a pattern.
+    pub(crate) text_steps: u64,
+    /// Steps for handing out the name of a member: it may be matched against several.
+    pub(crate) name_steps: u64,
+}
+
+impl Budget {
+    /// A budget for a schema without patterns.
+    pub(crate) const fn plain(steps: u64) -> Self {
+        Self { steps, child_steps: 1, pattern_states: 0, text_steps: 1, name_steps: 1 }
+    }
 }
 
 /// Limit that ended a validation.
@@ -49,6 +60,8 @@ struct Meter {
     left: Cell<u64>,
     child_steps: Cell<u64>,
     pattern_states: Cell<u64>,
+    text_steps: Cell<u64>,
+    name_steps: Cell<u64>,
     /// Pairs of text bytes and states since the clock was read.
     pairs: Cell<u64>,
     /// CPU time of the thread when the clock was read, in nanoseconds.
@@ -64,6 +77,8 @@ thread_local! {
             left: Cell::new(u64::MAX),
             child_steps: Cell::new(1),
             pattern_states: Cell::new(0),
+            text_steps: Cell::new(1),
+            name_steps: Cell::new(1),
             pairs: Cell::new(0),
             read_at: Cell::new(0),
             floor: Cell::new(0),
@@ -90,6 +105,8 @@ pub(crate) fn counted<T>(budget: Budget, validate: impl FnOnce() -> T) -> Result
                 meter.left.set(u64::MAX);
                 meter.child_steps.set(1);
                 meter.pattern_states.set(0);
+                meter.text_steps.set(1);
+                meter.name_steps.set(1);
                 meter.floor.set(0);
                 meter.exhausted.set(None);
             });
@@ -99,6 +116,8 @@ pub(crate) fn counted<T>(budget: Budget, validate: impl FnOnce() -> T) -> Result
         meter.left.set(budget.steps);
         meter.child_steps.set(budget.child_steps);
         meter.pattern_states.set(budget.pattern_states);
+        meter.text_steps.set(budget.text_steps);
+        meter.name_steps.set(budget.name_steps);
         if budget.pattern_states > 0 {
             meter.pairs.set(0);
             meter.read_at.set(thread_cpu_ns());
@@ -135,7 +154,21 @@ pub(super) fn spend(steps: u64) -> bool {
 /// handed out.
 #[inline]
 pub(super) fn spend_text(bytes: usize) -> bool {
-    METER.with(|meter| meter.pattern_states.get() == 0 || meter.matches(bytes)) && spend(text_steps(bytes))
+    let steps = METER.with(|meter| {
+        let fits = meter.pattern_states.get() == 0 || meter.matches(bytes);
+        fits.then(|| meter.text_steps.get())
+    });
+    steps.is_some_and(|steps| spend(steps + text_steps(bytes)))
+}
+
+/// Takes the steps of a member with a name of `bytes` bytes; `false` if it must not be handed out.
+#[inline]
+pub(super) fn spend_member(bytes: usize) -> bool {
+    let steps = METER.with(|meter| {
+        let fits = meter.pattern_states.get() == 0 || meter.matches(bytes);
+        fits.then(|| meter.name_steps.get())
+    });
+    steps.is_some_and(|steps| spend_child(steps + text_steps(bytes)))
 }
 
 /// Takes the steps of a member or element, and `more`; `false` if it must not be handed out.
@@ -178,8 +211,8 @@ impl Meter {
         if self.pairs.get() >= PAIRS_PER_READING {
             self.charge_time();
         }
-        // Matching takes at most about a step for each pair.
-        if pairs > self.left.get() {
+        // Matching takes at most about a step for two pairs.
+        if pairs / 2 > self.left.get() {
             self.end(Exhausted::Steps);
             return false;
         }
@@ -226,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_budget_ends_by_its_steps_and_is_lifted_afterwards() {
-        let budget = Budget { steps: 10, child_steps: 3, pattern_states: 0 };
+        let budget = Budget { child_steps: 3, ..Budget::plain(10) };
         assert_eq!(within(budget, || spend(4) && spend_child(0) && spend_child(0)), Ok(true));
         assert_eq!(within(budget, || spend(8) && spend_child(0)), Err(Exhausted::Steps));
         assert!(spend(1 << 40) && spend_child(1 << 40), "no budget, no end");
@@ -239,7 +272,7 @@ mod tests {
             let frame = std::hint::black_box([0u8; 4096]);
             spend_child(0) && (levels == 0 || descend(levels - 1)) && std::hint::black_box(frame).len() > 1
         }
-        let budget = Budget { steps: u64::MAX, child_steps: 1, pattern_states: 0 };
+        let budget = Budget::plain(u64::MAX);
         assert_eq!(within(budget, || descend(4)), Ok(true));
         let levels = u32::try_from(CHECK_STACK_BYTES_MAX / 4096).unwrap();
         assert_eq!(within(budget, || descend(levels + 8)), Err(Exhausted::Stack));

@@ -23,5 +23,6 @@ pub(super) fn admit(schema: &Value, options: &SchemaOptions) -> Result<Admission
         in_place: expansion.in_place,
         weight,
         pattern_states,
+        name_patterns: graph.name_patterns(),
     })
 }

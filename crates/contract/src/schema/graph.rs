@@ -100,6 +100,13 @@ impl<'s> Graph<'s> {
         Ok(graph)
     }
 
+    /// Returns the most patterns that one `patternProperties` has.
+    pub(super) fn name_patterns(&self) -> usize {
+        let patterns =
+            self.places.iter().filter_map(|place| place.value.get("patternProperties")?.as_object());
+        patterns.map(serde_json::Map::len).max().unwrap_or_default()
+    }
+
     /// The subschema at `value`, if the walk has met it.
     pub(super) fn find(&self, value: &Value) -> Option<u32> {
         self.by_address.get(&address(value)).copied()

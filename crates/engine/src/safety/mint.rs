@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use toolcrib_contract::json::Node;
-use toolcrib_contract::{CanonicalError, Digest, Violations};
+use toolcrib_contract::{Digest, Violations};
 
 use super::audit::{Event, Kind};
 use super::keep::Unkept;
@@ -51,8 +51,6 @@ pub enum MintError {
     NoArguments,
     #[error("the arguments break the tool's contract; correct them first:\n{}", .0.list())]
     BadArguments(Violations),
-    #[error("the arguments cannot be bound to a token: {0}")]
-    Unbindable(#[from] CanonicalError),
     #[error("the arguments could not be checked: {0}")]
     Unchecked(#[from] LongWorkError),
     #[error(transparent)]
@@ -85,7 +83,7 @@ impl Safety {
             None => None,
             Some(arguments) => {
                 check_input(entry, arguments).await?.map_err(MintError::BadArguments)?;
-                Some(Digest::of(arguments)?)
+                Some(Digest::of_verbatim(arguments))
             }
         };
         let now_ms = self.now_ms();

@@ -72,13 +72,13 @@ impl Trace {
             Self::Call { at_ms, principal, session, entry, arguments, outcome, latency_us } => {
                 let limits = Limits::message().with_bytes_max(usize::MAX);
                 let document = Document::parse(arguments.as_bytes(), &limits);
-                let digest = document.ok().and_then(|document| Digest::of(document.root()).ok());
+                let digest = document.ok().map(|document| Digest::of_verbatim(document.root()));
                 Event {
                     caller: Some(principal.key()),
                     session: session.map(Into::into),
                     tool: Some(entry.name().to_owned()),
                     contract: Some(digest_text(&entry.contract().digest())),
-                    // A number without canonical form leaves the text itself.
+                    // It was read before, so it can be read again; the fallback only keeps this total.
                     arguments: Some(digest_text(
                         &digest.unwrap_or_else(|| Digest::of_bytes(arguments.as_bytes())),
                     )),

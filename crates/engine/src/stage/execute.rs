@@ -85,7 +85,8 @@ fn carried_on(call: &Call<'_, Recorded<'_>>) -> Result<Option<String>, Refusal> 
         return Ok(None);
     }
     let nonce = crate::safety::ticket::handle("again_").map_err(|_| crate::round::CannotSeal)?;
-    Ok(Some(nonce))
+    let bound = call.engine.safety().map(|safety| safety.bound(&call.stage.resolved.entry));
+    Ok(Some(nonce + &bound.unwrap_or_default()))
 }
 
 /// What the engine answers itself.

@@ -47,11 +47,11 @@ impl<'a> Call<'a, Checked<'a>> {
     /// A refusal that says what to do, and its record.
     fn refuse(&self, safety: &Safety, who: &Who, why: &str, result: ToolResult) -> Refusal {
         let entry = &self.stage.0.entry;
-        let digest = toolcrib_contract::Digest::of(self.arguments()).ok();
+        let digest = toolcrib_contract::Digest::of_verbatim(self.arguments());
         safety.note(Event {
             tool: Some(entry.name().to_owned()),
             contract: Some(entry.contract().digest().to_string()),
-            arguments: digest.map(|digest| digest.to_string()),
+            arguments: Some(digest.to_string()),
             decision: Some("refused"),
             rule: Some(entry.judged().rule.to_string()),
             note: Some(why.to_owned()),

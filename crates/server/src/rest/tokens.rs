@@ -82,7 +82,6 @@ fn refused(error: &MintError) -> Refused {
         MintError::LongSummary => (unprocessable, "long_summary"),
         MintError::NoArguments => (unprocessable, "missing_arguments"),
         MintError::BadArguments(_) => (unprocessable, "bad_arguments"),
-        MintError::Unbindable(_) => (unprocessable, "unbindable_arguments"),
         MintError::Unchecked(_) => (StatusCode::SERVICE_UNAVAILABLE, "unchecked_arguments"),
         MintError::TooOften(often) => return Refused::too_often("too_many_tokens", *often),
         MintError::NoRandomness(_) | MintError::Unkept(_) => return unkept(error),

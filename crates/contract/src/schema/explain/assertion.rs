@@ -4,7 +4,7 @@ use jsonschema::Validator;
 use jsonschema::json::{JsonNumber as _, Node as _};
 use serde_json::{Map, Value};
 
-use super::super::{SchemaOptions, compile, dialect::Dialect};
+use super::super::{MATCH_STEPS, SchemaOptions, compile, dialect::Dialect};
 use super::report::Report;
 use super::trail::Trail;
 use super::{Here, Walk};
@@ -89,14 +89,14 @@ impl Walk<'_> {
         value: impl FnOnce() -> Value,
         node: Node<'_>,
     ) -> Result<bool, Ended> {
-        self.spend(1 + (node.raw_len() as u64 >> 4))?;
+        self.spend(MATCH_STEPS + (node.raw_len() as u64 >> 4))?;
         if !self.keywords.contains_key(&address) {
             self.spend(COMPILED_STEPS)?;
             let compiled = single(here, keyword, value(), self.assert_formats);
             self.keywords.insert(address, compiled);
         }
         let Some(validator) = self.keywords.get(&address).and_then(Option::as_ref) else { return Ok(true) };
-        let budget = Budget { steps: self.steps_left, child_steps: 1, pattern_states: self.pattern_states };
+        let budget = Budget { pattern_states: self.pattern_states, ..Budget::plain(self.steps_left) };
         let (holds, left) = meter::counted(budget, || validator.is_valid(node)).map_err(|_| Ended::Steps)?;
         self.steps_left = left;
         Ok(holds)

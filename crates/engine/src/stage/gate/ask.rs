@@ -68,12 +68,28 @@ fn answered(
     if !round.is_sealed() {
         return Ok(None);
     }
-    let sealed = |nonce: &str| Clearance::Sealed { nonce: nonce.to_owned(), expires_ms: round.expires_ms() };
+    let bound = safety.bound(&call.stage.0.entry);
+    let sealed = |nonce: &str| {
+        if !nonce.ends_with(&bound) {
+            return Err(changed(call, safety, who));
+        }
+        Ok(Some(Clearance::Sealed { nonce: nonce.to_owned(), expires_ms: round.expires_ms() }))
+    };
     if let Some(nonce) = round.cleared() {
-        return Ok(Some(sealed(nonce)));
+        return sealed(nonce);
     }
     let Some((nonce, raw)) = round.answers_to(QUESTION).next() else { return Ok(None) };
-    if agrees(&Reply(raw.into())) { Ok(Some(sealed(nonce))) } else { Err(declined(call, safety, who)) }
+    if agrees(&Reply(raw.into())) { sealed(nonce) } else { Err(declined(call, safety, who)) }
+}
+
+/// A person agreed to a call of another contract, or under another policy.
+fn changed(call: &Gated<'_>, safety: &Safety, who: &Who) -> Refusal {
+    let name = call.stage.0.entry.name();
+    let text = format!(
+        "Not run: {name} or the policy changed since the person agreed. Call {name} again, without requestState, to be \
+         asked anew."
+    );
+    call.refuse(safety, who, "changed since it was confirmed", ToolResult::error(text))
 }
 
 fn agrees(reply: &Reply) -> bool {
@@ -135,7 +151,7 @@ async fn ask_client(
     match &call.caller.peer {
         Peer::Modern(_) => {
             let nonce = ticket::handle("").map_err(|_| crate::round::CannotSeal)?;
-            let key = format!("{QUESTION}{nonce}").into_boxed_str();
+            let key = format!("{QUESTION}{nonce}{}", safety.bound(entry)).into_boxed_str();
             let required = InputRequired { questions: vec![(key, question)] };
             let context = context(call, round.clone());
             Err(Refusal::Asks(call.engine.require(call.caller, call.request, &context, &required, None)?))
@@ -168,7 +184,7 @@ fn about(call: &Gated<'_>, safety: &Safety, who: &Who, kind: Kind, note: &str) -
     Event {
         tool: Some(entry.name().to_owned()),
         contract: Some(entry.contract().digest().to_string()),
-        arguments: Digest::of(call.arguments()).ok().map(|digest| digest.to_string()),
+        arguments: Some(Digest::of_verbatim(call.arguments()).to_string()),
         rule: Some(entry.judged().rule.to_string()),
         note: Some(note.to_owned()),
         ..safety.event(kind, who)
@@ -192,7 +208,7 @@ async fn enqueue(call: &Gated<'_>, safety: &Safety, who: &Who) -> Result<String,
             "Not run: a person has to see every argument, and these are over {APPROVAL_BYTES_MAX} bytes. Call {name} with less."
         ));
     }
-    let arguments = Digest::of(call.arguments()).map_err(|error| format!("Not run: {error}."))?;
+    let arguments = Digest::of_verbatim(call.arguments());
     let id = ticket::handle(APPROVAL_PREFIX).map_err(|error| format!("Not run: {error}."))?;
     let now_ms = safety.now_ms();
     let approval = Approval {
