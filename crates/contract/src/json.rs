@@ -27,12 +27,14 @@ mod tape;
 mod unique;
 
 pub use build::{ObjectWriter, write_string};
+pub(crate) use distinct::DISTINCT_STEPS;
 pub(crate) use document::Text;
 pub use document::{Document, Home, OwnedDocument, SharedBytes};
 pub use error::{ReadError, ReadErrorKind};
 pub use expected::Expected;
 pub(crate) use expected::{Recognise, Recognised};
 pub use instance::Tape;
+pub(crate) use instance::unescape_steps;
 pub use limits::Limits;
 pub(crate) use literal::read as read_number;
 pub use node::{Elements, Keys, Kind, Members, Node, Spot};

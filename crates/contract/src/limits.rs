@@ -49,7 +49,7 @@ pub const SCHEMAS_BYTES_MAX: usize = 256 * 1024 * 1024;
 
 /// Steps (look-ups of the validator, weighted by their cost) of checking a value of up to 1 MiB; larger values have more in
 /// proportion. Measured at 10 to 20 ns each, so that a check ends within 50 ms.
-pub const CHECK_STEPS_MAX: u64 = 2_000_000;
+pub const CHECK_STEPS_MAX: u64 = 1_500_000;
 /// Steps of a check on a thread that serves others, about a millisecond; what needs more is checked elsewhere.
 pub const CHECK_BRIEF_STEPS_MAX: u64 = 100_000;
 /// Bytes of a text times states of a regular expression that it can be at, where the states are too many for a small automaton. Matching

@@ -146,6 +146,24 @@ mod tests {
         assert_eq!(holding.await.unwrap(), Ok(()));
     }
 
+    /// `READ_BRIEF_BYTES_MAX`: longer texts are read on the thread for long work, with the same verdicts, and their
+    /// tapes are freed there.
+    #[tokio::test]
+    async fn texts_over_read_brief_bytes_max_are_read_elsewhere() {
+        assert!(!is_long_to_read(READ_BRIEF_BYTES_MAX) && is_long_to_read(READ_BRIEF_BYTES_MAX + 1));
+        let text = format!("[{}0]", "0,".repeat(READ_BRIEF_BYTES_MAX));
+        let document = read(text.clone().into_bytes(), Limits::message()).await.unwrap().unwrap();
+        assert_eq!(document.root().len(), READ_BRIEF_BYTES_MAX + 1);
+        let mut broken = text.into_bytes();
+        broken[READ_BRIEF_BYTES_MAX] = 0xff;
+        let error = read(broken, Limits::message()).await.unwrap().unwrap_err();
+        assert_eq!(error.offset, READ_BRIEF_BYTES_MAX);
+        drop(document);
+        while !RETURNED.lock().unwrap().is_empty() {
+            tokio::task::yield_now().await;
+        }
+    }
+
     #[tokio::test]
     async fn a_panic_ends_one_piece_of_work_alone() {
         let queue = start(4);

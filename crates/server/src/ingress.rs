@@ -275,6 +275,8 @@ impl Post {
         }
         let mut answers = BatchAnswer::default();
         for node in batch.elements() {
+            // Other connections of the thread have their turn between two messages.
+            tokio::task::yield_now().await;
             let reply = match Frame::read(node) {
                 Ok(Frame::Request(request)) if request.method == "initialize" => {
                     bad(Some(request.id), "initialize cannot stand in a batch")

@@ -9,12 +9,15 @@ use super::meter::{spend, text_steps};
 use super::node::{Kind, Node};
 use super::number::Number;
 
+/// Steps for telling one value of an array from all others, measured.
+pub(crate) const DISTINCT_STEPS: u64 = 6;
+
 /// `true` if no two elements of `array` are equal.
 pub(super) fn are_distinct(array: Node<'_>) -> bool {
     if array.len() < 2 {
         return true;
     }
-    if !spend(array.slot_count() as u64 * 2 + text_steps(array.raw_len())) {
+    if !spend(array.slot_count() as u64 * DISTINCT_STEPS + text_steps(array.raw_len())) {
         return false;
     }
     let keys = RandomState::new();

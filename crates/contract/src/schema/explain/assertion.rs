@@ -9,7 +9,7 @@ use super::report::Report;
 use super::trail::Trail;
 use super::{Here, Walk};
 use crate::json::meter::{self, Budget};
-use crate::json::{Kind, Node, Tape};
+use crate::json::{DISTINCT_STEPS, Kind, Node, Tape, unescape_steps};
 use crate::limits;
 use crate::violation::{Ended, Nearest, Violation, counted, nearest, quoted, shortened_json};
 
@@ -50,7 +50,7 @@ impl Walk<'_> {
             "minProperties" if is(Kind::Object) => node.len() as f64 >= count(value),
             "maxProperties" if is(Kind::Object) => node.len() as f64 <= count(value),
             "uniqueItems" if is(Kind::Array) && *value == Value::Bool(true) => {
-                self.spend(node.slot_count() as u64)?;
+                self.spend(node.slot_count() as u64 * DISTINCT_STEPS)?;
                 node.as_array().is_none_or(|array| jsonschema::json::Array::is_unique(&array))
             }
             "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf"
@@ -75,7 +75,7 @@ impl Walk<'_> {
     }
 
     fn length(&mut self, node: Node<'_>) -> Result<f64, Ended> {
-        self.spend(node.raw_len() as u64 >> 4)?;
+        self.spend((node.raw_len() as u64 >> 4) + unescape_steps(node))?;
         Ok(node.string_length().unwrap_or_default() as f64)
     }
 
