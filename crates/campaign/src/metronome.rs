@@ -17,10 +17,13 @@ const LATE: Duration = Duration::from_micros(400);
 /// Priority of the beat: before everything else.
 const NICENESS: i32 = -20;
 
+/// When each pause began and ended.
+type Pauses = Vec<(Instant, Instant)>;
+
 /// Pauses of each core, in order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Metronome {
-    cores: Vec<Arc<Mutex<Vec<(Instant, Instant)>>>>,
+    cores: Vec<Arc<Mutex<Pauses>>>,
 }
 
 impl Metronome {
@@ -38,7 +41,7 @@ impl Metronome {
 
     /// Time between `from` and `to` in which some core was paused.
     pub(crate) fn paused(&self, from: Instant, to: Instant) -> Duration {
-        let mut pauses: Vec<(Instant, Instant)> = Vec::new();
+        let mut pauses = Pauses::new();
         for core in &self.cores {
             let told = core.lock().unwrap_or_else(PoisonError::into_inner);
             let recent = told.iter().rev().take_while(|(_, end)| *end > from);
@@ -48,7 +51,7 @@ impl Metronome {
     }
 }
 
-fn beat(core: usize, pauses: &Mutex<Vec<(Instant, Instant)>>) {
+fn beat(core: usize, pauses: &Mutex<Pauses>) {
     let mut only = CpuSet::new();
     only.set(core);
     if sched_setaffinity(None, &only).is_err() || setpriority_process(None, NICENESS).is_err() {
@@ -65,7 +68,7 @@ fn beat(core: usize, pauses: &Mutex<Vec<(Instant, Instant)>>) {
 }
 
 /// Total length of intervals that may overlap; those without a length count nothing.
-fn union(mut intervals: Vec<(Instant, Instant)>) -> Duration {
+fn union(mut intervals: Pauses) -> Duration {
     intervals.retain(|(begin, end)| begin < end);
     intervals.sort();
     let mut total = Duration::ZERO;
