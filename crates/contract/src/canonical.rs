@@ -33,7 +33,7 @@ pub fn canonical(node: Node<'_>) -> Result<String, CanonicalError> {
     Ok(out)
 }
 
-/// The same with every number as it is written: 1 and 1.0 differ. For binding a decision to the very digits that were
+/// The canonical text with every number as it is written: 1 and 1.0 differ. Binds a decision to the very digits that were
 /// shown.
 #[must_use]
 pub fn canonical_verbatim(node: Node<'_>) -> String {

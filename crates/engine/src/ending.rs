@@ -14,13 +14,13 @@ use crate::refusal::Refusal;
 pub enum Ending {
     /// The tool ran to its end. Its answer may still break the contract: what ran has run.
     Done,
-    /// It certainly had no effect, or the tool said that it failed.
+    /// The call certainly had no effect, or the tool said that it failed.
     Failed,
     /// Somebody was asked something before anything was done.
     Asked,
-    /// It never reached the tool.
+    /// The call never reached the tool.
     Refused,
-    /// It was begun, and nobody knows how far it came: it is never tried again by itself.
+    /// The call was begun, and nobody knows how far it came: it is never tried again by itself.
     Unknown,
 }
 

@@ -36,7 +36,7 @@ pub enum Refusal {
     BadArguments(Violations),
     /// What the handler said went wrong.
     Failed(Cow<'static, str>),
-    /// It was passed on, and nobody knows what became of it.
+    /// The call was passed on, and nobody knows what became of it.
     Lost(Cow<'static, str>),
     /// An error the tool wants the protocol to carry.
     Protocol(Box<RpcError>),

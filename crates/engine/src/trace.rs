@@ -149,7 +149,7 @@ pub struct Active {
     span: SpanId,
     state: Option<Box<str>>,
     sampled: bool,
-    /// What became of the call, where the request is one.
+    /// Ending of the call, where the request is one.
     ending: OnceLock<Ending>,
 }
 

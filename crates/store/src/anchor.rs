@@ -32,7 +32,7 @@ pub(crate) struct Anchor {
     path: PathBuf,
     file: File,
     signer: Signer,
-    /// What this process wrote last.
+    /// Number of the record that this process named last.
     last: u64,
 }
 
@@ -84,7 +84,7 @@ impl Anchor {
     }
 }
 
-/// What a folder's anchor says.
+/// Content of a folder's anchor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Anchored {
     /// There is no file, or nothing in it.

@@ -60,7 +60,7 @@ impl Store {
         Self::opened(path, modules, Box::new(|_| Ok(())))
     }
 
-    /// The same with what has to follow every commit before anybody is told of it.
+    /// Opens the database with work that has to follow every commit before anybody is told of it.
     pub(crate) fn open_followed(path: &Path, after: After) -> Result<Self, StoreError> {
         Self::opened(path, migration::ALL, after)
     }

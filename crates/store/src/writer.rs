@@ -24,7 +24,7 @@ pub(crate) struct Done {
 /// Is given the open transaction, or the reason why there is none.
 pub(crate) type Job = Box<dyn FnOnce(Result<&Connection, &StoreError>) -> Done + Send>;
 
-/// What has to follow every commit before anybody is told of it.
+/// Work that has to follow every commit before anybody is told of it.
 pub(crate) type After = Box<dyn FnMut(&Connection) -> Result<(), StoreError> + Send>;
 
 #[derive(Debug)]

@@ -188,7 +188,7 @@ impl OwnedDocument {
         Self::parse_expecting(source, limits, None)
     }
 
-    /// The same for bytes that should be UTF-8.
+    /// Reads bytes that should be UTF-8, for a document that is not kept for long.
     ///
     /// # Errors
     /// A [`ReadError`] that names the rule or limit, the byte and the place.

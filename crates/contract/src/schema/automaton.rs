@@ -27,7 +27,7 @@ pub(super) enum Fault {
     Malformed,
 }
 
-/// What a pattern costs.
+/// Cost of a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Weighed {
     pub(super) bytes: usize,

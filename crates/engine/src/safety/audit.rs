@@ -133,7 +133,7 @@ pub const fn is_checkpoint(seq: u64) -> bool {
     seq.is_multiple_of(AUDIT_CHECKPOINT_RECORDS)
 }
 
-/// What a signature is for. One that was made for one purpose is worth nothing for another.
+/// Purpose of a signature. One that was made for one purpose is worth nothing for another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// A record that stays signed for good.
@@ -142,7 +142,7 @@ pub enum Purpose {
     Head,
     /// The last record, outside the database.
     Anchor,
-    /// What stands before the first record that is kept.
+    /// The link before the first record that is kept.
     Base,
 }
 

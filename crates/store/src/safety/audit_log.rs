@@ -155,7 +155,7 @@ impl AuditLog {
         }
     }
 
-    /// What stands before the first record, where earlier ones are kept elsewhere.
+    /// Returns the signed link before the first record, where earlier ones are kept elsewhere.
     pub fn base(&self) -> Result<Option<Checkpoint>, StoreError> {
         self.store.read(base).wait_blocking()
     }
