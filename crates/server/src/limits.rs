@@ -140,6 +140,13 @@ pub const WRITE_BYTES_PER_S_MIN: u64 = 4 * 1024;
 /// How long a client that is still sending is listened to after the last answer, in milliseconds.
 pub const LINGER_MS_MAX: u64 = 1_000;
 
+/// Bytes that are read from such a client: a whole body of the largest size, so that it reads its answer.
+pub const LINGER_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// Connections that are listened to in that way at once; others are closed at once. A thousand refused uploads would be
+/// gigabytes to read.
+pub const LINGERING_MAX: usize = 16;
+
 /// Bytes of one JSON Web Token; tokens with long lists of groups have up to 8 KiB.
 pub const JWT_BYTES_MAX: usize = 16 * 1024;
 

@@ -8,12 +8,12 @@ use std::io::{self, IoSlice};
 use std::net::IpAddr;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::{Method, StatusCode};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 use toolcrib_engine::Payload;
 use toolcrib_engine::reply::SPLICE_TAIL;
@@ -26,7 +26,8 @@ use super::response::{After, Response};
 use super::vigil::{Over, Vigil};
 use crate::body::{Events, ReplyBody};
 use crate::limits::{
-    AHEAD_BYTES_MAX, HEAD_BYTES_MAX, LINGER_MS_MAX, UNCOUNTED_BYTES_MAX, WRITE_BYTES_PER_S_MIN, WRITE_MS_MAX,
+    AHEAD_BYTES_MAX, HEAD_BYTES_MAX, LINGER_BYTES_MAX, LINGER_MS_MAX, LINGERING_MAX, UNCOUNTED_BYTES_MAX,
+    WRITE_BYTES_PER_S_MIN, WRITE_MS_MAX,
 };
 
 /// What is asked of the socket at once.
@@ -390,20 +391,28 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// Lets a client that is still sending read the last response: a connection closed on unread bytes is reset.
+    /// Lets a client that is still sending read the last response: a connection closed on unread bytes is reset. How many
+    /// linger at once is bounded, and how much each may send.
     async fn linger(mut self) {
         let _ = self.stream.shutdown().await;
-        let drained = std::future::poll_fn(|cx| {
-            loop {
+        let Ok(_place) = LINGERING.try_acquire() else { return };
+        let drained = async {
+            let mut bytes = 0;
+            while bytes < LINGER_BYTES_MAX {
                 self.input.clear();
-                if ready!(self.poll_read(cx)).is_err() {
-                    return Poll::Ready(());
+                if std::future::poll_fn(|cx| self.poll_read(cx)).await.is_err() {
+                    return;
                 }
+                bytes += self.input.len();
+                tokio::task::yield_now().await;
             }
-        });
+        };
         let _ = tokio::time::timeout(Duration::from_millis(LINGER_MS_MAX), drained).await;
     }
 }
+
+/// Places for connections that linger.
+static LINGERING: Semaphore = Semaphore::const_new(LINGERING_MAX);
 
 /// Time that a client has for so many bytes, however steadily it takes them.
 fn write_time_max(bytes: usize) -> Duration {

@@ -210,6 +210,34 @@ async fn heads_and_bodies_that_do_not_come_end_the_connection_in_time() {
     assert_eq!(answers(&kept.rest().await), pairs(&[("200 OK", "/b ")]));
 }
 
+/// `LINGERING_MAX`, `LINGER_BYTES_MAX`: a flood of refused uploads is not read to its end.
+#[tokio::test(start_paused = true)]
+async fn only_some_refused_clients_are_listened_to_and_each_only_so_long() {
+    const REFUSED: &str = "POST /no HTTP/1.1\r\nContent-Length: 50\r\n\r\n";
+    let mut clients = Vec::new();
+    for _ in 0..LINGERING_MAX + 4 {
+        let mut refused = client();
+        refused.send(REFUSED).await;
+        clients.push(refused);
+    }
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    let closed = |clients: &[Client]| clients.iter().filter(|client| client.served.is_finished()).count();
+    assert_eq!(closed(&clients), 4, "those for which there is no place");
+    for client in clients {
+        assert!(client.rest().await.starts_with("HTTP/1.1 403 "));
+    }
+    let mut flood = client();
+    flood.send(REFUSED).await;
+    let begun = tokio::time::Instant::now();
+    let mut sent = 0;
+    while flood.stream.write_all(&[b'x'; 1 << 16]).await.is_ok() {
+        sent += 1 << 16;
+    }
+    let in_flight = 1 << 21;
+    assert!((LINGER_BYTES_MAX..=LINGER_BYTES_MAX + in_flight + (1 << 17)).contains(&sent), "{sent}");
+    assert!(begun.elapsed() < Duration::from_millis(LINGER_MS_MAX));
+}
+
 fn upload(bytes: usize, body: &str) -> String {
     format!("POST /a HTTP/1.1\r\nContent-Length: {bytes}\r\n\r\n{body}")
 }
