@@ -1,6 +1,6 @@
-//! What became of a call.
+//! The ending of a call: done, failed, asked, refused or unknown.
 //!
-//! It is judged once, where the facts are, and told alike by journal, audit, metrics, spans and log (R12.1).
+//! An ending is judged once, where the facts are. Journal, audit, metrics, spans and log tell it alike (R12.1).
 
 use toolcrib_contract::json::{Document, Limits, Node};
 

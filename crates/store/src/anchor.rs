@@ -1,11 +1,11 @@
 //! The newest end of the audit, outside the database: the file `audit.anchor` beside the keys.
 //!
-//! It is written after every commit that added records and before anybody is told of it. A database that has not reached
-//! what it names was cut off, emptied or replaced by an older copy.
+//! The file is written after every commit that added records and before anybody is told of it. A database that has not
+//! reached the record that the file names was cut off, emptied or replaced by an older copy.
 //!
-//! Guarantees: it never names an earlier record than before, whichever process writes, and stays where it is while the
-//! log is not the one that it names: a log that was cut off and grew again stays found. A write that was torn leaves the
-//! one before it readable.
+//! Guarantees: the file never names an earlier record than before, whichever process writes. It is left as it is while
+//! the log does not hold the record that it names: a log that was cut off and grew again stays found. A torn write
+//! leaves the entry before it readable.
 
 use std::fs::{File, OpenOptions};
 use std::io;

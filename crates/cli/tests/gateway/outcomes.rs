@@ -1,4 +1,4 @@
-//! What became of a call, as journal, audit, metrics and log tell it: servers that die, hang, are cut off or answer
+//! Endings of calls, as journal, audit, metrics and log tell them: servers that die, hang, are cut off or answer
 //! unreadably after they were sent a destructive call (R12.1, R12.2).
 
 use std::process::Command;

@@ -115,9 +115,10 @@ fn states(nfa: &NFA, max: usize, steps: &mut usize) -> Option<usize> {
     Some(seen.len())
 }
 
-/// The most states that any text can have active at once, an upper bound; `None` if the steps do not suffice to find it.
-/// It follows all texts of one length in characters together: a pattern like `^.{1,500}$` is at one place after each
-/// character, whatever the character is.
+/// Returns an upper bound on the states that any text can have active at once; `None` if the steps do not suffice.
+///
+/// The search follows all texts of one length in characters together: a pattern like `^.{1,500}$` is at one place after
+/// each character, whatever the character is.
 fn width(nfa: &NFA, steps: &mut usize) -> Option<usize> {
     const ASCII: (u8, u8) = (0x00, 0x7f);
     const CONTINUATION: (u8, u8) = (0x80, 0xbf);
