@@ -1,12 +1,16 @@
-//! `xtask campaign hostile`: builds the release binary, the hostile servers and the attacker, and runs every attack.
+//! `xtask campaign hostile|crash|tamper`: builds the release binary and the campaign program, and runs one campaign.
 //!
-//! With `--small` the development build is attacked once with small sizes, which is what `xtask test` does.
+//! With `--small` the development build is used with small sizes, which is what `xtask test` does.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
 use crate::shell::{self, cargo, command, run as run_command};
+
+/// Sizes of the short versions that `xtask test` runs.
+const SMALL_CRASH: [&str; 4] = ["--calls", "320", "--kills", "18"];
+const SMALL_TAMPER: [&str; 4] = ["--tries", "3", "--records", "1100"];
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -18,6 +22,10 @@ pub(crate) struct Args {
 enum Which {
     /// Attack the gateway and measure what each attack costs it and a neighbour.
     Hostile(Hostile),
+    /// Kill the gateway and its servers during destructive calls and compare the audit with what was executed.
+    Crash(Sized),
+    /// Change the audit in every way and see whether each change is found.
+    Tamper(Sized),
 }
 
 #[derive(Debug, Default, clap::Args)]
@@ -42,20 +50,39 @@ struct Hostile {
     list: bool,
 }
 
-pub(crate) fn run(args: &Args) -> Result<()> {
-    let Which::Hostile(hostile) = &args.which;
-    attack(hostile)
+#[derive(Debug, Default, clap::Args)]
+struct Sized {
+    /// A short version against the development build.
+    #[arg(long)]
+    small: bool,
+    /// Use this binary in place of the one of this workspace.
+    #[arg(long)]
+    binary: Option<PathBuf>,
+    /// Seed of the random choices.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
 }
 
-/// Runs the short version, as a step of the test run.
+pub(crate) fn run(args: &Args) -> Result<()> {
+    match &args.which {
+        Which::Hostile(hostile) => attack(hostile),
+        Which::Crash(sized) => measure("crash", sized, &SMALL_CRASH),
+        Which::Tamper(sized) => measure("tamper", sized, &SMALL_TAMPER),
+    }
+}
+
+/// Runs the short versions, as a step of the test run.
 pub(crate) fn small() -> Result<()> {
+    let sized = Sized { small: true, seed: 1, ..Sized::default() };
+    measure("crash", &sized, &SMALL_CRASH)?;
+    measure("tamper", &sized, &SMALL_TAMPER)?;
     attack(&Hostile { small: true, ..Hostile::default() })
 }
 
 fn attack(args: &Hostile) -> Result<()> {
     let folder = if args.small { development()? } else { release(args.binary.is_none())? };
     let mut campaign = command(folder.join("campaign"));
-    campaign.arg("--binary").arg(args.binary.clone().unwrap_or_else(|| folder.join("toolcrib")));
+    campaign.arg("hostile").arg("--binary").arg(binary(args.binary.as_ref(), &folder));
     campaign.arg("--hostile").arg(folder.join("examples/hostile"));
     campaign.args(args.small.then_some("--small")).args(args.list.then_some("--list"));
     for part in &args.only {
@@ -68,6 +95,21 @@ fn attack(args: &Hostile) -> Result<()> {
         campaign.arg("--json").arg(std::path::absolute(file)?);
     }
     run_command(&mut campaign)
+}
+
+fn measure(which: &str, args: &Sized, small: &[&str]) -> Result<()> {
+    let folder = if args.small { development()? } else { release(args.binary.is_none())? };
+    let mut campaign = command(folder.join("campaign"));
+    campaign.arg(which).arg("--binary").arg(binary(args.binary.as_ref(), &folder));
+    campaign.args(["--seed", &args.seed.to_string()]);
+    if args.small {
+        campaign.args(small);
+    }
+    run_command(&mut campaign)
+}
+
+fn binary(given: Option<&PathBuf>, folder: &Path) -> PathBuf {
+    given.cloned().unwrap_or_else(|| folder.join("toolcrib"))
 }
 
 /// Builds what the tests build and returns its folder.

@@ -208,7 +208,8 @@ impl Shared {
     }
 }
 
-fn answer(mut out: &TcpStream, text: &str) -> Result<()> {
+/// Sends a JSON body with status 200.
+pub(crate) fn answer(mut out: &TcpStream, text: &str) -> Result<()> {
     let head = format!(
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
         text.len()
@@ -217,8 +218,8 @@ fn answer(mut out: &TcpStream, text: &str) -> Result<()> {
     Ok(out.write_all((head + text).as_bytes())?)
 }
 
-/// Body of the next request; `None` at the end of the connection.
-fn request(reader: &mut BufReader<&TcpStream>) -> Result<Option<Vec<u8>>> {
+/// Reads the body of the next request; `None` at the end of the connection.
+pub(crate) fn request(reader: &mut BufReader<&TcpStream>) -> Result<Option<Vec<u8>>> {
     let mut length = 0;
     loop {
         let mut line = String::new();
