@@ -7,7 +7,7 @@ use crate::change::{Change, Direction, Note};
 use crate::diff::Options;
 use crate::fingerprint::Fingerprint;
 use crate::hints;
-use crate::level::{Bump, Level};
+use crate::level::{Bump, Group, Level};
 use crate::rule::rule;
 use crate::text::{dangers, word_diff};
 
@@ -54,10 +54,12 @@ impl Draft {
         self
     }
 
-    /// The finding, unless its rule is switched off.
+    /// Returns the finding, unless its rule is switched off. A finding without a rule is a fault of this program: it is
+    /// reported as breaking, so that nothing passes because of it.
     pub(crate) fn finish(self, tool: &str, options: &Options) -> Option<Change> {
-        let rule = rule(self.id)?;
-        let mut verdict = self.level.or(rule.level.fixed()).unwrap_or(Level::Unknown);
+        let rule = rule(self.id);
+        let level = self.level.or(rule.and_then(|rule| rule.level.fixed()));
+        let mut verdict = if rule.is_some() { level.unwrap_or(Level::Unknown) } else { Level::Breaking };
         let regression = matches!(
             self.id,
             "safety.readonly-lost"
@@ -77,7 +79,7 @@ impl Draft {
         let bump = match verdict {
             Level::Breaking | Level::Unknown => Bump::Major,
             _ if declared_only => Bump::Minor,
-            _ => rule.bump,
+            _ => rule.map_or(Bump::Major, |rule| rule.bump),
         };
         let fingerprint = Fingerprint::of(
             self.id,
@@ -87,17 +89,20 @@ impl Draft {
             self.old.as_ref(),
             self.new.as_ref(),
         );
-        let message = rule
-            .message
-            .replace("{name}", &self.name)
-            .replace("{old}", &shown(self.old.as_ref()))
-            .replace("{new}", &shown(self.new.as_ref()));
+        let message = match rule {
+            Some(rule) => rule
+                .message
+                .replace("{name}", &self.name)
+                .replace("{old}", &shown(self.old.as_ref()))
+                .replace("{new}", &shown(self.new.as_ref())),
+            None => format!("internal error: no rule is called {:?}, so the change counts as breaking", self.id),
+        };
         Some(Change {
             id: self.id,
             tool: tool.to_owned(),
             path: self.path,
             direction: self.direction,
-            group: rule.group,
+            group: rule.map_or(Group::Compatibility, |rule| rule.group),
             verdict,
             bump,
             message,
@@ -156,7 +161,7 @@ pub(crate) fn changes(old: &Definition, new: &Definition, options: &Options, oth
         if was == is {
             continue;
         }
-        let path = format!("/{key}");
+        let path = format!("/{}", crate::schema::escaped(key));
         match key.as_str() {
             "name" | "inputSchema" | "outputSchema" => {}
             "description" => drafts.push(prose("text.description", path, was, is, others)),
@@ -222,4 +227,28 @@ fn annotations(was: Option<&Value>, is: Option<&Value>) -> Vec<Draft> {
             Draft::new(id, path).parts(before.get(key), after.get(key)).named(key.as_str())
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// R7.3: a finding whose rule does not exist is breaking and names the rule; before, it was left out.
+    #[test]
+    fn a_finding_without_a_rule_is_breaking() {
+        let change = Draft::new("no.such-rule", "/x").finish("tool", &Options::default()).unwrap();
+        assert_eq!((change.verdict, change.bump), (Level::Breaking, Bump::Major));
+        assert!(change.message.contains("no.such-rule"), "{}", change.message);
+    }
+
+    /// R7.4: the path of a vendor's member is a JSON Pointer, whatever its name has in it.
+    #[test]
+    fn the_path_of_a_vendor_member_is_escaped() {
+        let definition = |text: &str| Definition::from_value(&serde_json::from_str(text).unwrap()).unwrap();
+        let old = definition(r#"{"name":"t","inputSchema":{"type":"object"},"x/y~z":1}"#);
+        let new = definition(r#"{"name":"t","inputSchema":{"type":"object"},"x/y~z":2}"#);
+        let report = crate::diff(&[old], &[new], &Options::default());
+        let paths: Vec<&str> = report.changes.iter().map(|change| change.path.as_str()).collect();
+        assert_eq!(paths, ["/x~1y~0z"]);
+    }
 }
