@@ -6,6 +6,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -108,15 +109,15 @@ impl Upstream {
         });
         let own = shared.clone();
         std::thread::spawn(move || {
+            if is_hostile {
+                lower_priority();
+            }
             for connection in listener.incoming().flatten() {
                 if own.stopped.load(Ordering::Relaxed) {
                     return;
                 }
                 let own = own.clone();
                 std::thread::spawn(move || {
-                    if is_hostile {
-                        lower_priority();
-                    }
                     // A gateway that hangs up has had enough.
                     let _ = own.serve(&connection);
                 });
@@ -145,9 +146,14 @@ impl Drop for Upstream {
     }
 }
 
-/// Gives this thread the lowest priority.
+/// Lets this thread, and those that it starts, run only when nobody else wants the core. The scheduling class is set by
+/// the program `chrt`; without it the thread gets the lowest priority.
 pub(crate) fn lower_priority() {
-    let _ = rustix::process::nice(19);
+    let thread = rustix::thread::gettid().as_raw_nonzero().to_string();
+    let set = Command::new("chrt").args(["--idle", "--pid", "0", &thread]).status();
+    if !set.is_ok_and(|status| status.success()) {
+        let _ = rustix::process::nice(19);
+    }
 }
 
 impl Shared {

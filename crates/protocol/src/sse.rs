@@ -115,6 +115,8 @@ impl Decoder {
             if self.bytes > self.bytes_max {
                 return Err(DecodeError::TooLong(self.bytes_max));
             }
+            let room = room(self.line.len(), self.line.capacity(), line.len(), self.bytes_max);
+            self.line.reserve_exact(room);
             self.line.extend_from_slice(line);
             let Some(ending) = after.first() else { return Ok(()) };
             self.after_cr = *ending == b'\r';
@@ -147,7 +149,9 @@ impl Decoder {
                 if std::mem::replace(&mut self.has_data, true) {
                     self.event.data.push('\n');
                 }
-                self.event.data.push_str(value);
+                let data = &mut self.event.data;
+                data.reserve_exact(room(data.len(), data.capacity(), value.len(), self.bytes_max));
+                data.push_str(value);
             }
             "event" => self.event.event = Some(value.to_owned()),
             "id" if !value.contains('\0') => self.event.id = Some(value.to_owned()),
@@ -158,6 +162,20 @@ impl Decoder {
         Ok(())
     }
 }
+
+/// Returns the bytes to reserve before `more` are appended to a buffer. A large buffer grows by a quarter and not over the
+/// limit: doubling one of 16 MiB would take 48 MiB while it is copied.
+fn room(length: usize, capacity: usize, more: usize, bytes_max: usize) -> usize {
+    let needed = length + more;
+    if needed <= capacity {
+        return 0;
+    }
+    let generous = if capacity < DOUBLED_BYTES_MAX { 2 * capacity } else { capacity + capacity / 4 };
+    generous.min(bytes_max).max(needed) - length
+}
+
+/// Capacity from which on a buffer is not doubled any more.
+const DOUBLED_BYTES_MAX: usize = 1024 * 1024;
 
 #[cfg(test)]
 mod tests {
@@ -220,5 +238,20 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// An event near the limit is held in little more than its own length.
+    #[test]
+    fn a_large_event_does_not_double_its_buffer() {
+        let (mut decoder, mut events) = (Decoder::default(), Vec::new());
+        let line = format!("data: {}\n", "x".repeat(65_536));
+        let mut sent = 0;
+        while sent + line.len() < EVENT_BYTES_MAX {
+            decoder.feed(line.as_bytes(), &mut events).unwrap();
+            sent += line.len();
+        }
+        let (held, capacity) = (decoder.event.data.len(), decoder.event.data.capacity());
+        assert!(held > EVENT_BYTES_MAX - 2 * line.len() && capacity <= EVENT_BYTES_MAX, "{capacity} for {held}");
+        assert!(decoder.feed(line.as_bytes(), &mut events).is_err());
     }
 }

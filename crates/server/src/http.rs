@@ -17,7 +17,7 @@ use crate::body::ReplyBody;
 use crate::call::{Answered, Call, First};
 use crate::http1::{Head, Name, Response, Service, Unreadable};
 use crate::ingress::Post;
-use crate::limits::{BODY_BYTES_MAX, BODY_MS_MAX, UNCOUNTED_BYTES_MAX};
+use crate::limits::{BODY_BYTES_MAX, BODY_MS_MAX, HEAD_BYTES_MAX, UNCOUNTED_BYTES_MAX};
 use crate::load::{Account, LoadLimits, Unread};
 use crate::rebinding::{Expected, Rebinding};
 use crate::rest;
@@ -67,6 +67,8 @@ pub struct Endpoint {
     engine: Arc<Engine>,
     options: HttpOptions,
     sessions: Arc<Sessions>,
+    /// Bytes of large request heads.
+    heads: Arc<Quota>,
     /// Bytes of request bodies that are received or worked on.
     bodies: Arc<Quota>,
     unread: Unread,
@@ -109,6 +111,13 @@ impl Admitted {
 
 impl Service for Endpoint {
     type Admitted = Admitted;
+    type HeadRoom = Held;
+
+    fn head_room(&self, address: Option<IpAddr>) -> Result<Held, Response> {
+        let share = Share::of(&Principal::Anonymous, None, address);
+        let taken = self.heads.take(&share, HEAD_BYTES_MAX);
+        taken.map_err(|full| Shed::from(full).response(self.engine.meter()))
+    }
 
     fn admit(&self, head: &Head, from: Option<IpAddr>) -> Result<Admitted, Response> {
         self.target(head, from).map(|target| Admitted { target, address: from, body: None })
@@ -185,7 +194,8 @@ impl Endpoint {
         let load = options.load;
         let sessions = Arc::new(Sessions::new(load));
         let (bodies, detached) = (Quota::new(load.bodies), Quota::new(load.detached));
-        Arc::new(Self { engine, options, sessions, bodies, unread: Unread::new(&load), detached })
+        let heads = Quota::new(load.heads);
+        Arc::new(Self { engine, options, sessions, heads, bodies, unread: Unread::new(&load), detached })
     }
 
     #[must_use]

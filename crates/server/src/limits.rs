@@ -31,6 +31,13 @@ pub const HEAD_MS_MAX: u64 = 30_000;
 /// Bytes of a request's head.
 pub const HEAD_BYTES_MAX: usize = 64 * 1024;
 
+/// Bytes of all request heads over 16 KiB that are received or answered at once: room for 512 heads of the largest
+/// size.
+pub const HEADS_BYTES_MAX: usize = 32 * 1024 * 1024;
+
+/// Bytes of request heads over 16 KiB for one address: half of all, so that one caller leaves room for others.
+pub const HEADS_BYTES_PER_SHARE_MAX: usize = 16 * 1024 * 1024;
+
 /// Bytes of a head that a connection keeps in mind, to know it when it comes again.
 pub const HEAD_KEPT_BYTES_MAX: usize = 2 * 1024;
 
@@ -128,8 +135,9 @@ pub const STDIO_IN_FLIGHT_MAX: usize = 256;
 /// How long a failed `accept` pauses the listener, in milliseconds.
 pub const ACCEPT_PAUSE_MS: u64 = 50;
 
-/// Bytes a client may send ahead of the answer to its last request.
-pub const AHEAD_BYTES_MAX: usize = 64 * 1024;
+/// Bytes a client may send ahead of the answer to its last request: several ordinary calls. The rest waits in the
+/// socket, so that thousands of connections with a slow call each do not fill the memory.
+pub const AHEAD_BYTES_MAX: usize = 16 * 1024;
 
 /// How long a client may take nothing of its answer, in milliseconds.
 pub const WRITE_MS_MAX: u64 = 30_000;

@@ -18,6 +18,8 @@ pub struct LoadLimits {
     pub session_idle_ms_min: u64,
     /// Idle time after which a session ends, in milliseconds.
     pub session_idle_ms_max: u64,
+    /// Bytes of large request heads.
+    pub heads: Bounds,
     /// Bytes of request bodies.
     pub bodies: Bounds,
     /// Bytes of answers that were not taken yet.
@@ -45,6 +47,10 @@ impl Default for LoadLimits {
             },
             session_idle_ms_min: limits::SESSION_IDLE_MS_MIN,
             session_idle_ms_max: limits::SESSION_IDLE_MS_MAX,
+            heads: Bounds {
+                total: bound!(HEADS_BYTES_MAX, "bytes of request heads"),
+                share: bound!(HEADS_BYTES_PER_SHARE_MAX, "bytes of request heads"),
+            },
             bodies: Bounds {
                 total: bound!(BODIES_BYTES_MAX, "bytes of request bodies"),
                 share: bound!(BODIES_BYTES_PER_SHARE_MAX, "bytes of request bodies"),
@@ -124,7 +130,8 @@ impl Account {
 mod tests {
     use super::*;
 
-    /// `SESSIONS_MAX`, `SESSIONS_PER_SHARE_MAX`, `SESSION_IDLE_MS_MIN`, `BODIES_BYTES_MAX`,
+    /// `SESSIONS_MAX`, `SESSIONS_PER_SHARE_MAX`, `SESSION_IDLE_MS_MIN`, `HEADS_BYTES_MAX`,
+    /// `HEADS_BYTES_PER_SHARE_MAX`, `BODIES_BYTES_MAX`,
     /// `BODIES_BYTES_PER_SHARE_MAX`, `ANSWERS_BYTES_MAX`, `ANSWERS_BYTES_PER_SHARE_MAX`, `REPLAY_BYTES_MAX`,
     /// `REPLAY_BYTES_PER_SHARE_MAX`, `CONNECTIONS_MAX`, `CONNECTIONS_PER_ADDRESS_MAX`, `DETACHED_CALLS_MAX` and
     /// `DETACHED_CALLS_PER_SHARE_MAX` are the defaults; what happens at them is tested with smaller ones.
@@ -137,13 +144,14 @@ mod tests {
         assert_eq!(load.session_idle_ms_min, limits::SESSION_IDLE_MS_MIN);
         assert_eq!(load.session_idle_ms_max, limits::SESSION_IDLE_MS_MAX);
         let mib = |bytes: usize| bytes / 1024 / 1024;
+        assert_eq!((mib(load.heads.total.max), mib(load.heads.share.max)), (32, 16));
         assert_eq!((mib(load.bodies.total.max), mib(load.bodies.share.max)), (128, 64));
         assert_eq!((mib(load.answers.total.max), mib(load.answers.share.max)), (192, 64));
         assert_eq!((mib(load.replays.total.max), mib(load.replays.share.max)), (64, 16));
         assert_eq!((load.connections.total.max, load.connections.share.max), (10_000, 5_000));
         assert_eq!((load.detached.total.max, load.detached.share.max), (4_096, 512));
         for bounds in
-            [load.sessions, load.bodies, load.answers, load.replays, load.connections, load.detached]
+            [load.sessions, load.heads, load.bodies, load.answers, load.replays, load.connections, load.detached]
         {
             assert!(bounds.share.max < bounds.total.max, "{bounds:?}");
         }

@@ -20,7 +20,7 @@ use toolcrib_engine::{Principal, Share};
 use crate::accept::JSON;
 use crate::body::ReplyBody;
 use crate::http1::{self, Head, Response, Service, Unreadable};
-use crate::limits::{BODY_BYTES_MAX, BODY_MS_MAX, HEAD_MS_MAX, SHUTDOWN_MS_MAX};
+use crate::limits::{BODY_BYTES_MAX, BODY_MS_MAX, HEAD_BYTES_MAX, HEAD_MS_MAX, SHUTDOWN_MS_MAX};
 use crate::load::LoadLimits;
 use crate::rebinding::Expected;
 use crate::seats::Seats;
@@ -50,6 +50,8 @@ pub struct PlainListener {
 struct Plain {
     answers: Arc<dyn Answers>,
     expected: Expected,
+    /// Bytes of large request heads.
+    heads: Arc<Quota>,
     /// Bytes of request bodies that are received or worked on.
     bodies: Arc<Quota>,
     meter: Meter,
@@ -71,7 +73,8 @@ impl std::fmt::Debug for PlainListener {
 impl PlainListener {
     pub async fn bind(answers: Arc<dyn Answers>, expected: Expected, address: &str) -> io::Result<Self> {
         let load = LoadLimits::default();
-        let plain = Plain { answers, expected, bodies: Quota::new(load.bodies), meter: Meter::default() };
+        let (heads, bodies) = (Quota::new(load.heads), Quota::new(load.bodies));
+        let plain = Plain { answers, expected, heads, bodies, meter: Meter::default() };
         Ok(Self { plain: Arc::new(plain), tcp: TcpListener::bind(address).await?, load })
     }
 
@@ -107,6 +110,13 @@ impl PlainListener {
 
 impl Service for Plain {
     type Admitted = Admitted;
+    type HeadRoom = Held;
+
+    fn head_room(&self, address: Option<IpAddr>) -> Result<Held, Response> {
+        let share = Share::of(&Principal::Anonymous, None, address);
+        let taken = self.heads.take(&share, HEAD_BYTES_MAX);
+        taken.map_err(|full| Shed::from(full).response(&self.meter))
+    }
 
     fn admit(&self, head: &Head, address: Option<IpAddr>) -> Result<Admitted, Response> {
         match self.expected.check(head) {

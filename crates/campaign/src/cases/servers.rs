@@ -94,8 +94,8 @@ fn over_http(setting: &Setting, behaviour: &str) -> Result<Attack> {
 
 /// Starts a hostile server over HTTP, with one tool, `poke`.
 pub(super) fn start_http(setting: &Setting, behaviour: &str) -> Result<(Server, Process)> {
-    let mut command = Command::new("nice");
-    command.args(["-n", "19"]).arg(&setting.hostile).args(["http", behaviour]);
+    let mut command = Command::new("chrt");
+    command.args(["--idle", "0"]).arg(&setting.hostile).args(["http", behaviour]);
     let mut process = Process::start(&mut command)?;
     let address = process.wait_for_address(Duration::from_secs(10))?;
     Ok((Server::at("bad", address), process))
@@ -104,7 +104,7 @@ pub(super) fn start_http(setting: &Setting, behaviour: &str) -> Result<(Server, 
 fn over_stdio(setting: &Setting, behaviour: &str) -> Result<Attack> {
     let program = setting.hostile.display().to_string();
     // A gateway that is killed cannot end its children, so that they end by themselves.
-    let words = ["-s", "KILL", STDIO_SECONDS_MAX, "nice", "-n", "19", &program, "stdio", behaviour];
+    let words = ["-s", "KILL", STDIO_SECONDS_MAX, "chrt", "--idle", "0", &program, "stdio", behaviour];
     let reach = format!("command = \"timeout\"\nargs = {words:?}");
     Ok(poke().with_server(Server { name: "bad", reach }, ()))
 }

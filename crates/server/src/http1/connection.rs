@@ -45,6 +45,11 @@ const COPIED_BYTES_MAX: usize = 16 * 1024;
 pub(crate) trait Service: Send + Sync + 'static {
     /// What was found out from the head.
     type Admitted: Send;
+    /// Room for a large head; given back when dropped.
+    type HeadRoom: Send;
+
+    /// Takes room for a head of more than [`UNCOUNTED_BYTES_MAX`] from this network address.
+    fn head_room(&self, address: Option<IpAddr>) -> Result<Self::HeadRoom, Response>;
 
     /// Judges a request by its head and the network address that it comes from.
     fn admit(&self, head: &Head, address: Option<IpAddr>) -> Result<Self::Admitted, Response>;
@@ -83,8 +88,9 @@ where
     let mut connection =
         Connection { stream, address, input: Vec::new(), before: None, out: Vec::new(), vigil };
     loop {
-        let ended = match connection.head(head_within).await {
-            Ok(head) => connection.answer(&service, head).await,
+        // The room of a large head is held until its request is answered.
+        let ended = match connection.head(&*service, head_within).await {
+            Ok((head, _room)) => connection.answer(&service, head).await,
             Err(ended) => Err(ended),
         };
         match ended {
@@ -105,6 +111,8 @@ enum Ended {
     Gone,
     /// What came is no request that can be answered.
     Refused(StatusCode),
+    /// There is no room for the head.
+    Shed(Box<Response>),
     /// Everything was answered that will be.
     Closed { all_read: bool },
 }
@@ -137,18 +145,30 @@ struct Connection<S> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
-    /// The head of the next request.
-    async fn head(&mut self, within: Duration) -> Result<Head, Ended> {
+    /// Reads the head of the next request. A large one takes room before more of it is read.
+    async fn head<V: Service>(
+        &mut self,
+        service: &V,
+        within: Duration,
+    ) -> Result<(Head, Option<V::HeadRoom>), Ended> {
         self.vigil.expect_within(within);
         let mut looked_at = 0;
+        let mut room = None;
         loop {
             // A head that was begun cannot be complete before another line of it is.
             let news = self.input.get(looked_at..).unwrap_or_default();
             let may_be_whole = if looked_at == 0 { !news.is_empty() } else { news.contains(&b'\n') };
-            if (may_be_whole || self.input.len() > HEAD_BYTES_MAX)
-                && let Some(head) = Head::take(&mut self.input, &mut self.before).map_err(Ended::Refused)?
-            {
-                return Ok(head);
+            let received = self.input.len();
+            let head = match may_be_whole || received > HEAD_BYTES_MAX {
+                true => Head::take(&mut self.input, &mut self.before).map_err(Ended::Refused)?,
+                false => None,
+            };
+            let head_bytes = if head.is_some() { received - self.input.len() } else { received };
+            if head_bytes > UNCOUNTED_BYTES_MAX && room.is_none() {
+                room = Some(service.head_room(self.address).map_err(|shed| Ended::Shed(Box::new(shed)))?);
+            }
+            if let Some(head) = head {
+                return Ok((head, room));
             }
             looked_at = self.input.len();
             match self.more().await? {
@@ -164,7 +184,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// Reads more, or says why it no longer waits.
     async fn more(&mut self) -> Result<Option<Over>, Ended> {
-        std::future::poll_fn(|cx| match self.poll_read(cx) {
+        std::future::poll_fn(|cx| match self.poll_read(cx, READ_BYTES) {
             Poll::Ready(read) => Poll::Ready(read.map(|()| None)),
             Poll::Pending => self.vigil.poll_over(cx).map(|over| Ok(Some(over))),
         })
@@ -173,7 +193,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// The same without heed to the server's end.
     async fn more_in_time(&mut self) -> Result<(), Ended> {
-        std::future::poll_fn(|cx| match self.poll_read(cx) {
+        std::future::poll_fn(|cx| match self.poll_read(cx, READ_BYTES) {
             Poll::Ready(read) => Poll::Ready(read),
             Poll::Pending => {
                 self.vigil.poll_late(cx).map(|()| Err(Ended::Refused(StatusCode::REQUEST_TIMEOUT)))
@@ -182,9 +202,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         .await
     }
 
-    fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Ended>> {
+    /// Reads at most `most` bytes.
+    fn poll_read(&mut self, cx: &mut Context<'_>, most: usize) -> Poll<Result<(), Ended>> {
         PLACE.with_borrow_mut(|place| {
-            let mut read = ReadBuf::new(place);
+            let most = most.min(place.len());
+            let mut read = ReadBuf::new(place.get_mut(..most).unwrap_or_default());
             match Pin::new(&mut self.stream).poll_read(cx, &mut read) {
                 Poll::Ready(Ok(())) if !read.filled().is_empty() => {
                     self.input.extend_from_slice(read.filled());
@@ -199,7 +221,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// Ready when the client has gone. What it sends ahead is kept for its turn, within bounds.
     fn poll_gone(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
         while self.input.len() < AHEAD_BYTES_MAX {
-            match self.poll_read(cx) {
+            match self.poll_read(cx, AHEAD_BYTES_MAX - self.input.len()) {
                 Poll::Ready(Ok(())) => {}
                 Poll::Ready(Err(ended)) => return Poll::Ready(ended),
                 Poll::Pending => break,
@@ -384,6 +406,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 let _ = self.write(Response::empty(status), refused).await;
                 self.linger().await;
             }
+            Ended::Shed(response) => {
+                let refused = Reply { is_head: false, is_http_1_0: false, after: After::Closed };
+                let _ = self.write(*response, refused).await;
+                self.linger().await;
+            }
             Ended::Closed { all_read: true } => {
                 let _ = self.stream.shutdown().await;
             }
@@ -400,7 +427,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             let mut bytes = 0;
             while bytes < LINGER_BYTES_MAX {
                 self.input.clear();
-                if std::future::poll_fn(|cx| self.poll_read(cx)).await.is_err() {
+                if std::future::poll_fn(|cx| self.poll_read(cx, READ_BYTES)).await.is_err() {
                     return;
                 }
                 bytes += self.input.len();

@@ -54,6 +54,11 @@ fn observed(head: &Head) -> Observed {
 
 impl Service for Recorder {
     type Admitted = Observed;
+    type HeadRoom = ();
+
+    fn head_room(&self, _: Option<IpAddr>) -> Result<(), Response> {
+        Ok(())
+    }
 
     fn admit(&self, head: &Head, _: Option<IpAddr>) -> Result<Observed, Response> {
         let observed = observed(head);

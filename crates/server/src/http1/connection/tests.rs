@@ -9,13 +9,25 @@ use crate::limits::{BODY_GRACE_MS, BODY_RATE_BYTES_MIN, BODY_TURN_BYTES_MAX};
 struct Echo {
     bytes_max: usize,
     within: Duration,
+    /// Has room for one large head and not for any number.
+    is_narrow: bool,
 }
 
-const SMALL: Echo = Echo { bytes_max: 100, within: Duration::from_secs(5) };
-const LARGE: Echo = Echo { bytes_max: 1 << 20, within: Duration::from_secs(60) };
+const SMALL: Echo = Echo { bytes_max: 100, within: Duration::from_secs(5), is_narrow: false };
+const LARGE: Echo = Echo { bytes_max: 1 << 20, within: Duration::from_secs(60), is_narrow: false };
+const NARROW: Echo = Echo { is_narrow: true, ..LARGE };
 
 impl Service for Echo {
     type Admitted = ();
+    type HeadRoom = Option<tokio::sync::SemaphorePermit<'static>>;
+
+    fn head_room(&self, _: Option<IpAddr>) -> Result<Self::HeadRoom, Response> {
+        static ROOM: Semaphore = Semaphore::const_new(1);
+        if !self.is_narrow {
+            return Ok(None);
+        }
+        ROOM.try_acquire().map(Some).map_err(|_| Response::empty(StatusCode::SERVICE_UNAVAILABLE))
+    }
 
     fn admit(&self, head: &Head, _: Option<IpAddr>) -> Result<(), Response> {
         if head.path() == "/no" { Err(Response::empty(StatusCode::FORBIDDEN)) } else { Ok(()) }
@@ -290,6 +302,31 @@ async fn a_body_for_which_there_is_no_room_is_refused_before_it_is_read() {
     assert_eq!(statuses, ["200 OK"; 3]);
 }
 
+/// R5.10: a head over `UNCOUNTED_BYTES_MAX` takes room while it is received and until its request is answered. One for
+/// which there is no room is refused; smaller ones are served meanwhile.
+#[tokio::test(start_paused = true)]
+async fn a_large_head_for_which_there_is_no_room_is_refused() {
+    let long = |path: &str| format!("GET {path} HTTP/1.1\r\nX-Long: {}", "x".repeat(UNCOUNTED_BYTES_MAX));
+    let mut first = client_of(NARROW);
+    first.send(&long("/slow")).await;
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    for end in ["", "\r\n\r\n"] {
+        first.send(end).await;
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        let mut second = client_of(NARROW);
+        second.send(&long("/a")).await;
+        assert!(second.rest().await.starts_with("HTTP/1.1 503 "));
+        let mut small = client_of(NARROW);
+        small.send(LAST).await;
+        assert!(small.rest().await.starts_with("HTTP/1.1 200 "));
+    }
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let mut third = client_of(NARROW);
+    third.send(&format!("{}\r\nConnection: close\r\n\r\n", long("/a"))).await;
+    assert!(third.rest().await.starts_with("HTTP/1.1 200 "), "the room was given back");
+    drop(first);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_server_that_stops_answers_what_it_took_and_closes_the_rest() {
     let idle = client();
@@ -378,6 +415,10 @@ async fn a_long_body_leaves_turns_to_others() {
     struct Large;
     impl Service for Large {
         type Admitted = ();
+        type HeadRoom = ();
+        fn head_room(&self, _address: Option<IpAddr>) -> Result<(), Response> {
+            Ok(())
+        }
         fn admit(&self, _head: &Head, _address: Option<IpAddr>) -> Result<(), Response> {
             Ok(())
         }
