@@ -2,7 +2,8 @@
 //!
 //! Switched on by giving an engine a [`Safety`]; without one no call is gated, journalled or audited. Guarantees: a
 //! call that has to be confirmed and is not never reaches its tool, and neither does one while the store cannot keep
-//! its intent; the stop is one flag in memory, the same in every process of a store within `STOP_SEEN_MS_MAX`.
+//! its intent; the stop is one flag in memory, the same in every process of a store within `STOP_SEEN_MS_MAX`, and
+//! whoever stops is answered when every process has confirmed it.
 
 pub mod allowance;
 pub mod audit;
@@ -89,7 +90,9 @@ impl Safety {
             unknown,
             distrust: OnceLock::new(),
         });
+        let revision = safety.store.revision().await?;
         safety.refresh().await?;
+        safety.store.acknowledge(revision)?;
         housekeeping::start(&safety);
         Ok(safety)
     }
