@@ -2,7 +2,7 @@
 
 use toolcrib_protocol::Params;
 
-use super::{Call, Executed, Outcome, Ran, Recorded, Resolved};
+use super::{Call, Executed, Outcome, Ran, Recorded, Resolved, gate};
 use crate::ask::InputRequired;
 use crate::context::Context;
 use crate::discovery;
@@ -61,6 +61,7 @@ impl<'a> Call<'a, Recorded<'a>> {
                     Peer::Legacy(_) => {
                         // Boxed, like all that is rare.
                         round = Box::pin(ask_again(&context, *required)).await?;
+                        self.refuse_if_stopped()?;
                         continue;
                     }
                 },
@@ -70,6 +71,12 @@ impl<'a> Call<'a, Recorded<'a>> {
             return Ok(Ran(outcome));
         }
         Err(Refusal::Failed("The tool asked too often.".into()))
+    }
+
+    /// Refuses to go on with a call whose caller was stopped while its client was asked.
+    fn refuse_if_stopped(&self) -> Result<(), Refusal> {
+        let stopped = self.engine.safety().and_then(|safety| gate::stopped(self.caller, safety));
+        stopped.map_or(Ok(()), |text| Err(Refusal::Failed(text.into())))
     }
 
     /// With what came of it. Its end is recorded: what ran has run, whatever its answer is worth.

@@ -6,6 +6,7 @@
 
 use toolcrib_contract::Digest;
 
+use super::gate::{stopped, works_when_stopped};
 use super::{Call, Cleared, Pass, Recorded, Resolved};
 use crate::answer::ToolResult;
 use crate::caller::Caller;
@@ -75,8 +76,14 @@ async fn admit<'a>(
     }
     match admitted {
         Ok(Ok(ticket)) => {
-            receipt.settle(Ending::Unknown);
             receipt.confirm_by(ticket);
+            // The stop may have come while the intent was written.
+            if !works_when_stopped(entry)
+                && let Some(text) = stopped(caller, safety)
+            {
+                return Err(failed(text));
+            }
+            receipt.settle(Ending::Unknown);
             Ok(receipt)
         }
         Ok(Err(spent)) => {
