@@ -180,6 +180,10 @@ pub const STOP_SEEN_MS_MAX: u64 = 200;
 /// `STOP_SEEN_MS_MAX`, so that a busy machine does not exceed it. After that the processes that did not are named.
 pub const STOP_HELD_MS_MAX: u64 = 5_000;
 
+/// How long a gateway's statement that a call was confirmed holds, in milliseconds: the call is sent at once, and the
+/// clocks of two machines may differ by seconds.
+pub const VOUCH_MS_MAX: u64 = 60_000;
+
 /// How long the record of a call that is not destructive may wait to be written, in milliseconds: what a crash can lose.
 pub const AUDIT_FLUSH_MS: u64 = 200;
 

@@ -4,7 +4,7 @@ use toolcrib_protocol::Params;
 
 use super::{Call, Executed, Outcome, Ran, Recorded, Resolved, gate};
 use crate::ask::InputRequired;
-use crate::context::Context;
+use crate::context::{Confirmation, Context};
 use crate::discovery;
 use crate::engine::Fault;
 use crate::entry::Behind;
@@ -13,6 +13,7 @@ use crate::peer::Peer;
 use crate::refusal::Refusal;
 use crate::round::{Binding, Round};
 use crate::safety;
+use crate::safety::vouch::AGAIN_PREFIX;
 use crate::tool::{Invocation, ToolError};
 
 /// How often whoever answers may ask a legacy client again within one request.
@@ -91,7 +92,7 @@ fn carried_on(call: &Call<'_, Recorded<'_>>) -> Result<Option<String>, Refusal> 
     if !call.stage.receipt.is_confirmed() {
         return Ok(None);
     }
-    let nonce = crate::safety::ticket::handle("again_").map_err(|_| crate::round::CannotSeal)?;
+    let nonce = crate::safety::ticket::handle(AGAIN_PREFIX).map_err(|_| crate::round::CannotSeal)?;
     let bound = call.engine.safety().map(|safety| safety.bound(&call.stage.resolved.entry));
     Ok(Some(nonce + &bound.unwrap_or_default()))
 }
@@ -112,7 +113,16 @@ async fn own(
 fn context(call: &Call<'_, Recorded<'_>>, params: &Params<'_>, round: Round) -> Context {
     let token = params.progress_token();
     let caller = call.caller;
-    Context::new(caller.principal.clone(), caller.peer.clone(), caller.exchange.clone(), token, round)
+    let context =
+        Context::new(caller.principal.clone(), caller.peer.clone(), caller.exchange.clone(), token, round);
+    match (call.stage.confirmed, call.engine.safety(), call.stage.resolved.token.as_deref()) {
+        (Some(by), Some(safety), _) => {
+            let (voucher, now_ms) = (safety.voucher().cloned(), safety.now_ms());
+            context.confirmed(Confirmation { by, voucher, now_ms })
+        }
+        (None, _, Some(token)) => context.with_unused_token(token),
+        _ => context,
+    }
 }
 
 /// A tool that asks in the modern way, called by a legacy client: the engine asks for it and calls it again.

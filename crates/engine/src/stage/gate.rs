@@ -25,7 +25,10 @@ impl<'a> Call<'a, Checked<'a>> {
     /// Where safety is not switched on there is nothing to pass and nothing to write; else who has to be passed.
     pub(super) fn unwatched(self) -> Result<Call<'a, Recorded<'a>>, (Self, &'a Safety)> {
         match self.engine.safety() {
-            None => Ok(self.at(|Checked(resolved)| Recorded { resolved, receipt: Receipt::none() })),
+            None => Ok(self.at(|Checked(resolved)| {
+                let receipt = Receipt::none();
+                Recorded { resolved, receipt, confirmed: None }
+            })),
             Some(safety) => Err((self, safety)),
         }
     }
