@@ -177,11 +177,6 @@ impl InputRequired {
     pub fn new(questions: Vec<(Box<str>, Question)>) -> Self {
         Self { questions }
     }
-
-    /// Every question with its key.
-    pub fn questions(&self) -> impl Iterator<Item = (&str, &Question)> {
-        self.questions.iter().map(|(key, question)| (&**key, question))
-    }
 }
 
 /// Why an `ask` gave no answer.

@@ -62,7 +62,7 @@ impl Safety {
     async fn confirmed(&self, revision: u64) -> InForce {
         let deadline = Instant::now() + Duration::from_millis(STOP_HELD_MS_MAX);
         loop {
-            let unconfirmed = match self.store().behind(revision) {
+            let unconfirmed: Vec<String> = match self.store().behind(revision) {
                 Ok(behind) => behind.iter().map(|name| process(name)).collect(),
                 Err(error) => {
                     tracing::error!(target: "toolcrib", "the other processes cannot be listed: {error}");
