@@ -1,4 +1,6 @@
 //! `toolcrib stop` and `toolcrib unlock`: the emergency stop, for every process that uses the data folder.
+//!
+//! `stop` returns when every process has put it in force; otherwise it names those that did not, with exit code 3.
 
 use anyhow::anyhow;
 use serde_json::json;
@@ -62,9 +64,15 @@ pub(crate) fn stop(args: &StopArgs) -> Outcome {
             "a credential is subject:{name}; others are local, anonymous, anonymous@ADDRESS, anonymous/SESSION"
         ))
     })?;
-    operate(&args.data, async |safety| {
-        safety.stop(scope.clone(), &operator(), &args.reason).await.map_err(unkept)
+    let held = operate(&args.data, async |safety| {
+        safety.stop(scope.clone(), &operator(), &args.reason).await.map_err(|error| {
+            Failure::new(Exit::Unreachable, anyhow::Error::new(error).context("the stop is not in force"))
+        })
     })?;
+    if let Some(warning) = held.warning() {
+        let hint = "end these processes, or run the command again: the stop holds in one as soon as it runs again";
+        return Err(Failure::new(Exit::Unreachable, anyhow!("{warning}")).hint(hint));
+    }
     let json = json!({"outcome": "stopped", "caller": caller, "who": scope.words(), "reason": args.reason});
     let lifts = match &scope {
         Scope::Everybody => "toolcrib unlock".to_owned(),

@@ -8,7 +8,8 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use toolcrib_contract::json::{Document, Limits, ObjectWriter};
+use toolcrib_contract::Digest;
+use toolcrib_contract::json::{Document, Limits, Node, ObjectWriter};
 use toolcrib_protocol::convert::elicitation;
 use toolcrib_protocol::{Capability, ClientInfo, Level, Revision, write};
 
@@ -19,6 +20,7 @@ use crate::outbox::Outgoing;
 use crate::peer::Peer;
 use crate::principal::Principal;
 use crate::round::Round;
+use crate::safety::vouch::{ConfirmedBy, Voucher};
 use crate::session::Session;
 
 /// One request's context; clones are the same context.
@@ -34,6 +36,18 @@ struct Inner {
     progress_last: AtomicU64,
     round: Round,
     kept: Mutex<Option<Box<str>>>,
+    confirmation: Option<Confirmation>,
+    /// A token or handle that came along and that this server's gate has no use for.
+    unused_token: Option<Box<str>>,
+}
+
+/// A confirmation that the gate has for this call.
+#[derive(Debug, Clone)]
+pub(crate) struct Confirmation {
+    pub(crate) by: ConfirmedBy,
+    /// Vouches for it towards a server behind this one.
+    pub(crate) voucher: Option<Voucher>,
+    pub(crate) now_ms: u64,
 }
 
 impl Context {
@@ -53,7 +67,47 @@ impl Context {
             progress_last: AtomicU64::new(f64::NEG_INFINITY.to_bits()),
             round,
             kept: Mutex::default(),
+            confirmation: None,
+            unused_token: None,
         }))
+    }
+
+    /// Adds the confirmation that the gate has for this call; for a context that is not shared yet.
+    pub(crate) fn confirmed(mut self, confirmation: Confirmation) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            inner.confirmation = Some(confirmation);
+        }
+        self
+    }
+
+    /// Adds a token or handle that this server's gate has no use for; for a context that is not shared yet.
+    pub(crate) fn with_unused_token(mut self, token: &str) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.0) {
+            inner.unused_token = Some(token.into());
+        }
+        self
+    }
+
+    /// A token or handle that came with the call and that this server's gate has no use for: it may belong to the gate of
+    /// a server behind this one.
+    #[must_use]
+    pub fn unused_token(&self) -> Option<&str> {
+        self.0.unused_token.as_deref()
+    }
+
+    /// Who confirmed this call, where somebody had to.
+    #[must_use]
+    pub fn confirmed_by(&self) -> Option<ConfirmedBy> {
+        self.0.confirmation.as_ref().map(|confirmation| confirmation.by)
+    }
+
+    /// Returns a statement, raw JSON, that tells the server with key `audience` that this call was confirmed, with these
+    /// arguments under the server's own name of the tool. `None` where nobody confirmed it.
+    #[must_use]
+    pub fn vouch(&self, audience: &str, tool: &str, arguments: Node<'_>) -> Option<String> {
+        let Confirmation { by, voucher, now_ms } = self.0.confirmation.as_ref()?;
+        let arguments = Digest::of_verbatim(arguments);
+        voucher.as_ref()?.vouch(audience, tool, &arguments, *by, *now_ms).ok()
     }
 
     /// Who calls, as far as a credential proves it.

@@ -176,6 +176,14 @@ pub const REPEAT_KEYS_MAX: usize = 65_536;
 /// How long a stop or unlock of another process may go unnoticed, in milliseconds.
 pub const STOP_SEEN_MS_MAX: u64 = 200;
 
+/// How long a stop waits until every other process of its store has put it in force, in milliseconds: 25 times
+/// `STOP_SEEN_MS_MAX`, so that a busy machine does not exceed it. After that the processes that did not are named.
+pub const STOP_HELD_MS_MAX: u64 = 5_000;
+
+/// How long a gateway's statement that a call was confirmed holds, in milliseconds: the call is sent at once, and the
+/// clocks of two machines may differ by seconds.
+pub const VOUCH_MS_MAX: u64 = 60_000;
+
 /// How long the record of a call that is not destructive may wait to be written, in milliseconds: what a crash can lose.
 pub const AUDIT_FLUSH_MS: u64 = 200;
 

@@ -21,14 +21,24 @@ use crate::peer::Peer;
 use crate::refusal::{Refusal, Rescued, Scope};
 use crate::reply::Reply;
 use crate::session::Session;
+use crate::share::Share;
 use crate::{stage, trace};
 
 /// Progress and results of anything but tools.
 const EMPTY: &[u8] = b"{}";
 
-/// Requests besides calls that an emergency stop ends too: they make a server do something.
-fn reaches_a_server(method: &str) -> bool {
-    matches!(method, "prompts/get" | "resources/read" | "resources/subscribe" | "completion/complete")
+/// Requests besides calls that an emergency stop refuses too: they make a server do something. A stream that follows
+/// resources subscribes to them at their server; one that only hears of changed lists does not.
+fn reaches_a_server(request: &Request<'_>) -> bool {
+    match &*request.method {
+        "prompts/get" | "resources/read" | "resources/subscribe" | "completion/complete" => true,
+        "subscriptions/listen" => {
+            let filter = request.params.get("notifications");
+            let uris = filter.and_then(|filter| filter.get("resourceSubscriptions"));
+            uris.is_some_and(|uris| !uris.is_empty())
+        }
+        _ => false,
+    }
 }
 
 impl Engine {
@@ -79,7 +89,7 @@ impl Engine {
     /// What is rarer than a call is boxed: it must not make every call's state larger.
     async fn dispatch(&self, caller: &Caller<'_>, request: &Request<'_>) -> Result<Reply, Refusal> {
         let era = caller.peer.era();
-        if reaches_a_server(&request.method)
+        if reaches_a_server(request)
             && let Some(text) = self.safety().and_then(|safety| stage::gate::stopped(caller, safety))
         {
             return Err(Refusal::Failed(text.into()));
@@ -129,9 +139,14 @@ impl Engine {
         }
     }
 
-    /// Takes a client's answer to a question; false if nobody asked.
+    /// Takes a client's answer to a question; false if nobody asked. While the caller is stopped its answer goes no
+    /// further: whoever asked, a gate or a server, is told that it was refused.
     pub fn response(&self, session: &Session, response: &Response<'_>) -> bool {
         let Some(id) = response.id else { return false };
+        if self.is_stopped(session) {
+            let error = RpcError::new(Code::Legacy, "an emergency stop is in force; nothing is answered");
+            return session.answer(id, Err(error));
+        }
         let answered = match response.outcome {
             Outcome::Result(result) => Ok(result.raw().into()),
             Outcome::Error(error) => Err(RpcError {
@@ -148,6 +163,13 @@ impl Engine {
             }),
         };
         session.answer(id, answered)
+    }
+
+    /// Whether the client of a session is stopped.
+    fn is_stopped(&self, session: &Session) -> bool {
+        let Some(safety) = self.safety().filter(|safety| safety.stops().any()) else { return false };
+        let share = Share::of(session.principal(), session.id(), session.opened_from());
+        safety.stops().of(session.principal(), &share, safety.now_ms()).is_some()
     }
 
     pub(crate) fn offers_prompts(&self) -> bool {

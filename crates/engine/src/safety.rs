@@ -2,7 +2,8 @@
 //!
 //! Switched on by giving an engine a [`Safety`]; without one no call is gated, journalled or audited. Guarantees: a
 //! call that has to be confirmed and is not never reaches its tool, and neither does one while the store cannot keep
-//! its intent; the stop is one flag in memory, the same in every process of a store within `STOP_SEEN_MS_MAX`.
+//! its intent; the stop is one flag in memory, the same in every process of a store within `STOP_SEEN_MS_MAX`, and
+//! whoever stops is answered when every process has confirmed it.
 
 pub mod allowance;
 pub mod audit;
@@ -23,6 +24,7 @@ pub mod stops;
 pub mod ticket;
 pub mod tools;
 pub(crate) mod trail;
+pub mod vouch;
 pub mod way;
 
 use std::sync::{Arc, OnceLock};
@@ -44,6 +46,7 @@ use repeats::Repeats;
 use stops::Stops;
 use ticket::SecretKey;
 use trail::{Trace, Trail};
+use vouch::Voucher;
 
 /// The gate, the stop and the audit of one server.
 #[derive(Debug)]
@@ -63,6 +66,8 @@ pub struct Safety {
     unknown: Vec<Intent>,
     /// Why the audit is not to be trusted.
     distrust: OnceLock<String>,
+    /// Vouches for confirmed calls towards servers of ours.
+    voucher: OnceLock<Voucher>,
 }
 
 impl Safety {
@@ -88,8 +93,11 @@ impl Safety {
             trail: Trail::default(),
             unknown,
             distrust: OnceLock::new(),
+            voucher: OnceLock::new(),
         });
+        let revision = safety.store.revision().await?;
         safety.refresh().await?;
+        safety.store.acknowledge(revision)?;
         housekeeping::start(&safety);
         Ok(safety)
     }
@@ -129,6 +137,16 @@ impl Safety {
     #[must_use]
     pub fn found_unknown(&self) -> &[Intent] {
         &self.unknown
+    }
+
+    /// Sets the key that vouches for confirmed calls, and by which other gateways name this server. Only the first counts.
+    pub fn set_voucher(&self, voucher: Voucher) {
+        let _ = self.voucher.set(voucher);
+    }
+
+    #[must_use]
+    pub fn voucher(&self) -> Option<&Voucher> {
+        self.voucher.get()
     }
 
     /// The audit is broken: from now on no destructive call runs, unless the policy says otherwise.

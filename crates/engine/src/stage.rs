@@ -39,6 +39,7 @@ use crate::reply::Reply;
 use crate::safety::Safety;
 use crate::safety::receipt::Receipt;
 use crate::safety::ticket::Clearance;
+use crate::safety::vouch::ConfirmedBy;
 use crate::tool::Arguments;
 
 /// A `tools/call` at one stage of its life.
@@ -88,6 +89,8 @@ struct Pass<'a> {
 pub struct Recorded<'a> {
     resolved: Resolved<'a>,
     receipt: Receipt<'a>,
+    /// Who confirmed it, where somebody had to.
+    confirmed: Option<ConfirmedBy>,
 }
 
 /// The tool answered, or asks.

@@ -13,6 +13,17 @@ use crate::http1::{Head, Name};
 pub trait Authenticator: Send + Sync {
     /// The principal, or the challenge to send with 401.
     fn principal(&self, head: &Head) -> Result<Principal, Challenge>;
+
+    /// A number that changes whenever somebody's access may have ended.
+    fn revocations(&self) -> u64 {
+        0
+    }
+
+    /// Whether a principal that showed a credential at `since_ms` (Unix time) may still be served. Asked for open
+    /// streams, sessions and calls under way after [`Authenticator::revocations`] has changed.
+    fn still_holds(&self, _principal: &Principal, _since_ms: u64) -> bool {
+        true
+    }
 }
 
 impl fmt::Debug for dyn Authenticator {
@@ -66,6 +77,17 @@ impl Authenticator for Credentialled {
             Shown::Nothing => Ok(Principal::Anonymous),
             Shown::Wrong => Err(Challenge::bearer()),
             Shown::Known(credential) => Ok(Principal::subject(&credential.name)),
+        }
+    }
+
+    fn revocations(&self) -> u64 {
+        self.safety.credentials().revocations()
+    }
+
+    fn still_holds(&self, principal: &Principal, since_ms: u64) -> bool {
+        match principal {
+            Principal::Subject(name) => self.safety.credentials().holds(name, since_ms),
+            Principal::Anonymous | Principal::Local => true,
         }
     }
 }

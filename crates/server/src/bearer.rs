@@ -57,6 +57,11 @@ impl Authenticator for Bearer {
         let found = self.by_digest.get(&digest(token)).cloned();
         found.ok_or_else(|| self.challenge(Some("invalid_token")))
     }
+
+    /// Only whether the subject is still named: when its token was given is not known.
+    fn still_holds(&self, principal: &Principal, _since_ms: u64) -> bool {
+        self.by_digest.values().any(|known| known == principal)
+    }
 }
 
 #[cfg(test)]

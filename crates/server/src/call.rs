@@ -97,6 +97,10 @@ impl Call {
         .await
     }
 
+    pub(crate) fn exchange(&self) -> &Arc<Exchange> {
+        &self.exchange
+    }
+
     /// What was said before the answer came, if anything.
     pub(crate) fn said(&self) -> Option<Outgoing> {
         self.exchange.outbox().try_next()

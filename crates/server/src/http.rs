@@ -12,13 +12,14 @@ use toolcrib_protocol::{Code, Revision, RpcError, header, sse, write};
 
 use crate::accept::{Accept, Asks, EVENT_STREAM, JSON, declares_json};
 use crate::address::{self, BadChoice};
-use crate::auth::{Authenticator, Open};
+use crate::auth::{Authenticator, Challenge, Open};
 use crate::body::ReplyBody;
 use crate::call::{Answered, Call, First};
 use crate::http1::{Head, Name, Response, Service, Unreadable};
 use crate::ingress::Post;
 use crate::limits::{BODY_BYTES_MAX, BODY_MS_MAX, HEAD_BYTES_MAX, UNCOUNTED_BYTES_MAX};
 use crate::load::{Account, LoadLimits, Unread};
+use crate::open_streams::OpenStreams;
 use crate::rebinding::{Expected, Rebinding};
 use crate::rest;
 use crate::sessions::{HttpSession, Sessions};
@@ -74,6 +75,7 @@ pub struct Endpoint {
     unread: Unread,
     /// Calls that go on without their connection.
     detached: Arc<Quota>,
+    streams: OpenStreams,
 }
 
 /// A request that may be answered.
@@ -83,6 +85,8 @@ pub(crate) struct Admitted {
     address: Option<IpAddr>,
     /// Counts a large body.
     body: Option<Box<Held>>,
+    /// Revocations that were known when its credential was looked at.
+    revocations: u64,
 }
 
 /// What a request is for.
@@ -120,7 +124,8 @@ impl Service for Endpoint {
     }
 
     fn admit(&self, head: &Head, from: Option<IpAddr>) -> Result<Admitted, Response> {
-        self.target(head, from).map(|target| Admitted { target, address: from, body: None })
+        let revocations = self.revocations();
+        self.target(head, from).map(|target| Admitted { target, address: from, body: None, revocations })
     }
 
     fn body_limits(&self) -> (usize, Duration) {
@@ -160,9 +165,13 @@ impl Service for Endpoint {
     }
 
     async fn answer(self: &Arc<Self>, head: Head, admitted: Admitted) -> Response {
-        let Admitted { target, address, body } = admitted;
+        let Admitted { target, address, body, revocations } = admitted;
         match target {
             Target::Post { principal, asks } => {
+                // A body may take its time; the credential may have been revoked since.
+                if self.is_revoked(&principal, revocations) {
+                    return revoked();
+                }
                 let streams = self.streams(asks.accept);
                 let caller = principal.clone();
                 let account = || self.unread.account(Share::of(&caller, None, address));
@@ -171,15 +180,23 @@ impl Service for Endpoint {
                 let endpoint = self.clone();
                 let post = Post { endpoint, head, principal, approach, address, body, exchange, session };
                 let mut call = post.start();
-                match call.first().await {
-                    First::Says(first) => stream(call, first, None, account),
+                let response = match call.first().await {
+                    First::Says(first) => {
+                        self.streams.join(&caller, call.exchange());
+                        stream(call, first, None, account)
+                    }
                     First::Answer(answered) => match call.said() {
                         Some(first) => stream(call, first, Some(answered), account),
                         None => answer(answered, streams),
                     },
-                }
+                };
+                // Looked at last, so that no revocation falls between: what the call came to is not delivered.
+                if self.is_revoked(&caller, revocations) { revoked() } else { response }
             }
-            Target::Get(principal) => self.get(&head, &principal),
+            Target::Get(principal) => {
+                let response = self.get(&head, &principal);
+                if self.is_revoked(&principal, revocations) { revoked() } else { response }
+            }
             Target::Delete(principal) => self.delete(&head, &principal),
             // Boxed: what is rare must not make every request's state larger.
             Target::Rest => Box::pin(rest::answer(&self.engine, &head)).await,
@@ -194,8 +211,8 @@ impl Endpoint {
         let load = options.load;
         let sessions = Arc::new(Sessions::new(load));
         let (bodies, detached) = (Quota::new(load.bodies), Quota::new(load.detached));
-        let heads = Quota::new(load.heads);
-        Arc::new(Self { engine, options, sessions, heads, bodies, unread: Unread::new(&load), detached })
+        let (heads, unread, streams) = (Quota::new(load.heads), Unread::new(&load), OpenStreams::default());
+        Arc::new(Self { engine, options, sessions, heads, bodies, unread, detached, streams })
     }
 
     #[must_use]
@@ -213,6 +230,27 @@ impl Endpoint {
 
     pub(crate) fn detached(&self) -> &Arc<Quota> {
         &self.detached
+    }
+
+    /// Returns a number that changes whenever somebody's access may have ended.
+    pub(crate) fn revocations(&self) -> u64 {
+        self.options.authenticator.revocations()
+    }
+
+    /// Ends the sessions and streams of those who may no longer be served, if anything was revoked since `seen`.
+    pub(crate) fn end_revoked(&self, seen: &mut u64) {
+        let now = self.revocations();
+        if std::mem::replace(seen, now) == now {
+            return;
+        }
+        let authenticator = &self.options.authenticator;
+        self.sessions.end_revoked(|principal, since_ms| authenticator.still_holds(principal, since_ms));
+        self.streams.end_revoked(|principal, since_ms| authenticator.still_holds(principal, since_ms));
+    }
+
+    /// Whether a principal lost its access since `revocations` was read.
+    fn is_revoked(&self, principal: &Principal, revocations: u64) -> bool {
+        self.revocations() != revocations && !self.options.authenticator.still_holds(principal, u64::MAX)
     }
 
     pub(crate) fn options(&self) -> &HttpOptions {
@@ -469,6 +507,12 @@ fn events(body: ReplyBody) -> Response {
     Response::new(StatusCode::OK, EVENT_STREAM, body)
         .with("cache-control", "no-cache, no-transform")
         .with("x-accel-buffering", "no")
+}
+
+/// The credential was revoked while the request was under way.
+fn revoked() -> Response {
+    refuse(StatusCode::UNAUTHORIZED, "the credential was revoked")
+        .with("www-authenticate", &Challenge::bearer().www_authenticate)
 }
 
 fn not_allowed() -> Response {

@@ -147,4 +147,15 @@ impl Authenticator for JwtBearer {
             challenge
         })
     }
+
+    /// A token of the issuer holds until it expires, and nobody tells when it is revoked before.
+    fn still_holds(&self, principal: &Principal, since_ms: u64) -> bool {
+        let is_issued = match principal {
+            Principal::Subject(subject) => {
+                subject.strip_prefix(&*self.issuer).is_some_and(|rest| rest.starts_with('#'))
+            }
+            Principal::Anonymous | Principal::Local => false,
+        };
+        is_issued || self.bearer.still_holds(principal, since_ms)
+    }
 }

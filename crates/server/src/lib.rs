@@ -20,6 +20,7 @@ pub mod jwt;
 pub mod limits;
 pub mod listener;
 pub mod load;
+mod open_streams;
 pub mod plain;
 pub mod rebinding;
 mod rest;

@@ -172,3 +172,7 @@ pub const JWKS_REFETCH_MS_MIN: u64 = 10_000;
 
 /// Age at which an issuer's key set is fetched again without a reason, in milliseconds, so that withdrawn keys go.
 pub const JWKS_AGE_MS_MAX: u64 = 300_000;
+
+/// How often the credentials of open streams, sessions and calls are looked at again, in milliseconds: with the time in
+/// which a process notices a revoked credential, its streams end within 300 ms.
+pub const REVOKED_LOOK_MS: u64 = 100;

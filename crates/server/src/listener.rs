@@ -9,10 +9,11 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
+use tokio::time::MissedTickBehavior;
 
 use crate::http::Endpoint;
 use crate::http1;
-use crate::limits::{HEAD_MS_MAX, SESSION_SWEEP_MS, SHUTDOWN_MS_MAX};
+use crate::limits::{HEAD_MS_MAX, REVOKED_LOOK_MS, SESSION_SWEEP_MS, SHUTDOWN_MS_MAX};
 use crate::seats::Seats;
 use crate::workers::{Stay, Workers};
 
@@ -81,11 +82,15 @@ impl Listener {
             move |stream, stay| connection(stream, endpoint.clone(), stopped.clone(), head_ms_max, stay);
         let workers = (self.workers > 0).then(|| Workers::start(self.workers, serve.clone())).transpose()?;
         let mut sweep = tokio::time::interval(Duration::from_millis(self.sweep_ms));
+        let mut look = tokio::time::interval(Duration::from_millis(REVOKED_LOOK_MS));
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut revocations = self.endpoint.revocations();
         tokio::pin!(stop);
         loop {
             tokio::select! {
                 () = &mut stop => break,
                 _ = sweep.tick() => self.endpoint.sessions().sweep(),
+                _ = look.tick() => self.endpoint.end_revoked(&mut revocations),
                 accepted = seats.accept(&self.tcp) => {
                     let (stream, seat) = accepted?;
                     match &workers {

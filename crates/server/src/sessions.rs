@@ -28,6 +28,8 @@ pub(crate) struct HttpSession {
     /// The stream of unsolicited messages, number 0.
     news: Mutex<Option<Arc<StreamLog>>>,
     opened_ms: u64,
+    /// Unix time at which the session was opened, in milliseconds.
+    since_ms: u64,
     /// 0 until the session is used.
     used_ms: AtomicU64,
     /// Where the bytes of its streams are counted.
@@ -42,6 +44,7 @@ impl HttpSession {
             log_last: AtomicU64::new(0),
             news: Mutex::default(),
             opened_ms: now_ms,
+            since_ms: unix_ms(),
             used_ms: AtomicU64::new(0),
             account,
         }
@@ -186,6 +189,16 @@ impl Sessions {
         }
     }
 
+    /// Ends the sessions whose principal may no longer be served, with their streams and calls under way.
+    pub(crate) fn end_revoked(&self, holds: impl Fn(&Principal, u64) -> bool) {
+        let ended =
+            lock(&self.shelf).retain(|session| holds(session.session.principal(), session.since_ms));
+        for session in ended {
+            tracing::info!(target: "toolcrib", "a session ended with the credential that opened it");
+            session.end();
+        }
+    }
+
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         lock(&self.shelf).len()
@@ -198,6 +211,12 @@ impl Sessions {
             session.end();
         }
     }
+}
+
+/// Unix time in milliseconds.
+pub(crate) fn unix_ms() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -62,6 +62,9 @@ impl DataFolder {
     pub async fn safety(&self, policy: Policy) -> Result<Arc<Safety>, Unkept> {
         let safety = SqliteSafety::new(self.store.clone(), self.keys.signer.clone(), Some(&self.path))
             .map_err(|error| Unkept(Arc::new(error)))?;
-        Safety::open(Arc::new(safety), policy, self.keys.secrets.clone(), Arc::new(SystemClock)).await
+        let (secrets, clock) = (self.keys.secrets.clone(), Arc::new(SystemClock));
+        let safety = Safety::open(Arc::new(safety), policy, secrets, clock).await?;
+        safety.set_voucher(self.keys.voucher.clone());
+        Ok(safety)
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use toolcrib_engine::safety::audit::{PublicKey, Signer, from_hex, to_hex};
 use toolcrib_engine::safety::ticket::SecretKey;
+use toolcrib_engine::safety::vouch::Voucher;
 use toolcrib_engine::seal::{NoRandomness, Sealer};
 
 use crate::error::StoreError;
@@ -20,6 +21,8 @@ pub struct Keys {
     pub secrets: SecretKey,
     pub sealer: Sealer,
     pub signer: Signer,
+    /// The same key as the signer's, for another purpose.
+    pub voucher: Voucher,
 }
 
 impl Keys {
@@ -33,6 +36,7 @@ impl Keys {
             secrets: SecretKey::new(*secrets),
             sealer: Sealer::with_keys(&[*sealer]),
             signer: Signer::new(signer),
+            voucher: Voucher::new(signer),
         }
     }
 

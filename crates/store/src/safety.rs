@@ -182,7 +182,7 @@ impl SafetyStore for SqliteSafety {
         keeping(self.store.write(move |db| audit_log::append(db, &signer, &events)))
     }
 
-    fn put_stop(&self, stop: Stop, event: Event) -> Keeping<'_, ()> {
+    fn put_stop(&self, stop: Stop, event: Event) -> Keeping<'_, u64> {
         self.change(event, move |db| control::put_stop(db, &stop))
     }
 
@@ -208,5 +208,13 @@ impl SafetyStore for SqliteSafety {
 
     fn revision(&self) -> Keeping<'_, u64> {
         self.look(control::revision)
+    }
+
+    fn acknowledge(&self, revision: u64) -> Result<(), Unkept> {
+        self.process.acknowledge(revision).map_err(|error| Unkept(Arc::new(error)))
+    }
+
+    fn behind(&self, revision: u64) -> Result<Vec<String>, Unkept> {
+        self.process.behind(revision).map_err(|error| Unkept(Arc::new(error)))
     }
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use toolcrib_contract::json::{Node, OwnedDocument};
+use toolcrib_engine::safety::vouch;
 use toolcrib_protocol::{Era, Level, Revision, write};
 
 use crate::era;
@@ -56,6 +57,14 @@ impl Introduction {
     #[must_use]
     pub fn instructions(&self) -> Option<String> {
         Some(self.result()?.get("instructions")?.as_str()?.into_owned())
+    }
+
+    /// Key of the server's own gate, where it is a server of ours that has one.
+    pub(crate) fn gate_key(&self) -> Option<String> {
+        let capabilities = self.result()?.get("capabilities")?;
+        let key = capabilities.get("experimental")?.get(vouch::CAPABILITY)?.get("key")?.as_str()?;
+        let is_key = key.len() == 64 && key.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_key.then(|| key.into_owned())
     }
 
     /// Whether the server declared a capability, such as `tools` or `resources`.

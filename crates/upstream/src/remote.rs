@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use toolcrib_contract::json::{Limits, Node, OwnedDocument};
 use toolcrib_engine::alarm::Alarm;
 use toolcrib_engine::ask::InputRequired;
+use toolcrib_engine::safety::vouch::{self, ConfirmedBy};
 use toolcrib_engine::{AskError, Context, Forwarded, Question, ToolError, trace};
 use toolcrib_protocol::{Capability, Code, Era, RpcError, write};
 
@@ -43,8 +44,20 @@ pub(crate) struct Remote {
     pub(crate) is_repeatable: bool,
 }
 
-/// What the client brought back for a modern server: the server's own state, and the keys it asked for.
-pub(crate) type Brought<'a> = (Option<&'a str>, &'a [String]);
+/// What is brought back to a modern server: its own state, the keys it asked for, and who answers them.
+pub(crate) type Brought<'a> = (Option<&'a str>, &'a [String], Source);
+
+/// Whose answers a modern server gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// The client's, from this round.
+    Client,
+    /// This gateway's gate, which has a person's confirmation.
+    Gate,
+}
+
+/// Answer to the question of a server's gate about a call that a person confirmed at this gateway.
+pub(crate) const CONFIRMED: &str = r#"{"action":"accept","content":{"confirm":true}}"#;
 
 /// What a call remembers while its client is away; sealed by the engine.
 #[derive(Debug, Serialize, Deserialize)]
@@ -52,7 +65,13 @@ enum Kept {
     /// A legacy server waits in the middle of this call.
     Parked(Box<str>),
     /// A modern server wants these answers, and its own state back.
-    Round { state: Option<Box<str>>, keys: Vec<String> },
+    Round {
+        state: Option<Box<str>>,
+        keys: Vec<String>,
+        /// The server's gate asks what a person confirmed here already.
+        #[serde(default)]
+        confirmed: bool,
+    },
     /// A legacy server wants to be called again once pages were opened.
     Again,
 }
@@ -98,12 +117,42 @@ impl Remote {
         make: impl Fn(Option<Brought<'_>>) -> Request<'r>,
         context: &Context,
     ) -> Result<Forwarded, ToolError> {
-        let (request, parked) = first_request(make, context);
+        let (request, parked) = first_request(&make, context);
         let call = match parked {
             Some(id) => Box::pin(self.take_up(id, context)).await?,
             None => self.begin(&request).await?,
         };
+        let outcome = self.follow_sent(call, &request, context).await;
+        if let Err(ToolError::InputRequired(_)) = &outcome
+            && let Some(Kept::Round { state, keys, confirmed: true }) = context.kept()
+        {
+            let again = make(Some((state.as_deref(), &keys, Source::Gate)));
+            return Box::pin(self.send_confirmed(again, context)).await;
+        }
+        outcome
+    }
+
+    /// Sends a call again with the answer to the question of the server's gate.
+    async fn send_confirmed(&self, request: Request<'_>, context: &Context) -> Result<Forwarded, ToolError> {
+        let call = self.begin(&request).await?;
         self.follow_sent(call, &request, context).await
+    }
+
+    /// Whether a server's question is that of its gate about this very call, which a person confirmed here already.
+    fn is_confirmed(
+        &self,
+        method: &str,
+        params: Node<'_>,
+        request: &Request<'_>,
+        context: &Context,
+    ) -> bool {
+        method == "elicitation/create"
+            && context.confirmed_by() == Some(ConfirmedBy::Person)
+            && self.upstream.gate_key().is_some()
+            && request.called().is_some_and(|(tool, arguments)| {
+                let message = params.get("message").and_then(Node::as_str);
+                message.is_some_and(|message| vouch::is_question_about(&message, tool, arguments))
+            })
     }
 
     /// Follows a call that the server has to its result. Unless the server says so itself, nobody knows how far it
@@ -118,7 +167,7 @@ impl Remote {
             let next = self.next(&mut call, request).await;
             let message = next.map_err(|error| self.failed(&UpstreamError { sent: true, ..error }))?;
             match message.kind() {
-                Kind::Response(_) => return self.answered(message, context),
+                Kind::Response(_) => return self.answered(message, request, context),
                 Kind::Notification => {
                     Box::pin(self.hold(&mut call, message.bytes())).await?;
                     match message.method().as_str() {
@@ -130,7 +179,7 @@ impl Remote {
                     }
                 }
                 Kind::Request(id) => {
-                    let asked = Box::pin(self.asked(call, id, &message, context)).await;
+                    let asked = Box::pin(self.asked(call, id, &message, request, context)).await;
                     call = asked.map_err(|error| match error {
                         ToolError::Failed(text) => ToolError::Unknown(text),
                         other => other,
@@ -161,7 +210,7 @@ impl Remote {
                 if tries >= if is_sent.load(Ordering::Relaxed) { SENT_TIMES_MAX } else { TRIES_MAX } {
                     return Err(error);
                 }
-                connection = Box::pin(self.second_try(&connection, &error)).await?;
+                connection = Box::pin(self.second_try(&connection, &error, request.once)).await?;
                 tries += 1;
             }
         });
@@ -178,11 +227,13 @@ impl Remote {
         UpstreamError::sent(Cause::TooSlow { ms_max: self.upstream.spec().call_ms_max })
     }
 
-    /// A connection to try again on, if trying again is safe after this.
+    /// A connection to try again on, if trying again is safe after this. What counts `once` is not sent again after the
+    /// server may have seen it.
     async fn second_try(
         &self,
         dead: &Arc<Connection>,
         error: &UpstreamError,
+        once: bool,
     ) -> Result<Arc<Connection>, UpstreamError> {
         if !error.is_transport() {
             return Err(error.clone());
@@ -191,7 +242,7 @@ impl Remote {
         if !is_kept_alive {
             self.upstream.renew(dead, Cause::clone(&error.cause));
         }
-        if error.sent && !self.is_repeatable {
+        if error.sent && (once || !self.is_repeatable) {
             return Err(error.clone());
         }
         self.upstream.connection((!is_kept_alive).then_some(dead)).await
@@ -210,7 +261,7 @@ impl Remote {
             }
             call.tries += 1;
             let mut again = Box::pin(async {
-                let connection = self.second_try(&call.connection, &error).await?;
+                let connection = self.second_try(&call.connection, &error, request.once).await?;
                 let pending = connection.send(request).await?;
                 Ok::<_, UpstreamError>((connection, pending))
             });
@@ -233,7 +284,12 @@ impl Remote {
     }
 
     /// The server's answer, which may be a question of the modern kind.
-    fn answered(&self, message: Message, context: &Context) -> Result<Forwarded, ToolError> {
+    fn answered(
+        &self,
+        message: Message,
+        request: &Request<'_>,
+        context: &Context,
+    ) -> Result<Forwarded, ToolError> {
         self.upstream.breaker.succeeded();
         let result = message.result().map_err(|error| refused(error, context))?;
         let kind = result.get("resultType").and_then(Node::as_str);
@@ -242,7 +298,7 @@ impl Remote {
                 let garbage = || self.failed(&UpstreamError::sent(Cause::Garbage("its result is no object")));
                 message.into_forwarded().ok_or_else(garbage)
             }
-            Some("input_required") => Err(self.input_required(&message, context)),
+            Some("input_required") => Err(self.input_required(&message, request, context)),
             Some(_) => {
                 let cause = Cause::Garbage("its result is of a kind that was not agreed on");
                 Err(self.failed(&UpstreamError::sent(cause)))
@@ -251,18 +307,21 @@ impl Remote {
     }
 
     /// A modern server asks: its questions become this call's questions, its state is kept.
-    fn input_required(&self, message: &Message, context: &Context) -> ToolError {
+    fn input_required(&self, message: &Message, sent: &Request<'_>, context: &Context) -> ToolError {
         let garbage =
             || self.failed(&UpstreamError::sent(Cause::Garbage("it asks for nothing that is known")));
         let (Ok(result), Ok(empty)) = (message.result(), no_params()) else { return garbage() };
         let mut questions = Vec::new();
+        let mut confirmed = true;
         for (key, request) in result.get("inputRequests").into_iter().flat_map(Node::members) {
             let method = request.get("method").and_then(Node::as_str).unwrap_or_default();
             // `roots/list` needs none.
             let params = request.get("params").unwrap_or(empty.root());
             let Some(question) = Question::relay(&method, params) else { return garbage() };
+            let is_confirmed = self.is_confirmed(&method, params, sent, context);
+            confirmed &= is_confirmed;
             // A server may ask only what the client declared; one that does not care is not let through.
-            if !context.can(question.capability()) {
+            if !is_confirmed && !context.can(question.capability()) {
                 return ToolError::MissingCapability(question.capability());
             }
             questions.push((key.as_str().unwrap_or_default().into(), question));
@@ -272,7 +331,8 @@ impl Remote {
             return garbage();
         }
         let keys = questions.iter().map(|(key, _): &(Box<str>, _)| key.to_string()).collect();
-        match context.keep(&Kept::Round { state, keys }) {
+        confirmed &= !questions.is_empty();
+        match context.keep(&Kept::Round { state, keys, confirmed }) {
             Ok(()) => ToolError::InputRequired(Box::new(InputRequired::new(questions))),
             Err(error) => ToolError::from(error),
         }
@@ -285,6 +345,7 @@ impl Remote {
         mut call: Call<'c>,
         id: &str,
         message: &Message,
+        request: &Request<'_>,
         context: &Context,
     ) -> Result<Call<'c>, ToolError> {
         let method = message.method();
@@ -294,7 +355,12 @@ impl Remote {
             return Ok(call);
         }
         let empty = no_params()?;
-        let question = Question::relay(&method, message.params().unwrap_or(empty.root()));
+        let params = message.params().unwrap_or(empty.root());
+        if self.is_confirmed(&method, params, request, context) {
+            let sent = self.reply(&mut call, write::result(id, CONFIRMED.as_bytes())).await;
+            return sent.map(|()| call).map_err(|error| self.failed(&error));
+        }
+        let question = Question::relay(&method, params);
         call.asked += 1;
         let question = match question {
             Some(question) if call.asked <= CALL_QUESTIONS_MAX => question,
@@ -378,7 +444,9 @@ fn first_request<'r>(
 ) -> (Request<'r>, Option<Box<str>>) {
     match context.kept() {
         Some(Kept::Parked(id)) => (Request::new(called::METHOD), Some(id)),
-        Some(Kept::Round { state, keys }) => (make(Some((state.as_deref(), &keys))), None),
+        Some(Kept::Round { state, keys, .. }) => {
+            (make(Some((state.as_deref(), &keys, Source::Client))), None)
+        }
         Some(Kept::Again) | None => (make(None), None),
     }
 }

@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 use toolcrib_contract::json::{Expected, Node};
 use toolcrib_engine::Context;
 use toolcrib_engine::by_thread::thread;
+use toolcrib_engine::safety::vouch;
 use toolcrib_engine::trace::Open;
 use toolcrib_protocol::{Capability, Era, Level, Revision, meta, write};
 
@@ -31,7 +32,7 @@ pub(crate) struct Request<'a> {
     /// What `Mcp-Name` repeats.
     pub(crate) name: Option<Cow<'a, str>>,
     /// The tool that is called, and its arguments, raw.
-    call: Option<(&'a Called, &'a str)>,
+    call: Option<(&'a Called, Cow<'a, str>)>,
     /// What its answer will be checked against, where reading can make use of that.
     pub(crate) expected: Option<Expected<'a>>,
     /// `Mcp-Param-*`, names in lower case.
@@ -48,6 +49,8 @@ pub(crate) struct Request<'a> {
     wants_progress: bool,
     /// Who can be asked; nobody if absent.
     pub(crate) asker: Option<Asker>,
+    /// Carries something that counts once: never sent a second time after the server may have seen it.
+    pub(crate) once: bool,
 }
 
 impl<'a> Request<'a> {
@@ -56,9 +59,22 @@ impl<'a> Request<'a> {
     }
 
     /// A call with these arguments, raw.
-    pub(crate) fn call(called: &'a Called, arguments: &'a str) -> Self {
+    pub(crate) fn call(called: &'a Called, arguments: impl Into<Cow<'a, str>>) -> Self {
         let name = Some(Cow::Borrowed(&*called.name));
-        Self { method: called::METHOD, name, call: Some((called, arguments)), ..Self::default() }
+        Self { method: called::METHOD, name, call: Some((called, arguments.into())), ..Self::default() }
+    }
+
+    /// The tool that is called, by the server's name, and its arguments, raw.
+    pub(crate) fn called(&self) -> Option<(&str, &str)> {
+        self.call.as_ref().map(|(called, arguments)| (&*called.name, &**arguments))
+    }
+
+    /// Adds the gateway's word that this call was confirmed. Where a person confirmed it, the server may also ask: the
+    /// gateway answers for the person.
+    pub(crate) fn vouched(&mut self, statement: &str, by_person: bool) {
+        push(&mut self.meta, vouch::STATEMENT, statement);
+        self.capabilities.form |= by_person;
+        self.once = true;
     }
 
     /// Adds a member of `params`, raw; its name needs no escape.
@@ -122,7 +138,7 @@ impl<'a> Request<'a> {
 
     /// Appends the fields of a head that repeat what the body says.
     pub(crate) fn write_fields(&self, out: &mut Vec<u8>) {
-        match self.call {
+        match &self.call {
             Some((called, _)) => out.extend_from_slice(called.fields.as_bytes()),
             None => out.extend_from_slice(called::fields(self.method, self.name.as_deref()).as_bytes()),
         }
@@ -133,7 +149,8 @@ impl<'a> Request<'a> {
 
     /// The whole message.
     pub(crate) fn write(&self, id: u64, revision: Revision) -> Vec<u8> {
-        let call = self.call.map_or(0, |(called, arguments)| called.member.len() + arguments.len());
+        let call =
+            self.call.as_ref().map_or(0, |(called, arguments)| called.member.len() + arguments.len());
         let mut out = Vec::with_capacity(
             call + self.params.len() + self.modern_params.len() + self.meta.len() + FRAME_BYTES_ABOUT,
         );
@@ -143,8 +160,8 @@ impl<'a> Request<'a> {
         out.extend_from_slice(self.method.as_bytes());
         out.extend_from_slice(b"\",\"params\":{");
         let mut comma: &[u8] = b"";
-        if let Some((called, arguments)) = self.call {
-            for part in [&*called.member, ",\"arguments\":", arguments] {
+        if let Some((called, arguments)) = &self.call {
+            for part in [&*called.member, ",\"arguments\":", &**arguments] {
                 out.extend_from_slice(part.as_bytes());
             }
             comma = b",";
@@ -234,7 +251,7 @@ fn open(out: &mut String, key: &str) {
 
 /// Members of `_meta` that are about one connection and never pass through a gateway.
 fn is_protocol(key: &str) -> bool {
-    key == "progressToken" || key.starts_with("io.modelcontextprotocol/")
+    key == "progressToken" || key == vouch::STATEMENT || key.starts_with("io.modelcontextprotocol/")
 }
 
 /// What the caller's client can be asked, and nothing else: an extension it speaks would end here.

@@ -56,6 +56,8 @@ pub trait Observer: Send + Sync {
 pub struct Upstream {
     spec: Spec,
     connection: ArcSwapOption<Connection>,
+    /// Key of the server's own gate, as the newest connection told it.
+    gate_key: ArcSwapOption<String>,
     state: watch::Sender<State>,
     stopping: watch::Sender<bool>,
     /// Resources that somebody wants to hear of.
@@ -104,6 +106,7 @@ impl Upstream {
         let upstream = Arc::new(Self {
             spec,
             connection: ArcSwapOption::empty(),
+            gate_key: ArcSwapOption::empty(),
             state: watch::Sender::new(State::Starting(None)),
             stopping: watch::Sender::new(false),
             followed: Mutex::default(),
@@ -150,6 +153,11 @@ impl Upstream {
         if tokio::time::timeout(STOP_PATIENCE, stopped).await.is_err() {
             tracing::warn!(target: "toolcrib", upstream = self.spec.name, "it did not stop in time");
         }
+    }
+
+    /// Key of the server's own gate, where it is a server of ours that has one.
+    pub(crate) fn gate_key(&self) -> Option<Arc<String>> {
+        self.gate_key.load_full()
     }
 
     /// One call more is under way, if there is room.
@@ -258,6 +266,7 @@ impl Upstream {
                         _ = stopping.wait_for(|stop| *stop) => {}
                     }
                     let since = Instant::now();
+                    self.gate_key.store(connection.introduction().gate_key().map(Arc::new));
                     self.connection.store(Some(connection.clone()));
                     self.breaker.succeeded();
                     self.tell(&observer, State::Ready(connection.revision()));

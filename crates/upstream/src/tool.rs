@@ -3,15 +3,18 @@
 //! Guarantees: the arguments go out as the client wrote them and the engine checked them; the answer comes back in the
 //! text the server sent.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use toolcrib_contract::json::Node;
+use toolcrib_contract::json::{Node, ObjectWriter};
+use toolcrib_engine::safety::ticket;
+use toolcrib_engine::safety::vouch::ConfirmedBy;
 use toolcrib_engine::{Answer, BoxFuture, Invocation, Tool, ToolError};
 use toolcrib_protocol::param_header::ParamHeaders;
 use toolcrib_protocol::write;
 
 use crate::called::Called;
-use crate::remote::{Brought, Remote};
+use crate::remote::{Brought, CONFIRMED, Remote, Source};
 use crate::request::Request;
 use crate::supervisor::Upstream;
 
@@ -35,7 +38,7 @@ impl RemoteTool {
     }
 
     fn request<'r>(&'r self, invocation: &Invocation<'r>, brought: Option<Brought<'_>>) -> Request<'r> {
-        let mut request = Request::call(&self.called, invocation.arguments.raw());
+        let mut request = Request::call(&self.called, self.arguments(invocation));
         let output = invocation.contract.output();
         request.expected = output.and_then(|output| output.expect(&["result", "structuredContent"]));
         request.headers = self.param_headers.headers_for(Some(invocation.arguments));
@@ -50,7 +53,28 @@ impl RemoteTool {
             }
         }
         sent.bring(&mut request, brought, invocation.context);
+        if let Some(by) = invocation.context.confirmed_by()
+            && let Some(key) = self.remote.upstream.gate_key()
+            && let Some(said) = invocation.context.vouch(&key, &self.called.name, invocation.arguments)
+        {
+            request.vouched(&said, by == ConfirmedBy::Person);
+        }
         request
+    }
+
+    /// The arguments as they go out. A token that this gateway has no use for belongs to the server's own gate.
+    fn arguments<'r>(&self, invocation: &Invocation<'r>) -> Cow<'r, str> {
+        let raw = invocation.arguments.raw();
+        let Some(token) = invocation.context.unused_token() else { return raw.into() };
+        if self.remote.upstream.gate_key().is_none() {
+            return raw.into();
+        }
+        let mut arguments = ObjectWriter::new();
+        for (key, value) in invocation.arguments.members() {
+            arguments.copy(key, value);
+        }
+        arguments.string(ticket::ARGUMENT, token);
+        arguments.finish().into()
     }
 }
 
@@ -83,12 +107,14 @@ impl<'a> Sent<'a> {
         context: &toolcrib_engine::Context,
     ) {
         match brought {
-            Some((state, keys)) => {
+            Some((state, keys, source)) => {
+                let answer = |key| match source {
+                    Source::Client => context.round().answer(key),
+                    Source::Gate => Some(CONFIRMED),
+                };
                 let answers: Vec<String> = keys
                     .iter()
-                    .filter_map(|key| {
-                        Some(format!("{}:{}", write::quoted(key), context.round().answer(key)?))
-                    })
+                    .filter_map(|key| Some(format!("{}:{}", write::quoted(key), answer(key)?)))
                     .collect();
                 request.push("inputResponses", &format!("{{{}}}", answers.join(",")));
                 if let Some(state) = state {

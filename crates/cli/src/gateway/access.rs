@@ -3,6 +3,7 @@
 
 use std::io::Read as _;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
@@ -21,9 +22,15 @@ pub(super) struct Porter {
     /// Where the file names nobody.
     own: Arc<dyn Authenticator>,
     current: ArcSwap<Arc<dyn Authenticator>>,
+    /// Times that another took its place.
+    replaced: AtomicU64,
     /// Follows an issuer's keys.
     following: Mutex<Following>,
 }
+
+/// Step of the number of revocations when the file changes: larger than any number that an authenticator gets to, so that
+/// the sum always changes.
+const REPLACED: u64 = 1 << 32;
 
 /// What is going to be asked for.
 pub(super) struct Prepared {
@@ -48,7 +55,7 @@ impl Porter {
     /// `own` asks for the operator's credentials, and stays in force where the file names nobody.
     pub(super) fn new(own: Arc<dyn Authenticator>) -> Arc<Self> {
         let current = ArcSwap::from_pointee(own.clone());
-        Arc::new(Self { own, current, following: Mutex::default() })
+        Arc::new(Self { own, current, replaced: AtomicU64::new(0), following: Mutex::default() })
     }
 
     /// Reads what the file says; nothing changes yet.
@@ -72,6 +79,7 @@ impl Porter {
     pub(super) fn ask_for(&self, prepared: Prepared, pages: &Pages) {
         pages.set_issuer(&prepared.auth);
         self.current.store(Arc::new(prepared.authenticator));
+        self.replaced.fetch_add(REPLACED, Ordering::Release);
         *self.following.lock().unwrap_or_else(PoisonError::into_inner) = prepared.following;
     }
 }
@@ -79,6 +87,14 @@ impl Porter {
 impl Authenticator for Porter {
     fn principal(&self, head: &Head) -> Result<Principal, Challenge> {
         self.current.load().principal(head)
+    }
+
+    fn revocations(&self) -> u64 {
+        self.replaced.load(Ordering::Acquire).wrapping_add(self.current.load().revocations())
+    }
+
+    fn still_holds(&self, principal: &Principal, since_ms: u64) -> bool {
+        self.current.load().still_holds(principal, since_ms)
     }
 }
 

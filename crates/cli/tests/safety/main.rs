@@ -15,6 +15,7 @@ mod crash;
 mod foreign;
 mod limits;
 mod rest;
+mod revoked;
 mod running;
 mod shares;
 mod stop;

@@ -1,8 +1,12 @@
 //! The emergency stop: everywhere, across restarts, lifted by operators only; and callers that loop (R4.7).
 
-use serde_json::{Value, json};
+use std::process::Command;
+use std::time::{Duration, Instant};
 
-use crate::running::{Folder, Serving, handle, is_refused, text, until};
+use serde_json::{Value, json};
+use toolcrib_engine::limits::STOP_HELD_MS_MAX;
+
+use crate::running::{Folder, Legacy, PLENTY, Serving, handle, is_refused, text, until};
 
 const READS: &str = "generate_fantasy_character";
 
@@ -17,7 +21,7 @@ fn a_stop_holds_on_every_replica_and_across_restarts() {
     let (one, two) = (Serving::start(&folder), Serving::start(&folder));
     assert!(runs(&one) && runs(&two));
     folder.does(&["stop", "a drill"]);
-    until("both are stopped", || !runs(&one) && !runs(&two));
+    assert!(!runs(&one) && !runs(&two), "as soon as the command has returned");
     let refused = one.client().call(READS, json!({}));
     assert!(is_refused(&refused) && text(&refused).contains("a drill"), "{refused}");
     assert!(!runs(&two));
@@ -30,6 +34,142 @@ fn a_stop_holds_on_every_replica_and_across_restarts() {
     folder.does(&["unlock"]);
     until("both are unlocked", || runs(&one) && runs(&two));
     assert_eq!(folder.run(&["unlock"]).status.code(), Some(2), "there is nothing left to unlock");
+}
+
+/// R12.5: when the command that stops has returned, the very next call is refused in every process, time after time.
+#[test]
+fn when_stop_has_returned_the_very_next_call_is_refused_everywhere() {
+    let folder = Folder::new();
+    let (one, two) = (Serving::policy(&folder, PLENTY), Serving::policy(&folder, PLENTY));
+    for round in 0..50 {
+        let said = folder.does(&["stop", &format!("drill {round}")]);
+        assert!(said.starts_with("stopped: everything"), "{said}");
+        for serving in [&one, &two] {
+            let refused = serving.client().call(READS, json!({}));
+            let expected = format!("drill {round}");
+            assert!(is_refused(&refused) && text(&refused).contains(&expected), "{round}: {refused}");
+        }
+        folder.does(&["unlock"]);
+        until("both are unlocked", || runs(&one) && runs(&two));
+    }
+}
+
+fn signal(serving: &Serving, name: &str) {
+    let sent = Command::new("kill").args([name, &serving.process.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+/// R12.5, `STOP_HELD_MS_MAX`: a process that does not confirm is named within the deadline by the command and by REST; the
+/// stop is written and holds elsewhere, and a process that was killed does not count.
+#[test]
+fn a_process_that_does_not_confirm_a_stop_is_named() {
+    let folder = Folder::new();
+    let (one, two, three) = (Serving::start(&folder), Serving::start(&folder), Serving::start(&folder));
+    let operator = folder.operator();
+    signal(&three, "-KILL");
+    signal(&two, "-STOP");
+    let begun = Instant::now();
+    let output = folder.run(&["stop", "a drill"]);
+    let took = begun.elapsed();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains(&format!("process {} has not confirmed", two.process.id())), "{said}");
+    assert!(said.contains("the stop is written"), "{said}");
+    assert!(took < Duration::from_millis(2 * STOP_HELD_MS_MAX), "{took:?}");
+    assert!(!runs(&one), "it holds where it was confirmed");
+    let told = one.rest("POST", "stop", Some(&operator), Some(&json!({"reason": "again"})));
+    assert_eq!(told.status, 202);
+    let told = told.json().unwrap();
+    assert_eq!(told["unconfirmed"], json!([format!("process {}", two.process.id())]), "{told}");
+    assert_eq!((&told["stopped"], &told["stops"][0]["reason"]), (&json!(true), &json!("again")));
+    signal(&two, "-CONT");
+    until("the process that slept is stopped", || !runs(&two));
+    let stopped = one.client().call("emergency_stop", json!({"reason": "once more"}));
+    assert!(!text(&stopped).contains("not confirmed"), "{stopped}");
+    let refused = two.client().call(READS, json!({}));
+    assert!(is_refused(&refused) && text(&refused).contains("once more"), "{refused}");
+}
+
+/// R12.5: a scope that is stopped again shows the newest reason, and every stop is in the audit.
+#[test]
+fn a_repeated_stop_shows_the_newest_reason() {
+    let folder = Folder::new();
+    let serving = Serving::start(&folder);
+    folder.does(&["stop", "smoke"]);
+    folder.does(&["stop", "fire"]);
+    let refused = serving.client().call(READS, json!({}));
+    assert!(text(&refused).contains("(fire)") && !text(&refused).contains("smoke"), "{refused}");
+    let status = serving.client().call("emergency_status", json!({}));
+    let stops = status["structuredContent"]["stops"].as_array().unwrap().clone();
+    assert_eq!((stops.len(), &stops[0]["reason"]), (1, &json!("fire")), "{status}");
+    serving.end();
+    let listed = folder.does(&["audit", "list", "--format", "json"]);
+    let reasons: Vec<Value> = listed
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["record"].take())
+        .filter(|record| record["kind"] == "stop")
+        .map(|mut record| record["note"].take())
+        .collect();
+    assert_eq!(reasons, [json!("smoke"), json!("fire")], "{listed}");
+}
+
+/// R12.3: a person who confirms during a stop runs nothing, by whichever way it was asked; after it, the same
+/// confirmation counts.
+#[test]
+fn a_confirmation_during_a_stop_runs_nothing() {
+    let folder = Folder::new();
+    let serving = Serving::policy(&folder, PLENTY);
+    let (tool, arguments) = ("launch_confetti", json!({"count": 3}));
+    let yes = json!({"action": "accept", "content": {"confirm": true}});
+    let legacy = Legacy::open(&serving, &json!({"elicitation": {}}));
+    let mut stream = legacy.call_request(tool, &arguments).open(serving.address).unwrap();
+    let mut next = || loop {
+        let event = stream.event().unwrap().expect("the stream goes on");
+        if let Ok(message) = serde_json::from_str::<Value>(&event.data) {
+            return message;
+        }
+    };
+    let question = next();
+    assert_eq!(question["method"], "elicitation/create", "{question}");
+    let modern = serving.client().with_elicitation();
+    let asked = modern.call(tool, arguments.clone());
+    let key = asked["inputRequests"].as_object().unwrap().keys().next().unwrap().clone();
+    let plain = serving.client();
+    let id = handle(&plain.call(tool, arguments.clone()));
+    let token = plain.token(tool, &arguments);
+    folder.does(&["stop", "a drill"]);
+    folder.does(&["approve", "allow", &id]);
+    let reply = json!({"jsonrpc": "2.0", "id": question["id"], "result": yes});
+    assert_eq!(legacy.post(&reply).send(serving.address).unwrap().status, 202);
+    let result = next()["result"].take();
+    assert!(is_refused(&result) && text(&result).contains("emergency stop"), "{result}");
+    let retry = || {
+        modern.ask(
+            "tools/call",
+            json!({"name": tool, "arguments": arguments, "requestState": asked["requestState"],
+                "inputResponses": {&*key: yes}}),
+        )
+    };
+    let inner = || plain.call("call_tool", json!({"name": tool, "arguments": arguments}));
+    let confirmed = [
+        retry(),
+        plain.confirmed(tool, &arguments, &id),
+        plain.confirmed(tool, &arguments, &token),
+        legacy.call("generate_fantasy_character", &json!({})),
+    ];
+    for result in confirmed {
+        assert!(is_refused(&result) && text(&result).contains("a drill"), "{result}");
+    }
+    if plain.ask("tools/list", json!({}))["tools"].to_string().contains("\"call_tool\"") {
+        assert!(is_refused(&inner()), "call_tool");
+    }
+    folder.does(&["unlock"]);
+    until("it is unlocked", || runs(&serving));
+    for result in
+        [retry(), plain.confirmed(tool, &arguments, &id), plain.confirmed(tool, &arguments, &token)]
+    {
+        assert_eq!(result["structuredContent"], json!({"launched": 3}), "nothing was burnt: {result}");
+    }
 }
 
 /// R4.7: a name that is no caller's is refused, because such a stop would stop nobody.

@@ -11,6 +11,7 @@ use crate::engine::Engine;
 use crate::exchange::Exchange;
 use crate::principal::Principal;
 use crate::reply::Reply;
+use crate::safety::vouch;
 use crate::session::{Session, SessionId};
 use crate::stage::caller;
 use crate::toolset::catalogue::enumerated;
@@ -111,6 +112,10 @@ impl Engine {
         }
         if era == Era::Legacy {
             object.raw("logging", "{}");
+        }
+        if let Some(voucher) = self.safety().and_then(|safety| safety.voucher()) {
+            let (name, key) = (vouch::CAPABILITY, voucher.public());
+            object.raw("experimental", &format!(r#"{{"{name}":{{"key":"{key}"}}}}"#));
         }
         object.finish()
     }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use serde::Serialize;
@@ -27,12 +28,32 @@ pub struct Credential {
 #[derive(Debug, Default)]
 pub struct Credentials {
     by_hash: ArcSwap<HashMap<[u8; 32], Arc<Credential>>>,
+    /// Times that credentials were found revoked.
+    revocations: AtomicU64,
 }
 
 impl Credentials {
     pub(crate) fn set(&self, all: Vec<(Credential, Keyed)>) {
-        let by_hash = all.into_iter().map(|(credential, Keyed(hash))| (hash, Arc::new(credential))).collect();
+        let by_hash: HashMap<_, _> =
+            all.into_iter().map(|(credential, Keyed(hash))| (hash, Arc::new(credential))).collect();
+        let is_revoked = self.by_hash.load().keys().any(|hash| !by_hash.contains_key(hash));
         self.by_hash.store(Arc::new(by_hash));
+        if is_revoked {
+            self.revocations.fetch_add(1, Ordering::Release);
+        }
+    }
+
+    /// Returns a number that grows whenever a credential was revoked.
+    #[must_use]
+    pub fn revocations(&self) -> u64 {
+        self.revocations.load(Ordering::Acquire)
+    }
+
+    /// Whether a credential of this name is in force that existed at `since_ms` already: one that was revoked and made
+    /// again under the same name is another one.
+    #[must_use]
+    pub fn holds(&self, name: &str, since_ms: u64) -> bool {
+        self.named(name).is_some_and(|credential| credential.created_ms <= since_ms)
     }
 
     #[must_use]
@@ -57,5 +78,27 @@ impl Credentials {
     #[must_use]
     pub fn named(&self, name: &str) -> Option<Arc<Credential>> {
         self.by_hash.load().values().find(|credential| credential.name == name).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn credential(name: &str, created_ms: u64, hash: u8) -> (Credential, Keyed) {
+        (Credential { name: name.to_owned(), operator: false, honours: false, created_ms }, Keyed([hash; 32]))
+    }
+
+    /// R12.5: a revoked credential is noticed, also where another of the same name took its place at once.
+    #[test]
+    fn a_credential_made_again_under_the_same_name_is_another_one() {
+        let credentials = Credentials::default();
+        credentials.set(vec![credential("ann", 5, 1)]);
+        assert_eq!((credentials.revocations(), credentials.holds("ann", 7)), (0, true));
+        credentials.set(vec![credential("ann", 5, 1), credential("bob", 6, 2)]);
+        assert_eq!(credentials.revocations(), 0);
+        credentials.set(vec![credential("ann", 8, 3), credential("bob", 6, 2)]);
+        assert_eq!((credentials.revocations(), credentials.holds("ann", 7)), (1, false));
+        assert!(credentials.holds("ann", 8) && credentials.holds("bob", 7) && !credentials.holds("eve", 7));
     }
 }

@@ -44,6 +44,8 @@ async fn look(safety: &Safety, seen: &mut Option<u64>) -> Result<(), super::keep
     let revision = safety.store().revision().await?;
     if *seen != Some(revision) || safety.stops().has_ended(safety.now_ms()) {
         safety.refresh().await?;
+        // The revision was read first, so what is in force now is at least as new.
+        safety.store().acknowledge(revision)?;
         *seen = Some(revision);
     }
     written

@@ -124,8 +124,9 @@ pub trait SafetyStore: Send + Sync + fmt::Debug {
     /// Records that stand alone.
     fn append(&self, events: Vec<Event>) -> Keeping<'_, ()>;
 
-    /// Keeps at most `STOPS_MAX` stops that end by themselves: the one that began first makes room.
-    fn put_stop(&self, stop: Stop, event: Event) -> Keeping<'_, ()>;
+    /// Keeps a stop and returns the revision that has it. Keeps at most `STOPS_MAX` stops that end by themselves: the
+    /// one that began first makes room.
+    fn put_stop(&self, stop: Stop, event: Event) -> Keeping<'_, u64>;
     /// False if there was none.
     fn lift_stop(&self, scope: Scope, event: Event) -> Keeping<'_, bool>;
     /// Stops that are not over.
@@ -138,4 +139,8 @@ pub trait SafetyStore: Send + Sync + fmt::Debug {
 
     /// Grows with every change of stops and credentials, whichever process made it.
     fn revision(&self) -> Keeping<'_, u64>;
+    /// Tells the other processes of this store that this one has put everything up to `revision` in force.
+    fn acknowledge(&self, revision: u64) -> Result<(), Unkept>;
+    /// Returns the names of the other live processes of this store that have not acknowledged `revision`.
+    fn behind(&self, revision: u64) -> Result<Vec<String>, Unkept>;
 }

@@ -1,11 +1,13 @@
 //! What an operator does: stop, unlock, decide, revoke, give out credentials. The same for tools, REST and command line.
 
+use std::time::{Duration, Instant};
+
 use super::Safety;
 use super::audit::{Event, Kind};
 use super::credential::{CREDENTIAL_PREFIX, Credential};
 use super::keep::{Decided, Scope, Stop, Unkept};
 use super::ticket::Keyed;
-use crate::limits::LOOP_STOP_MS;
+use crate::limits::{LOOP_STOP_MS, STOP_HELD_MS_MAX};
 use crate::seal::{NoRandomness, random_bytes};
 use crate::share::Share;
 
@@ -22,11 +24,56 @@ pub enum CredentialError {
     Unkept(#[from] Unkept),
 }
 
+/// How long a stop waits before it asks the other processes again.
+const HELD_LOOK: Duration = Duration::from_millis(10);
+
+/// Where a stop is in force: in this process and in every other, but for those that have not confirmed it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InForce {
+    /// Other processes that did not confirm within `STOP_HELD_MS_MAX`, in words; each may still serve.
+    pub unconfirmed: Vec<String>,
+}
+
+impl InForce {
+    /// Says which processes have not confirmed; `None` where all have.
+    #[must_use]
+    pub fn warning(&self) -> Option<String> {
+        if self.unconfirmed.is_empty() {
+            return None;
+        }
+        let (names, has) = (self.unconfirmed.join(", "), if self.unconfirmed.len() == 1 { "has" } else { "have" });
+        Some(format!(
+            "the stop is written, but {names} {has} not confirmed it within {STOP_HELD_MS_MAX} ms and may still serve"
+        ))
+    }
+}
+
 impl Safety {
-    /// Stops everybody or one caller: at once in this process, durably, and soon everywhere.
-    pub async fn stop(&self, scope: Scope, by: &str, reason: &str) -> Result<(), Unkept> {
+    /// Stops everybody or one caller: at once in this process, durably, and in every other process when this returns,
+    /// but for those that it names.
+    pub async fn stop(&self, scope: Scope, by: &str, reason: &str) -> Result<InForce, Unkept> {
         let (by, reason) = (by.to_owned(), reason.to_owned());
-        self.put_stop(Stop { scope, by, reason, since_ms: self.now_ms(), expires_ms: None }).await
+        let stop = Stop { scope, by, reason, since_ms: self.now_ms(), expires_ms: None };
+        let revision = self.put_stop(stop).await?;
+        Ok(self.confirmed(revision).await)
+    }
+
+    /// Waits until every other process has put `revision` in force.
+    async fn confirmed(&self, revision: u64) -> InForce {
+        let deadline = Instant::now() + Duration::from_millis(STOP_HELD_MS_MAX);
+        loop {
+            let unconfirmed: Vec<String> = match self.store().behind(revision) {
+                Ok(behind) => behind.iter().map(|name| process(name)).collect(),
+                Err(error) => {
+                    tracing::error!(target: "toolcrib", "the other processes cannot be listed: {error}");
+                    vec!["any other process (they cannot be listed)".to_owned()]
+                }
+            };
+            if unconfirmed.is_empty() || Instant::now() >= deadline {
+                return InForce { unconfirmed };
+            }
+            tokio::time::sleep(HELD_LOOK).await;
+        }
     }
 
     /// Returns the stop of a caller that repeats itself. An anonymous session or address is stopped for `LOOP_STOP_MS`,
@@ -43,14 +90,15 @@ impl Safety {
         }
     }
 
-    pub(crate) async fn put_stop(&self, stop: Stop) -> Result<(), Unkept> {
+    /// Puts a stop in force in this process and keeps it; returns the revision that other processes have to reach.
+    pub(crate) async fn put_stop(&self, stop: Stop) -> Result<u64, Unkept> {
         self.stops.add(&stop);
         let scope = stop.scope.clone();
         let event = self.about_stop(Kind::Stop, &scope, &stop.by, Some(&stop.reason));
         // Where it cannot be kept it stays in force here.
-        self.store().put_stop(stop, event).await?;
+        let revision = self.store().put_stop(stop, event).await?;
         self.stops.is_durable(&scope);
-        Ok(())
+        Ok(revision)
     }
 
     /// Lifts a stop; false if there was none. Whoever calls this decides who may: never a model alone.
@@ -128,5 +176,25 @@ impl Safety {
         let revoked = self.store().revoke_credential(name.to_owned(), event).await?;
         self.refresh().await?;
         Ok(revoked)
+    }
+}
+
+/// Name of a process in words: its lock is named by its id and the time it started.
+fn process(name: &str) -> String {
+    let id = name.split_once('-').map_or(name, |(id, _)| id);
+    format!("process {id}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// R12.5, `STOP_HELD_MS_MAX`: the processes that did not confirm are named with the deadline that they missed.
+    #[test]
+    fn processes_that_did_not_confirm_are_named() {
+        assert_eq!(InForce { unconfirmed: Vec::new() }.warning(), None);
+        let one = InForce { unconfirmed: vec![process("12-1700000000000000000")] };
+        let said = one.warning().unwrap();
+        assert!(said.contains("process 12 has not") && said.contains(&STOP_HELD_MS_MAX.to_string()), "{said}");
     }
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use toolcrib_contract::{Contract, Digest, Effect, annotations::Hints};
 
 use super::allowance::Allowance;
+use super::vouch::GatewayKey;
 use crate::limits::{
     APPROVAL_MS, APPROVALS_BYTES_MAX, APPROVALS_PENDING_MAX, APPROVALS_TOTAL_BYTES_MAX, APPROVALS_TOTAL_MAX,
     REPEAT_WINDOW_MS, REPEATS_MAX, REPEATS_READ_ONLY_MAX, REST_REQUESTS_PER_MINUTE_MAX,
@@ -96,6 +97,8 @@ pub struct Policy {
     pub upstream_text: Screening,
     /// Destructive calls run although the audit was found broken.
     pub run_with_broken_audit: bool,
+    /// Keys of gateways whose confirmations count here (R12.4).
+    pub trusted_gateways: Vec<GatewayKey>,
 }
 
 impl Default for Policy {
@@ -118,6 +121,7 @@ impl Default for Policy {
             repeat_window_ms: REPEAT_WINDOW_MS,
             upstream_text: Screening::Quarantine,
             run_with_broken_audit: false,
+            trusted_gateways: Vec::new(),
         }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Guarantees: a call that nothing stops pays one load of an atomic; a stop is in force in its own process before it is
 //! durable and stays so until it is; what other processes stop or unlock is seen within the housekeeper's interval; a
-//! restart finds what was in force. Stops that end by themselves are at most `STOPS_MAX`.
+//! restart finds what was in force. Stops that end by themselves are at most `STOPS_MAX`. A scope that is stopped again
+//! has the newest reason. Each process logs when a stop begins, changes and ends.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,11 +32,19 @@ impl Stops {
     pub(crate) fn set(&self, stops: Vec<Stop>) -> Vec<Scope> {
         let fresh = self.lock();
         let mut all: All = stops.into_iter().map(|stop| (stop.scope.clone(), Arc::new(stop))).collect();
-        for (scope, stop) in fresh.iter() {
-            all.entry(scope.clone()).or_insert_with(|| stop.clone());
+        for stop in fresh.values() {
+            insert(&mut all, stop);
         }
         let before = self.all.load();
-        let lifted = before.keys().filter(|scope| !all.contains_key(scope)).cloned().collect();
+        let ended: Vec<&Arc<Stop>> =
+            before.values().filter(|stop| !all.contains_key(&stop.scope)).collect();
+        for stop in &ended {
+            log(stop, "an emergency stop has ended");
+        }
+        for stop in all.values() {
+            log_begin(before.get(&stop.scope), stop);
+        }
+        let lifted = ended.iter().map(|stop| stop.scope.clone()).collect();
         let any = !all.is_empty();
         self.all.store(Arc::new(all));
         self.any.store(any, Ordering::Release);
@@ -48,6 +57,9 @@ impl Stops {
         let mut all = All::clone(&self.all.load());
         insert(&mut fresh, stop);
         insert(&mut all, stop);
+        if let Some(stop) = all.get(&stop.scope) {
+            log_begin(self.all.load().get(&stop.scope), stop);
+        }
         self.all.store(Arc::new(all));
         self.any.store(true, Ordering::Release);
     }
@@ -109,12 +121,29 @@ impl Stops {
     }
 }
 
-/// Keeps a stop that is in force already, unless the new one lasts until an operator lifts it.
+fn log(stop: &Stop, message: &str) {
+    let (scope, by, reason) = (stop.scope.words(), &*stop.by, &*stop.reason);
+    tracing::warn!(target: "toolcrib", scope = &*scope, by, reason, "{message}");
+}
+
+/// Logs a stop that was not in force before, or had another reason.
+fn log_begin(before: Option<&Arc<Stop>>, stop: &Stop) {
+    match before {
+        Some(before) if before.by == stop.by && before.reason == stop.reason => {}
+        Some(_) => log(stop, "an emergency stop has a new reason"),
+        None => log(stop, "an emergency stop is in force"),
+    }
+}
+
+/// Puts a stop in force. A scope that is stopped already keeps its beginning and shows the newest reason; a stop that
+/// ends by itself never replaces one that does not.
 fn insert(all: &mut All, stop: &Stop) {
-    let stays = |old: &Arc<Stop>| {
-        !old.is_over(stop.since_ms) && (old.expires_ms.is_none() || stop.expires_ms.is_some())
-    };
-    if all.get(&stop.scope).is_some_and(stays) {
+    if let Some(old) = all.get(&stop.scope).filter(|old| !old.is_over(stop.since_ms)) {
+        if old.expires_ms.is_none() && stop.expires_ms.is_some() {
+            return;
+        }
+        let since_ms = old.since_ms.min(stop.since_ms);
+        all.insert(stop.scope.clone(), Arc::new(Stop { since_ms, ..stop.clone() }));
         return;
     }
     let passing = all.values().filter(|stop| stop.expires_ms.is_some());
@@ -157,6 +186,25 @@ mod tests {
         stops.is_durable(&Scope::Everybody);
         assert_eq!(stops.set(Vec::new()), [Scope::Everybody], "it was lifted");
         assert!(!stops.any());
+    }
+
+    /// R12.5: a scope that is stopped again tells the newest reason, here and as the store tells it.
+    #[test]
+    fn a_repeated_stop_has_the_newest_reason() {
+        let stops = Stops::default();
+        let told = |reason: &str, since_ms| Stop { reason: reason.into(), since_ms, ..stop(Scope::Everybody) };
+        let shown = |stops: &Stops| {
+            let stop = stops.of(&Principal::Local, &Share::Unknown, 9).unwrap();
+            (stop.reason.clone(), stop.since_ms)
+        };
+        stops.add(&told("smoke", 1));
+        stops.add(&told("fire", 2));
+        assert_eq!(shown(&stops), ("fire".to_owned(), 1));
+        stops.set(vec![told("smoke", 1)]);
+        assert_eq!(shown(&stops), ("fire".to_owned(), 1), "the store was read before the second was written");
+        stops.is_durable(&Scope::Everybody);
+        stops.set(vec![told("flood", 1)]);
+        assert_eq!(shown(&stops), ("flood".to_owned(), 1));
     }
 
     /// R4.7: one caller's stop is not another's: neither a session's nor an address's stops other anonymous callers.

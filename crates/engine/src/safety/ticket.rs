@@ -12,6 +12,7 @@ use serde::Serialize;
 use sha2::Sha256;
 use toolcrib_contract::Digest;
 
+use super::vouch::ConfirmedBy;
 use crate::seal::{NoRandomness, random_bytes};
 
 /// Begins every token.
@@ -167,6 +168,12 @@ pub enum Clearance {
     Sealed {
         nonce: String,
         expires_ms: u64,
+    },
+    /// A gateway that the operator trusts has a confirmation; a name that passes once.
+    Vouched {
+        nonce: String,
+        expires_ms: u64,
+        by: ConfirmedBy,
     },
 }
 

@@ -157,8 +157,12 @@ pub(crate) async fn answer(
             .await?
         }
         SafetyTool::Stop => {
-            safety.stop(Scope::Everybody, &who.caller, &text("reason")).await?;
-            status(safety, &who, "Stopped. Only an operator can unlock: `toolcrib unlock`, or REST.")?
+            let held = safety.stop(Scope::Everybody, &who.caller, &text("reason")).await?;
+            let mut line = "Stopped. Only an operator can unlock: `toolcrib unlock`, or REST.".to_owned();
+            if let Some(warning) = held.warning() {
+                line.push_str(&format!(" Warning: {warning}. Tell the person."));
+            }
+            status(safety, &who, &line)?
         }
         SafetyTool::Unlock => {
             // The gate let it pass: an operator approved this very call.

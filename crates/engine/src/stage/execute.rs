@@ -2,9 +2,9 @@
 
 use toolcrib_protocol::Params;
 
-use super::{Call, Executed, Outcome, Ran, Recorded, Resolved};
+use super::{Call, Executed, Outcome, Ran, Recorded, Resolved, gate};
 use crate::ask::InputRequired;
-use crate::context::Context;
+use crate::context::{Confirmation, Context};
 use crate::discovery;
 use crate::engine::Fault;
 use crate::entry::Behind;
@@ -13,6 +13,7 @@ use crate::peer::Peer;
 use crate::refusal::Refusal;
 use crate::round::{Binding, Round};
 use crate::safety;
+use crate::safety::vouch::AGAIN_PREFIX;
 use crate::tool::{Invocation, ToolError};
 
 /// How often whoever answers may ask a legacy client again within one request.
@@ -61,6 +62,7 @@ impl<'a> Call<'a, Recorded<'a>> {
                     Peer::Legacy(_) => {
                         // Boxed, like all that is rare.
                         round = Box::pin(ask_again(&context, *required)).await?;
+                        self.refuse_if_stopped()?;
                         continue;
                     }
                 },
@@ -70,6 +72,12 @@ impl<'a> Call<'a, Recorded<'a>> {
             return Ok(Ran(outcome));
         }
         Err(Refusal::Failed("The tool asked too often.".into()))
+    }
+
+    /// Refuses to go on with a call whose caller was stopped while its client was asked.
+    fn refuse_if_stopped(&self) -> Result<(), Refusal> {
+        let stopped = self.engine.safety().and_then(|safety| gate::stopped(self.caller, safety));
+        stopped.map_or(Ok(()), |text| Err(Refusal::Failed(text.into())))
     }
 
     /// With what came of it. Its end is recorded: what ran has run, whatever its answer is worth.
@@ -84,7 +92,7 @@ fn carried_on(call: &Call<'_, Recorded<'_>>) -> Result<Option<String>, Refusal> 
     if !call.stage.receipt.is_confirmed() {
         return Ok(None);
     }
-    let nonce = crate::safety::ticket::handle("again_").map_err(|_| crate::round::CannotSeal)?;
+    let nonce = crate::safety::ticket::handle(AGAIN_PREFIX).map_err(|_| crate::round::CannotSeal)?;
     let bound = call.engine.safety().map(|safety| safety.bound(&call.stage.resolved.entry));
     Ok(Some(nonce + &bound.unwrap_or_default()))
 }
@@ -105,7 +113,16 @@ async fn own(
 fn context(call: &Call<'_, Recorded<'_>>, params: &Params<'_>, round: Round) -> Context {
     let token = params.progress_token();
     let caller = call.caller;
-    Context::new(caller.principal.clone(), caller.peer.clone(), caller.exchange.clone(), token, round)
+    let context =
+        Context::new(caller.principal.clone(), caller.peer.clone(), caller.exchange.clone(), token, round);
+    match (call.stage.confirmed, call.engine.safety(), call.stage.resolved.token.as_deref()) {
+        (Some(by), Some(safety), _) => {
+            let (voucher, now_ms) = (safety.voucher().cloned(), safety.now_ms());
+            context.confirmed(Confirmation { by, voucher, now_ms })
+        }
+        (None, _, Some(token)) => context.with_unused_token(token),
+        _ => context,
+    }
 }
 
 /// A tool that asks in the modern way, called by a legacy client: the engine asks for it and calls it again.

@@ -1,13 +1,14 @@
 //! Gate: whether the call may run, and whether somebody has to confirm it first (R4.4, R4.5, R4.7).
 //!
-//! Guarantees: the stop and the loop guard come first, for every call; arguments were checked before anybody is asked;
+//! Guarantees: the stop and the loop guard come first, for every call, and the stop again after a person was asked;
+//! arguments were checked before anybody is asked;
 //! what has to be confirmed leaves with a clearance that the journal burns. A call that needs nothing pays one atomic
 //! load and one counter, and no database.
 
 mod ask;
 mod guard;
 
-pub(crate) use guard::stopped;
+pub(crate) use guard::{stopped, works_when_stopped};
 
 use toolcrib_contract::json::Node;
 
@@ -24,7 +25,10 @@ impl<'a> Call<'a, Checked<'a>> {
     /// Where safety is not switched on there is nothing to pass and nothing to write; else who has to be passed.
     pub(super) fn unwatched(self) -> Result<Call<'a, Recorded<'a>>, (Self, &'a Safety)> {
         match self.engine.safety() {
-            None => Ok(self.at(|Checked(resolved)| Recorded { resolved, receipt: Receipt::none() })),
+            None => Ok(self.at(|Checked(resolved)| {
+                let receipt = Receipt::none();
+                Recorded { resolved, receipt, confirmed: None }
+            })),
             Some(safety) => Err((self, safety)),
         }
     }
@@ -37,6 +41,8 @@ impl<'a> Call<'a, Checked<'a>> {
             // Boxed: what is rare must not make every call's state larger.
             _ => Box::pin(ask::confirmed(&self, safety)).await?,
         };
+        // A person may have taken a while to confirm it.
+        guard::refuse_if_stopped(&self, safety)?;
         Ok(self.at(|Checked(resolved)| Cleared { resolved, pass: Pass { safety, clearance } }))
     }
 

@@ -6,6 +6,7 @@
 
 use toolcrib_contract::Digest;
 
+use super::gate::{stopped, works_when_stopped};
 use super::{Call, Cleared, Pass, Recorded, Resolved};
 use crate::answer::ToolResult;
 use crate::caller::Caller;
@@ -16,10 +17,12 @@ use crate::safety::audit::{Event, Kind};
 use crate::safety::keep::{Admission, Intent};
 use crate::safety::receipt::Receipt;
 use crate::safety::ticket::{self, Binding, Clearance, Spent};
+use crate::safety::vouch::ConfirmedBy;
 
 impl<'a> Call<'a, Cleared<'a>> {
     pub(super) async fn record(self) -> Result<Call<'a, Recorded<'a>>, Refusal> {
         let Call { engine, caller, request, stage: Cleared { resolved, pass } } = self;
+        let confirmed = ConfirmedBy::of(&pass.clearance, resolved.entry.judged().demand);
         let receipt = match pass {
             Pass { safety, clearance: Clearance::Free } if !resolved.entry.judged().effect.destructive => {
                 safety.trail().room().await;
@@ -27,7 +30,7 @@ impl<'a> Call<'a, Cleared<'a>> {
             }
             pass => Box::pin(admit(&pass, caller, &resolved)).await?,
         };
-        Ok(Call { engine, caller, request, stage: Recorded { resolved, receipt } })
+        Ok(Call { engine, caller, request, stage: Recorded { resolved, receipt, confirmed } })
     }
 }
 
@@ -75,8 +78,14 @@ async fn admit<'a>(
     }
     match admitted {
         Ok(Ok(ticket)) => {
-            receipt.settle(Ending::Unknown);
             receipt.confirm_by(ticket);
+            // The stop may have come while the intent was written.
+            if !works_when_stopped(entry)
+                && let Some(text) = stopped(caller, safety)
+            {
+                return Err(failed(text));
+            }
+            receipt.settle(Ending::Unknown);
             Ok(receipt)
         }
         Ok(Err(spent)) => {
@@ -106,6 +115,10 @@ fn spent_text(spent: Spent, tool: &str, clearance: &Clearance) -> String {
         Clearance::Sealed { .. } => {
             ("confirmation", format!("Call {tool} again, without requestState, to be asked anew."))
         }
+        Clearance::Vouched { .. } => (
+            "gateway's confirmation",
+            format!("Call {tool} again through the gateway to have it confirmed anew."),
+        ),
         _ => (
             "token",
             format!(

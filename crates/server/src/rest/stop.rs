@@ -26,8 +26,15 @@ pub(super) async fn stop(asked: &Asked<'_>) -> Told {
     if caller.is_some() {
         asked.operator()?;
     }
-    asked.safety.stop(scope(caller), &asked.by(), &reason).await.map_err(|error| unkept(&error))?;
-    Ok(status(asked))
+    let held =
+        asked.safety.stop(scope(caller), &asked.by(), &reason).await.map_err(|error| unkept(&error))?;
+    let (_, mut told) = status(asked);
+    let Some(warning) = held.warning() else { return Ok((StatusCode::OK, told)) };
+    if let Some(members) = told.as_object_mut() {
+        members.insert("unconfirmed".to_owned(), held.unconfirmed.into());
+        members.insert("warning".to_owned(), warning.into());
+    }
+    Ok((StatusCode::ACCEPTED, told))
 }
 
 pub(super) async fn unlock(asked: &Asked<'_>) -> Told {

@@ -49,16 +49,24 @@ fn burn(db: &Connection, clearance: Clearance, call: &Binding, now_ms: u64) -> R
             }
             Ok(if approvals::burn(db, &id)? { Ok(Some(id)) } else { Err(Spent::Used) })
         }
-        Clearance::Sealed { nonce, expires_ms } => {
-            let new = db
-                .prepare_cached(
-                    "INSERT INTO burnt (nonce, expires_ms) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
-                )?
-                .execute(params![nonce, number(expires_ms)])?;
-            // An expired answer is refused before it comes here, so its name need not be kept.
-            db.prepare_cached("DELETE FROM burnt WHERE expires_ms < ?1")?
-                .execute([number(now_ms.saturating_sub(crate::limits::TOKENS_SPENT_KEPT_MS))])?;
-            Ok(if new == 1 { Ok(Some(format!("answer-{nonce}"))) } else { Err(Spent::Used) })
-        }
+        Clearance::Sealed { nonce, expires_ms } => burn_name(db, "answer", &nonce, expires_ms, now_ms),
+        Clearance::Vouched { nonce, expires_ms, .. } => burn_name(db, "vouched", &nonce, expires_ms, now_ms),
     }
+}
+
+/// Burns a name that passes once; `kind` begins the ticket's name in the audit.
+fn burn_name(
+    db: &Connection,
+    kind: &str,
+    nonce: &str,
+    expires_ms: u64,
+    now_ms: u64,
+) -> Result<Burnt, StoreError> {
+    let new = db
+        .prepare_cached("INSERT INTO burnt (nonce, expires_ms) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
+        .execute(params![nonce, number(expires_ms)])?;
+    // What has expired is refused before it comes here, so its name need not be kept.
+    db.prepare_cached("DELETE FROM burnt WHERE expires_ms < ?1")?
+        .execute([number(now_ms.saturating_sub(crate::limits::TOKENS_SPENT_KEPT_MS))])?;
+    Ok(if new == 1 { Ok(Some(format!("{kind}-{nonce}"))) } else { Err(Spent::Used) })
 }

@@ -19,14 +19,14 @@ pub(super) fn revision(db: &Connection) -> Result<u64, StoreError> {
     Ok(positive(number))
 }
 
-/// A stop that is in force stays as it is, unless the new one lasts until an operator lifts it.
-pub(super) fn put_stop(db: &Connection, stop: &Stop) -> Result<(), StoreError> {
+/// Puts a stop in force and returns the revision that has it. A scope that is stopped already keeps its beginning and
+/// shows the newest reason; a stop that ends by itself never replaces one that does not.
+pub(super) fn put_stop(db: &Connection, stop: &Stop) -> Result<u64, StoreError> {
     db.execute("DELETE FROM stops WHERE expires_ms <= ?1", [number(stop.since_ms)])?;
     db.execute(
         "INSERT INTO stops (scope, by, reason, since_ms, expires_ms) VALUES (?1, ?2, ?3, ?4, ?5)
-         ON CONFLICT (scope) DO UPDATE SET by = excluded.by, reason = excluded.reason, since_ms = excluded.since_ms,
-            expires_ms = NULL
-         WHERE stops.expires_ms IS NOT NULL AND excluded.expires_ms IS NULL",
+         ON CONFLICT (scope) DO UPDATE SET by = excluded.by, reason = excluded.reason, expires_ms = excluded.expires_ms
+         WHERE stops.expires_ms IS NOT NULL OR excluded.expires_ms IS NULL",
         params![
             stop.scope.key(),
             stop.by,
@@ -40,7 +40,8 @@ pub(super) fn put_stop(db: &Connection, stop: &Stop) -> Result<(), StoreError> {
             SELECT scope FROM stops WHERE expires_ms IS NOT NULL ORDER BY since_ms DESC, scope LIMIT ?1)",
         [number(STOPS_MAX as u64)],
     )?;
-    bump(db)
+    bump(db)?;
+    revision(db)
 }
 
 pub(super) fn lift_stop(db: &Connection, scope: &Scope) -> Result<bool, StoreError> {
@@ -123,6 +124,23 @@ mod tests {
     fn put(db: &Connection, scope: &str, since_ms: u64, expires_ms: Option<u64>) {
         let scope = Scope::from_key(scope);
         put_stop(db, &Stop { scope, by: "b".into(), reason: "r".into(), since_ms, expires_ms }).unwrap();
+    }
+
+    /// R12.5: a scope that is stopped again shows the newest reason, and since when it is stopped.
+    #[test]
+    fn a_repeated_stop_has_the_newest_reason() {
+        let db = database();
+        let stop = |reason: &str, since_ms, expires_ms| {
+            let (scope, by) = (Scope::Everybody, reason.to_uppercase());
+            put_stop(&db, &Stop { scope, by, reason: reason.to_owned(), since_ms, expires_ms }).unwrap()
+        };
+        let first = stop("smoke", 1, None);
+        assert_eq!(stop("fire", 2, None), first + 1, "every process is told again");
+        stop("a loop", 3, Some(100));
+        let kept = stops(&db, 4).unwrap();
+        assert_eq!(kept.len(), 1);
+        let Stop { by, reason, since_ms, expires_ms, .. } = &kept[0];
+        assert_eq!((&**by, &**reason, *since_ms, *expires_ms), ("FIRE", "fire", 1, None));
     }
 
     fn kept(db: &Connection, now_ms: u64) -> Vec<(String, Option<u64>)> {

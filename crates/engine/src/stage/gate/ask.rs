@@ -1,6 +1,7 @@
 //! How a confirmation is shown or asked for, best way first (R4.5).
 //!
-//! An answer that this server sealed; a token or an approval's handle that came along; else a question: `input_required`
+//! An answer that this server sealed; the word of a trusted gateway; a token or an approval's handle that came along;
+//! else a question: `input_required`
 //! (modern), `elicitation/create` (legacy), the queue, and last the two-step token, which proves no person. Nothing
 //! waits without end, and every refusal says what to do.
 
@@ -18,16 +19,13 @@ use crate::round::Round;
 use crate::safety::audit::{Event, Kind};
 use crate::safety::keep::{Queued, Room, Scope};
 use crate::safety::policy::Demand;
-use crate::safety::shown;
 use crate::safety::ticket::{
     self, APPROVAL_PREFIX, ARGUMENT, Approval, ApprovalState, Binding, Clearance, TOKEN_PREFIX,
 };
 use crate::safety::tools::SafetyTool;
+use crate::safety::vouch::{self, QUESTION_PREFIX, Unvouched};
 use crate::safety::{Safety, Who};
 use crate::stage::{Call, Checked};
-
-/// Begins the key of the gate's own question; the rest is a name that passes once.
-const QUESTION: &str = "toolcrib-confirm-";
 
 type Gated<'a> = Call<'a, Checked<'a>>;
 
@@ -41,11 +39,20 @@ pub(super) async fn confirmed(call: &Gated<'_>, safety: &Safety) -> Result<Clear
     if !operator && let Some(clearance) = answered(call, safety, &who, &round)? {
         return Ok(clearance);
     }
+    let unvouched = match vouched(call, safety, person).filter(|_| !operator) {
+        Some(Ok(clearance)) => return Ok(clearance),
+        Some(Err(why)) => Some(why),
+        None => None,
+    };
     if let Some(token) = resolved.token.as_deref() {
         return presented(call, safety, &who, token, person, operator);
     }
     if !operator && let Some(clearance) = ask_client(call, safety, &who, &round).await? {
         return Ok(clearance);
+    }
+    // Whoever is behind the gateway could not show this server's own tokens and handles.
+    if let Some(why) = unvouched {
+        return Err(call.refuse(safety, &who, "gateway not believed", unbelieved(call, &why)));
     }
     if safety.policy().queue || person {
         return Err(queue(call, safety, &who, person).await);
@@ -55,6 +62,29 @@ pub(super) async fn confirmed(call: &Gated<'_>, safety: &Safety) -> Result<Clear
         &who,
         "two-step token asked for",
         ToolResult::error(two_step(resolved.entry.name())),
+    ))
+}
+
+/// A gateway's statement that this call was confirmed, if one came along.
+fn vouched(call: &Gated<'_>, safety: &Safety, person: bool) -> Option<Result<Clearance, Unvouched>> {
+    let statement = call.request.params.meta?.get(vouch::STATEMENT)?;
+    let own = safety.voucher()?.public();
+    let shown = vouch::Shown {
+        own: &own,
+        trusted: &safety.policy().trusted_gateways,
+        tool: call.stage.0.entry.name(),
+        arguments: &Digest::of_verbatim(call.arguments()),
+        person,
+        now_ms: safety.now_ms(),
+    };
+    Some(shown.check(statement.raw()))
+}
+
+fn unbelieved(call: &Gated<'_>, why: &Unvouched) -> ToolResult {
+    let (name, way_out) = (call.stage.0.entry.name(), why.way_out());
+    ToolResult::error(format!(
+        "Not run: {name} has to be confirmed here too, and the confirmation of the gateway in front is not accepted: \
+         {why}. {way_out} Tell the person."
     ))
 }
 
@@ -78,7 +108,7 @@ fn answered(
     if let Some(nonce) = round.cleared() {
         return sealed(nonce);
     }
-    let Some((nonce, raw)) = round.answers_to(QUESTION).next() else { return Ok(None) };
+    let Some((nonce, raw)) = round.answers_to(QUESTION_PREFIX).next() else { return Ok(None) };
     if agrees(&Reply(raw.into())) { sealed(nonce) } else { Err(declined(call, safety, who)) }
 }
 
@@ -136,8 +166,8 @@ async fn ask_client(
         return Ok(None);
     }
     let entry = &call.stage.0.entry;
-    let effect = if entry.judged().effect.destructive { "destructive" } else { "has to be confirmed" };
-    let message = shown::question(entry.name(), effect, call.arguments().raw());
+    let message =
+        vouch::question(entry.name(), entry.judged().effect.destructive, call.arguments().raw());
     // A person sees every argument or is asked elsewhere.
     if message.chars().count() > CONFIRMATION_CHARS_MAX {
         return Ok(None);
@@ -151,7 +181,7 @@ async fn ask_client(
     match &call.caller.peer {
         Peer::Modern(_) => {
             let nonce = ticket::handle("").map_err(|_| crate::round::CannotSeal)?;
-            let key = format!("{QUESTION}{nonce}{}", safety.bound(entry)).into_boxed_str();
+            let key = format!("{QUESTION_PREFIX}{nonce}{}", safety.bound(entry)).into_boxed_str();
             let required = InputRequired { questions: vec![(key, question)] };
             let context = context(call, round.clone());
             Err(Refusal::Asks(call.engine.require(call.caller, call.request, &context, &required, None)?))

@@ -13,11 +13,7 @@ use crate::stage::{Call, Checked};
 pub(super) async fn pass(call: &Call<'_, Checked<'_>>, safety: &Safety) -> Result<(), Refusal> {
     let entry = &*call.stage.0.entry;
     let share = call.caller.share();
-    if !works_when_stopped(entry)
-        && let Some(text) = stopped(call.caller, safety)
-    {
-        return Err(call.refuse(safety, &Who::of(call.caller), "stopped", ToolResult::error(text)));
-    }
+    refuse_if_stopped(call, safety)?;
     if entry.safety().is_some_and(SafetyTool::works_when_stopped) {
         return Ok(());
     }
@@ -52,6 +48,17 @@ pub(super) async fn pass(call: &Call<'_, Checked<'_>>, safety: &Safety) -> Resul
     Err(Box::pin(stop_caller(call, safety, times)).await)
 }
 
+/// Refuses a call whose caller is stopped, unless the tool works during a stop.
+pub(super) fn refuse_if_stopped(call: &Call<'_, Checked<'_>>, safety: &Safety) -> Result<(), Refusal> {
+    if works_when_stopped(&call.stage.0.entry) {
+        return Ok(());
+    }
+    match stopped(call.caller, safety) {
+        None => Ok(()),
+        Some(text) => Err(call.refuse(safety, &Who::of(call.caller), "stopped", ToolResult::error(text))),
+    }
+}
+
 /// Returns what a caller is told that a stop is in force for.
 pub(crate) fn stopped(caller: &Caller<'_>, safety: &Safety) -> Option<String> {
     if !safety.stops().any() {
@@ -68,7 +75,8 @@ pub(crate) fn stopped(caller: &Caller<'_>, safety: &Safety) -> Option<String> {
     ))
 }
 
-fn works_when_stopped(entry: &Entry) -> bool {
+/// Whether a tool works during a stop: those that find tools, and those of the stop itself.
+pub(crate) fn works_when_stopped(entry: &Entry) -> bool {
     match entry.behind() {
         Behind::Discovery(_) => true,
         Behind::Safety(tool) => tool.works_when_stopped(),
