@@ -163,7 +163,7 @@ fn spec(args: &Args, server: Node<'_>, name: &str) -> Result<Spec, Failure> {
 }
 
 /// `Name: value`; `${VARIABLE}` in a value is read from the environment, so that a secret need not stand in a command.
-fn headers(given: &[String]) -> Result<Vec<(String, String)>, Failure> {
+pub(crate) fn headers(given: &[String]) -> Result<Vec<(String, String)>, Failure> {
     let usage = |error: anyhow::Error| Failure::new(Exit::Usage, error);
     let one = |text: &String| {
         let (name, value) =

@@ -47,11 +47,11 @@ pub(crate) enum Prefix {
     Never,
 }
 
-pub(crate) async fn run(args: &Args, safe: &Safe) -> Outcome {
+pub(crate) async fn run(args: &Args, config: Config, safe: &Safe) -> Outcome {
     log_to_stderr(args.log_json);
     let internal = |error: std::io::Error| Failure::new(Exit::Internal, error);
     let usage = |error: anyhow::Error| Failure::new(Exit::Usage, error);
-    let config = config(args)?;
+    reload::warn_of_two_policies(args, &config);
     let spans = Settings::read(config.otlp_endpoint.as_deref(), &ProcessEnvironment).map(Exporter::start);
     let server = front(&config, &args.toolsets, |builder| {
         let builder =

@@ -66,10 +66,7 @@ pub(crate) fn stop(args: &StopArgs) -> Outcome {
         safety.stop(scope.clone(), &operator(), &args.reason).await.map_err(unkept)
     })?;
     let json = json!({"outcome": "stopped", "caller": caller, "who": scope.words(), "reason": args.reason});
-    let lifts = match &scope {
-        Scope::Everybody => "toolcrib unlock".to_owned(),
-        Scope::Caller(key) => format!("toolcrib unlock --caller {key}"),
-    };
+    let lifts = args.data.command(&scope.unlock());
     args.form.say(&format!("stopped: {}; `{lifts}` lifts it", whom(&scope)), &json)?;
     Ok(Exit::Nothing)
 }
