@@ -23,6 +23,7 @@ use crate::gateway::pages::Pages;
 use crate::gateway::reload::Running;
 use crate::progress::{Beside, Progress};
 use crate::safe::Safe;
+use crate::terminal::counted;
 use crate::serve::{ADDRESS, Args, bind, signatures, stop};
 use crate::toolsets::Toolsets;
 
@@ -118,8 +119,10 @@ async fn greet(gateway: Arc<Gateway>, server: Server, origin: String, kept: Stri
         let revision = status.revision.map(|revision| format!(", MCP {revision}")).unwrap_or_default();
         let reason = status.reason.map(|reason| format!(": {reason}")).unwrap_or_default();
         text.push_str(&format!(
-            "  {:<20} {}{revision}, {} tools{reason}\n",
-            status.name, status.state, status.tools
+            "  {:<20} {}{revision}, {}{reason}\n",
+            status.name,
+            status.state,
+            counted(status.tools, "tool")
         ));
         for one in status.quarantined {
             text.push_str(&format!("    quarantined: {}: {}\n", one.tool, one.reason));
