@@ -17,7 +17,7 @@ use serde_json::Value;
 use tokio::runtime::Runtime;
 use toolcrib::engine::entry::Entry;
 use toolcrib::engine::safety::ticket::ARGUMENT;
-use toolcrib::{LocalClient, Server};
+use toolcrib::{Asked, LocalClient, Server};
 use toolcrib_contract::json::{Document, Limits};
 use toolcrib_engine::Demand;
 use toolcrib_gateway::{Drift, Gateway, Source};
@@ -183,7 +183,7 @@ impl Called<'_> {
         let mut person = Person::at_terminal();
         let capabilities = if needs_person { Default::default() } else { person.capabilities(args.yes) };
         let client = LocalClient { name: Some("toolcrib call".to_owned()), capabilities };
-        let asking = self.server.call_asking(&client, entry.name(), given, async |asked| {
+        let asking = self.server.call_asking(&client, entry.name(), given, async |asked: Asked<'_>| {
             tokio::task::block_in_place(|| person.answer(asked))
         });
         let result = asking.await.map_err(|error| Failure::new(Exit::Unreachable, error))?;

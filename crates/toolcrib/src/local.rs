@@ -185,11 +185,13 @@ mod tests {
     /// `LOCAL_ROUNDS_MAX`: a call that asks without end is given up by the limit's name.
     #[tokio::test]
     async fn a_call_that_asks_over_local_rounds_max_times_is_given_up() {
-        let answer = async |_: Asked<'_>| json!({"action": "accept", "content": {"n": 1}});
+        async fn one(_: Asked<'_>) -> Value {
+            json!({"action": "accept", "content": {"n": 1}})
+        }
         let most = json!({"times": LOCAL_ROUNDS_MAX});
-        assert!(server().call_asking(&able(), "ask", most, answer).await.is_ok());
+        assert!(server().call_asking(&able(), "ask", most, one).await.is_ok());
         let more = json!({"times": LOCAL_ROUNDS_MAX + 1});
-        let error = server().call_asking(&able(), "ask", more, answer).await.unwrap_err();
+        let error = server().call_asking(&able(), "ask", more, one).await.unwrap_err();
         assert!(error.message.starts_with("LOCAL_ROUNDS_MAX"), "{error}");
     }
 }
