@@ -102,6 +102,7 @@ fn json_of(approval: &Approval) -> Value {
 
 fn decide(data: &Data, id: &str, allow: bool, form: Form) -> Outcome {
     let decided = operate(data, async |safety| safety.decide(id, allow, &operator()).await.map_err(unkept))?;
+    let waiting = || format!("`{}` shows what waits", data.command("approve list"));
     match decided {
         Decided::Done(approval) => {
             let word = if allow { "allowed" } else { "denied" };
@@ -112,11 +113,11 @@ fn decide(data: &Data, id: &str, allow: bool, form: Form) -> Outcome {
         }
         Decided::Unknown => {
             let error = anyhow!("there is no approval {id:?}");
-            Err(Failure::new(Exit::Usage, error).hint("`toolcrib approve list` shows what waits"))
+            Err(Failure::new(Exit::Usage, error).hint(waiting()))
         }
         Decided::Over(approval) => {
             let error = anyhow!("{} is not waiting any more: {:?}, or expired", approval.id, approval.state);
-            Err(Failure::new(Exit::Usage, error).hint("`toolcrib approve list` shows what waits"))
+            Err(Failure::new(Exit::Usage, error).hint(waiting()))
         }
     }
 }

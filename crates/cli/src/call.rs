@@ -1,24 +1,33 @@
 //! `toolcrib call SERVER/TOOL key=value…`: one call, through the same stages as any other.
 //!
 //! The server stands behind an engine of its own for the time of the call, so that its arguments are checked by the
-//! contract before anything leaves, and its answer before it is shown. A destructive tool is asked about first.
+//! contract before anything leaves, and its answer before it is shown. The call passes the gate, the emergency stop and
+//! the audit of the data folder (R12.3). The person at the terminal answers what the gate or the server asks.
 
 pub(crate) mod arguments;
+mod person;
+mod questionnaire;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::anyhow;
 use serde_json::Value;
-use toolcrib::Server;
+use tokio::runtime::Runtime;
+use toolcrib::engine::entry::Entry;
+use toolcrib::engine::safety::ticket::ARGUMENT;
+use toolcrib::{Asked, LocalClient, Server};
 use toolcrib_contract::json::{Document, Limits};
-use toolcrib_gateway::{Gateway, Source};
-use toolcrib_upstream::Spec;
+use toolcrib_engine::Demand;
+use toolcrib_gateway::{Drift, Gateway, Source};
 
+use crate::call::person::Person;
+use crate::data::Data;
 use crate::exit::{Exit, Failure, print};
-use crate::terminal::confirmed;
+use crate::safe::{self, Safe};
 use crate::toolsets::Toolsets;
-use crate::{Outcome, demonstration, origin};
+use crate::{Outcome, demonstration, gateway, origin};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "toolcrib call desk/get_expectancy account=pro\n\
@@ -34,7 +43,7 @@ pub(crate) struct Args {
     /// All arguments as one JSON object.
     #[arg(long, value_name = "JSON")]
     args: Option<String>,
-    /// Do not ask before a destructive tool.
+    /// Do not ask before a destructive tool. It is no person: where the policy demands one, the call is refused.
     #[arg(long, short)]
     yes: bool,
     /// Only check the arguments.
@@ -44,6 +53,11 @@ pub(crate) struct Args {
     format: Format,
     #[command(flatten)]
     origins: origin::Origins,
+    /// A file whose section `safety` says which calls have to be confirmed, instead of that of the file of servers.
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+    #[command(flatten)]
+    data: Data,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -65,35 +79,56 @@ pub(crate) fn run(args: &Args) -> Outcome {
         .rsplit_once('/')
         .filter(|(server, tool)| !server.is_empty() && !tool.is_empty())
         .ok_or_else(wrong)?;
-    let runtime = tokio::runtime::Runtime::new().map_err(|error| Failure::new(Exit::Internal, error))?;
+    let runtime = Runtime::new().map_err(|error| Failure::new(Exit::Internal, error))?;
+    if server == "desk" { at_the_desk(args, tool, &runtime) } else { elsewhere(args, server, tool, &runtime) }
+}
+
+fn at_the_desk(args: &Args, tool: &str, runtime: &Runtime) -> Outcome {
+    let safe = Safe::at_terminal(&args.data, safe::policy(args.policy.as_deref(), None)?, runtime)?;
     runtime.block_on(async {
-        if server == "desk" {
-            return call(
-                args,
-                &demonstration::server(demonstration::Subject::Desk, &Toolsets::default(), None)?,
-                tool,
-            )
-            .await;
-        }
-        let spec = args.origins.spec(server)?;
-        let (server, gateway) = behind(spec, args.origins.patience()).await?;
-        let outcome = call(args, &server, tool).await;
-        gateway.stop().await;
+        let desk = demonstration::Subject::Desk;
+        let server = demonstration::server(desk, &Toolsets::default(), Some(&safe))?;
+        let called = Called { args, safe: &safe, server: &server, source: None };
+        let outcome = called.call(tool).await;
+        safe.settle().await;
         outcome
     })
 }
 
-/// A server behind an engine of its own.
-pub(crate) async fn behind(spec: Spec, patience: Duration) -> Result<(Server, Arc<Gateway>), Failure> {
+fn elsewhere(args: &Args, server: &str, tool: &str, runtime: &Runtime) -> Outcome {
+    let target = args.origins.target(server, &args.data)?;
+    let policy = safe::policy(args.policy.as_deref(), target.safety.as_ref())?;
+    let safe = Safe::at_terminal(&args.data, policy, runtime)?;
+    let drift = target.pins.as_ref().map(gateway::pinned).transpose()?;
+    runtime.block_on(async {
+        // The server's own tools are called, whatever they are named; the gate has no tools here.
+        let builder = safe.apply(Server::builder("toolcrib", env!("CARGO_PKG_VERSION")));
+        let builder = builder.options(|options| options.offers_safety_tools = false);
+        let front = builder.build().map_err(|error| Failure::new(Exit::Internal, error))?;
+        let source = target.source;
+        let gateway = behind(&front, source.clone(), drift, args.origins.patience()).await?;
+        let called = Called { args, safe: &safe, server: &front, source: Some((&source, &gateway)) };
+        let outcome = called.call(tool).await;
+        gateway.stop().await;
+        safe.settle().await;
+        outcome
+    })
+}
+
+/// Puts one server behind an engine, and waits until its tools are there.
+pub(crate) async fn behind(
+    front: &Server,
+    source: Source,
+    drift: Option<Drift>,
+    patience: Duration,
+) -> Result<Arc<Gateway>, Failure> {
     let internal = |error: anyhow::Error| Failure::new(Exit::Internal, error);
-    let server =
-        Server::new("toolcrib", env!("CARGO_PKG_VERSION")).map_err(|error| internal(error.into()))?;
-    let sources = vec![Source::new(spec, false)];
-    let gateway = Gateway::start(server.engine().clone(), sources).map_err(|error| internal(error.into()))?;
+    let gateway = Gateway::start_pinned(front.engine().clone(), vec![source], drift)
+        .map_err(|error| internal(error.into()))?;
     gateway.settled(patience).await;
     let status = gateway.status().into_iter().next();
     match status {
-        Some(status) if status.state == "ready" => Ok((server, gateway)),
+        Some(status) if status.state == "ready" => Ok(gateway),
         other => {
             gateway.stop().await;
             let (name, reason) = other.map(|status| (status.name, status.reason)).unwrap_or_default();
@@ -103,41 +138,125 @@ pub(crate) async fn behind(spec: Spec, patience: Duration) -> Result<(Server, Ar
     }
 }
 
-async fn call(args: &Args, server: &Server, tool: &str) -> Outcome {
-    let usage = |error: anyhow::Error| Failure::new(Exit::Usage, error);
-    let Some(entry) = server.get(tool) else {
-        let names: Vec<String> =
-            server.list(&toolcrib::Filter::default()).iter().map(|entry| entry.name().to_owned()).collect();
+/// A call that is about to be made.
+struct Called<'a> {
+    args: &'a Args,
+    safe: &'a Safe,
+    server: &'a Server,
+    /// The server whose tool it is; none for the demonstration, which is in this process.
+    source: Option<(&'a Source, &'a Gateway)>,
+}
+
+impl Called<'_> {
+    async fn call(&self, tool: &str) -> Outcome {
+        let usage = |error: anyhow::Error| Failure::new(Exit::Usage, error);
+        let args = self.args;
+        let entry = self.entry(tool)?;
+        let contract = entry.contract();
+        let mut given =
+            arguments::read(contract.definition(), args.args.as_deref(), &args.pairs).map_err(usage)?;
+        let token = take_token(&entry, &mut given);
+        let text = given.to_string();
+        let document =
+            Document::parse(text.as_bytes(), &Limits::message()).map_err(|error| usage(error.into()))?;
+        if let Err(violations) = contract.check_input(document.root()) {
+            let signature = toolcrib_contract::signature(contract.definition());
+            let signature = signature.split(" → ").next().unwrap_or(&signature);
+            let error = anyhow!("the arguments break the contract of {signature}\n{}", violations.list());
+            return Err(usage(error));
+        }
+        if args.dry_run {
+            print("the arguments keep the contract; nothing was called\n")?;
+            return Ok(Exit::Nothing);
+        }
+        if entry.judged().effect.destructive {
+            self.safe.verify_audit().await;
+        }
+        let needs_person = args.yes && entry.judged().demand == Demand::Human && token.is_none();
+        let token = match token {
+            None if args.yes && !needs_person => self.safe.agreed(&entry, document.root()).await?,
+            token => token,
+        };
+        if let (Some(token), Some(members)) = (token, given.as_object_mut()) {
+            members.insert(ARGUMENT.to_owned(), token.into());
+        }
+        let mut person = Person::at_terminal();
+        let capabilities = if needs_person { Default::default() } else { person.capabilities(args.yes) };
+        let client = LocalClient { name: Some("toolcrib call".to_owned()), capabilities };
+        let asking = self.server.call_asking(&client, entry.name(), given, async |asked: Asked<'_>| {
+            tokio::task::block_in_place(|| person.answer(asked))
+        });
+        let result = asking.await.map_err(|error| Failure::new(Exit::Unreachable, error))?;
+        self.told(&entry, &result, &person, needs_person)
+    }
+
+    /// The tool of this name, as it is served here.
+    fn entry(&self, tool: &str) -> Result<Arc<Entry>, Failure> {
+        let served = self.source.map_or_else(|| tool.to_owned(), |(source, _)| source.served_name(tool));
+        if let Some(entry) = self.server.get(&served) {
+            return Ok(entry);
+        }
+        let usage = |error: anyhow::Error| Failure::new(Exit::Usage, error);
+        let all = self.source.into_iter().flat_map(|(_, gateway)| gateway.status());
+        let aside = all.flat_map(|status| status.quarantined).find(|one| one.tool == tool);
+        if let Some(aside) = aside {
+            return Err(usage(anyhow!("{tool} is not served: {}", aside.reason)));
+        }
+        let names: Vec<String> = self
+            .server
+            .list(&toolcrib::Filter::default())
+            .iter()
+            .map(|entry| self.source.map_or(entry.name(), |(source, _)| source.own_name(entry.name())).to_owned())
+            .collect();
         let hint = crate::suggestion::hint(tool, names.iter().map(String::as_str));
-        return Err(usage(anyhow!("there is no tool {tool:?}")).hint(hint));
-    };
-    let contract = entry.contract();
-    let given = arguments::read(contract.definition(), args.args.as_deref(), &args.pairs).map_err(usage)?;
-    let text = given.to_string();
-    let document =
-        Document::parse(text.as_bytes(), &Limits::message()).map_err(|error| usage(error.into()))?;
-    if let Err(violations) = contract.check_input(document.root()) {
-        let signature = toolcrib_contract::signature(contract.definition());
-        let signature = signature.split(" → ").next().unwrap_or(&signature);
-        return Err(usage(anyhow!("the arguments break the contract of {signature}\n{}", violations.list())));
+        Err(usage(anyhow!("there is no tool {tool:?}")).hint(hint))
     }
-    if args.dry_run {
-        print("the arguments keep the contract; nothing was called\n")?;
-        return Ok(Exit::Nothing);
-    }
-    if contract.effect().destructive && !args.yes {
-        let question = format!("{tool} is destructive. Call it with {text}?");
-        if !confirmed(&question, "agree beforehand with --yes, or check with --dry-run")? {
+
+    /// Says what came of it.
+    fn told(&self, entry: &Entry, result: &Value, person: &Person, needs_person: bool) -> Outcome {
+        if person.was_missing {
+            let error = anyhow!("there is no terminal to ask at");
+            let hint = match entry.judged().demand {
+                Demand::Human => "the policy demands a person, who confirms the call at a terminal",
+                _ => "agree beforehand with --yes, or check with --dry-run",
+            };
+            return Err(Failure::new(Exit::Usage, error).hint(hint));
+        }
+        if person.declined && self.args.format == Format::Terminal {
             print("nothing was called\n")?;
             return Ok(Exit::Nothing);
         }
+        print(&match self.args.format {
+            Format::Json => result.to_string(),
+            Format::Terminal => spoken(result),
+        })?;
+        if needs_person {
+            let handle = result.pointer("/_meta/toolcrib~1confirmation/handle").and_then(Value::as_str);
+            let then = handle.map(|handle| {
+                let command = self.safe.command(&format!("approve allow {handle}"));
+                format!(", or a person allows it with `{command}` and it is called again with {ARGUMENT}={handle}")
+            });
+            eprintln!(
+                "  hint: --yes is no person, and the policy demands one ({}): confirm the call at a terminal without \
+                 --yes{}",
+                entry.judged().rule,
+                then.unwrap_or_default()
+            );
+        }
+        let failed = result.get("isError") == Some(&Value::Bool(true));
+        Ok(if failed && !person.declined { Exit::Findings } else { Exit::Nothing })
     }
-    let result = server.call(tool, given).await.map_err(|error| Failure::new(Exit::Unreachable, error))?;
-    print(&match args.format {
-        Format::Json => result.to_string(),
-        Format::Terminal => spoken(&result),
-    })?;
-    Ok(if result.get("isError") == Some(&Value::Bool(true)) { Exit::Findings } else { Exit::Nothing })
+}
+
+/// Takes the token or the handle of an approval out of the arguments, unless the tool has an argument of that name.
+fn take_token(entry: &Entry, given: &mut Value) -> Option<String> {
+    let schema = entry.contract().definition().input_schema();
+    let owns = schema.and_then(|schema| schema.get("properties")?.get(ARGUMENT)).is_some();
+    let members = given.as_object_mut().filter(|_| !owns)?;
+    match members.remove(ARGUMENT)? {
+        Value::String(token) => Some(token),
+        other => Some(other.to_string()),
+    }
 }
 
 /// Structured content, laid out; else the texts. What a server sends cannot steer the terminal.

@@ -24,6 +24,7 @@ use crate::convert::read;
 use crate::exit::{Exit, Failure};
 use crate::form::Form;
 use crate::progress::Progress;
+use crate::terminal::counted;
 use crate::written;
 
 #[derive(Debug, clap::Args)]
@@ -103,7 +104,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let not = if args.dry_run { "; nothing was written" } else { "" };
     let json = json!({"outcome": outcome, "server": before.name, "tools": tools, "extension_bytes": bytes,
         "report": report.to_json()});
-    args.form.say(&format!("{shown}{tools} tools, {bytes} bytes of extension{not}\n"), &json)?;
+    args.form.say(&format!("{shown}{}, {bytes} bytes of extension{not}\n", counted(tools, "tool")), &json)?;
     Ok(Exit::Nothing)
 }
 
@@ -163,7 +164,7 @@ fn spec(args: &Args, server: Node<'_>, name: &str) -> Result<Spec, Failure> {
 }
 
 /// `Name: value`; `${VARIABLE}` in a value is read from the environment, so that a secret need not stand in a command.
-fn headers(given: &[String]) -> Result<Vec<(String, String)>, Failure> {
+pub(crate) fn headers(given: &[String]) -> Result<Vec<(String, String)>, Failure> {
     let usage = |error: anyhow::Error| Failure::new(Exit::Usage, error);
     let one = |text: &String| {
         let (name, value) =

@@ -10,6 +10,7 @@ use toolcrib_upstream::Transport;
 use crate::Outcome;
 use crate::exit::{Exit, Failure, print};
 use crate::form::Form;
+use crate::terminal::counted;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -59,11 +60,12 @@ fn described(file: &std::path::Path, config: &Config) -> Value {
         };
         json!({"name": source.name(), "transport": transport, "reached": reached, "prefix": source.prefix})
     };
-    json!({"file": file, "servers": config.sources.iter().map(server).collect::<Vec<_>>()})
+    json!({"file": file, "servers": config.sources.iter().map(server).collect::<Vec<_>>(), "safety": config.safety})
 }
 
 fn summary(file: &std::path::Path, config: &Config) -> String {
-    let mut text = format!("{}: {} servers\n", file.display(), config.sources.len());
+    let count = counted(config.sources.len(), "server");
+    let mut text = format!("{}: {count}\n", file.display());
     for source in &config.sources {
         let how = match &source.spec.transport {
             Transport::Stdio(command) => format!("command {}", command.program),
@@ -71,6 +73,10 @@ fn summary(file: &std::path::Path, config: &Config) -> String {
         };
         let prefix = source.prefix.as_deref().unwrap_or("no prefix");
         text.push_str(&format!("  {:<20} {how} ({prefix})\n", source.name()));
+    }
+    if let Some(policy) = &config.safety {
+        let rules = counted(policy.rules.len(), "rule");
+        text.push_str(&format!("  [safety]: destructive tools {}, {rules}\n", policy.destructive.name()));
     }
     text
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::anyhow;
 use toolcrib::engine::safety::Safety;
+use toolcrib::engine::safety::operating::{Operating, quoted};
 use toolcrib::engine::safety::policy::Policy;
 use toolcrib_store::DataFolder;
 
@@ -33,6 +34,26 @@ impl Data {
         })
     }
 
+    /// How this folder is operated: the words that a command needs to find it, wherever the command is run.
+    pub(crate) fn operating(&self) -> Operating {
+        // A variable of this process may not be set where the command is copied to.
+        let variable = |name: &str| if name == "TOOLCRIB_DATA" { None } else { std::env::var(name).ok() };
+        let usual = DataFolder::default_path(variable);
+        let here = self.path().map(|path| std::path::absolute(&path).unwrap_or(path));
+        let words = match here {
+            Some(path) if usual.as_ref() != Some(&path) => {
+                format!("--data {}", quoted(&path.to_string_lossy()))
+            }
+            _ => String::new(),
+        };
+        Operating { words, person: None }
+    }
+
+    /// Returns the command line that does `verb` on this folder.
+    pub(crate) fn command(&self, verb: &str) -> String {
+        self.operating().command(verb)
+    }
+
     /// Where tokens of servers are kept; nothing is made.
     pub(crate) fn tokens(&self) -> Result<PathBuf, Failure> {
         Ok(self.place()?.join(TOKENS))
@@ -57,12 +78,24 @@ pub(crate) fn operate<T>(
     let runtime = runtime.map_err(|error| Failure::new(Exit::Internal, error))?;
     runtime.block_on(async {
         let safety: Arc<Safety> = folder.safety(Policy::default()).await.map_err(unkept)?;
+        safety.operate_by(data.operating());
         work(&safety).await
     })
 }
 
 pub(crate) fn unkept(error: impl std::error::Error + Send + Sync + 'static) -> Failure {
     Failure::new(Exit::Unreachable, anyhow::Error::new(error))
+}
+
+/// Returns the time in milliseconds since 1970.
+pub(crate) fn now_ms() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Returns a moment as people read it.
+pub(crate) fn since(ms: u64) -> String {
+    toolcrib_registry::time::written(i64::try_from(ms).unwrap_or(i64::MAX))
 }
 
 /// Who decides, for the audit.

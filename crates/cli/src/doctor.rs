@@ -1,22 +1,26 @@
 //! `toolcrib doctor`: each thing that can keep Toolcrib from working, looked at, with what to do.
 //!
-//! Only looks: nothing is started but a listener that is closed at once, and nothing is written.
+//! Only looks: nothing is started but a listener that is closed at once, and nothing is written. A data folder that is
+//! not there is not made.
 
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use toolcrib_contract::text::one_line;
 use toolcrib_gateway::config::ProcessEnvironment;
 use toolcrib_gateway::{Config, Prefixing};
+use toolcrib_store::safety::Look;
 use toolcrib_upstream::Transport;
 
 use crate::add::CONFIG;
 use crate::connect::client::{Client, Scope, is_there};
 use crate::connect::servers;
+use crate::data::{Data, now_ms, since};
 use crate::exit::{Exit, print};
 use crate::form::{Form, Format};
-use crate::terminal::{Paint, Style, Table};
+use crate::terminal::{Paint, Style, Table, counted};
 use crate::{Outcome, edit};
 
 #[derive(Debug, clap::Args)]
@@ -27,6 +31,8 @@ pub(crate) struct Args {
     /// The address to serve at.
     #[arg(long, default_value = "127.0.0.1:7420")]
     listen: String,
+    #[command(flatten)]
+    data: Data,
     #[command(flatten)]
     form: Form,
 }
@@ -49,6 +55,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut findings = vec![finding("version", Health::Fine, crate::VERSION)];
     findings.push(address(&args.listen));
     findings.extend(configuration(&args.config));
+    findings.extend(kept(&args.data));
     findings.extend(Client::ALL.into_iter().filter_map(client));
     let fault = findings.iter().any(|finding| finding.health == Health::Fault);
     print(&match args.form.format() {
@@ -90,8 +97,16 @@ fn configuration(path: &Path) -> Vec<Finding> {
     let mut findings = vec![finding(
         "configuration",
         Health::Fine,
-        format!("{shown} names {} servers", config.sources.len()),
+        format!("{shown} names {}", counted(config.sources.len(), "server")),
     )];
+    if let Some(policy) = &config.safety {
+        let said = format!(
+            "[safety] of {shown}: destructive tools {}, {}",
+            policy.destructive.name(),
+            counted(policy.rules.len(), "rule")
+        );
+        findings.push(finding("policy", Health::Fine, said));
+    }
     for source in &config.sources {
         let what = format!("server {}", source.name());
         findings.push(match &source.spec.transport {
@@ -107,6 +122,46 @@ fn configuration(path: &Path) -> Vec<Finding> {
                 }
             },
         });
+    }
+    findings
+}
+
+/// The emergency stop, the end of the audit, and calls whose end nobody knows.
+fn kept(data: &Data) -> Vec<Finding> {
+    let Some(path) = data.path().filter(|path| path.is_dir()) else { return Vec::new() };
+    let shown = path.display().to_string();
+    let look = match Look::at(&path, now_ms()) {
+        Ok(Some(look)) => look,
+        Ok(None) => return vec![finding("data", Health::Fine, format!("{shown} keeps nothing yet"))],
+        Err(error) => return vec![finding("data", Health::Fault, format!("{shown}: {error}"))],
+    };
+    let mut findings = vec![finding("data", Health::Fine, shown)];
+    for stop in &look.stops {
+        let said = format!(
+            "in force for {} since {}, by {}: {}; `{}` lifts it",
+            stop.scope.words(),
+            since(stop.since_ms),
+            one_line(&stop.by),
+            one_line(&stop.reason),
+            data.command(&stop.scope.unlock())
+        );
+        findings.push(finding("emergency stop", Health::Fault, said));
+    }
+    findings.push(match &look.broken {
+        Some(broken) => {
+            let verify = data.command("audit verify");
+            finding("audit", Health::Fault, format!("broken: {broken}; `{verify}` looks at all of it"))
+        }
+        None => finding("audit", Health::Fine, "its end is signed and anchored"),
+    });
+    if look.unknown > 0 {
+        let calls = usize::try_from(look.unknown).unwrap_or(usize::MAX);
+        let said = format!(
+            "nobody knows how {} ended; `{}` shows them",
+            counted(calls, "call"),
+            data.command("audit unknown")
+        );
+        findings.push(finding("calls", Health::Note, said));
     }
     findings
 }

@@ -46,7 +46,7 @@ pub(crate) struct Args {
     /// How long the servers may take to answer, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     patience: u64,
-    /// A file whose section `safety` says which calls have to be confirmed.
+    /// A file whose section `safety` says which calls have to be confirmed, instead of that of the configuration.
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
     #[command(flatten)]

@@ -23,6 +23,7 @@ use crate::gateway::pages::Pages;
 use crate::gateway::reload::Running;
 use crate::progress::{Beside, Progress};
 use crate::safe::Safe;
+use crate::terminal::counted;
 use crate::serve::{ADDRESS, Args, bind, signatures, stop};
 use crate::toolsets::Toolsets;
 
@@ -47,11 +48,11 @@ pub(crate) enum Prefix {
     Never,
 }
 
-pub(crate) async fn run(args: &Args, safe: &Safe) -> Outcome {
+pub(crate) async fn run(args: &Args, config: Config, safe: &Safe) -> Outcome {
     log_to_stderr(args.log_json);
     let internal = |error: std::io::Error| Failure::new(Exit::Internal, error);
     let usage = |error: anyhow::Error| Failure::new(Exit::Usage, error);
-    let config = config(args)?;
+    reload::warn_of_two_policies(args, &config);
     let spans = Settings::read(config.otlp_endpoint.as_deref(), &ProcessEnvironment).map(Exporter::start);
     let server = front(&config, &args.toolsets, |builder| {
         let builder =
@@ -118,8 +119,10 @@ async fn greet(gateway: Arc<Gateway>, server: Server, origin: String, kept: Stri
         let revision = status.revision.map(|revision| format!(", MCP {revision}")).unwrap_or_default();
         let reason = status.reason.map(|reason| format!(": {reason}")).unwrap_or_default();
         text.push_str(&format!(
-            "  {:<20} {}{revision}, {} tools{reason}\n",
-            status.name, status.state, status.tools
+            "  {:<20} {}{revision}, {}{reason}\n",
+            status.name,
+            status.state,
+            counted(status.tools, "tool")
         ));
         for one in status.quarantined {
             text.push_str(&format!("    quarantined: {}: {}\n", one.tool, one.reason));

@@ -14,7 +14,7 @@ use crate::connect::servers;
 use crate::edit;
 use crate::exit::Exit;
 use crate::form::Form;
-use crate::terminal::confirmed;
+use crate::terminal::{confirmed, counted};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     edit::write(&args.config, &after)?;
     let file = args.config.display();
-    let text = format!("{file} has {new} servers more\nserve them: toolcrib serve --config {file}\n");
+    let text = format!("{file} has {} more\nserve them: toolcrib serve --config {file}\n", counted(new, "server"));
     args.form.say(&text, &told("written"))?;
     Ok(Exit::Nothing)
 }

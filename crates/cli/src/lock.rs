@@ -15,6 +15,7 @@ use crate::exit::{Exit, Failure};
 use crate::form::Form;
 use crate::judge::unusable;
 use crate::origin::{Origin, Origins};
+use crate::terminal::counted;
 
 /// The file's usual name.
 pub(crate) const LOCK: &str = "toolcrib.lock";
@@ -71,7 +72,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let outcome = if args.approve.is_empty() { "pinned" } else { "approved" };
     let json = json!({"outcome": outcome, "file": args.output, "servers": servers, "tools": tools,
         "approved": args.approve});
-    args.form.say(&format!("{}: {tools} tools pinned", args.output.display()), &json)?;
+    args.form.say(&format!("{}: {} pinned", args.output.display(), counted(tools, "tool")), &json)?;
     Ok(Exit::Nothing)
 }
 

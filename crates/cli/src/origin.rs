@@ -8,8 +8,9 @@ use anyhow::{Context as _, anyhow};
 use toolcrib_change::Place;
 use toolcrib_contract::Definition;
 use toolcrib_contract::json::{Document, Limits, Node};
-use toolcrib_gateway::config::ProcessEnvironment;
-use toolcrib_gateway::{Config, Prefixing};
+use toolcrib_engine::Policy;
+use toolcrib_gateway::config::{Pins, ProcessEnvironment};
+use toolcrib_gateway::{Config, Prefixing, Source};
 use toolcrib_registry::Format;
 use toolcrib_registry::convert::{Options, convert};
 use toolcrib_upstream::{Spec, snapshot};
@@ -35,6 +36,15 @@ pub(crate) struct Origins {
     /// How long a running server may take to be read, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     patience: u64,
+}
+
+/// One server to be called, and what the configuration holds its calls to.
+#[derive(Debug)]
+pub(crate) struct Target {
+    pub(crate) source: Source,
+    pub(crate) pins: Option<Pins>,
+    /// Section `[safety]`.
+    pub(crate) safety: Option<Policy>,
 }
 
 /// Definitions, and the server they are of.
@@ -108,24 +118,27 @@ impl Origins {
         Duration::from_secs(self.patience)
     }
 
-    /// How a server is reached, by its URL or its name in the configuration.
-    pub(crate) fn spec(&self, word: &str) -> Result<Spec, Failure> {
-        if word.starts_with("http://") || word.starts_with("https://") {
-            return Ok(with_tokens(Spec::url(word, word)));
-        }
+    /// A server by its URL or its name in the configuration, as `serve` would have it.
+    pub(crate) fn target(&self, word: &str, data: &Data) -> Result<Target, Failure> {
         let unknown = |known: &str| {
             let error = anyhow!("there is no server {word:?} (known: {known})");
             Failure::new(Exit::Usage, error).hint("name a file of servers with --config, or a URL")
         };
-        if self.config.is_none() && !Path::new(CONFIG).exists() {
+        let is_url = word.starts_with("http://") || word.starts_with("https://");
+        let is_there = self.config.is_some() || Path::new(CONFIG).exists();
+        if !is_there && !is_url {
             return Err(unknown("desk"));
         }
-        let config = self.load()?;
-        let names: Vec<&str> = config.sources.iter().map(toolcrib_gateway::Source::name).collect();
-        let source = config.sources.iter().find(|source| source.name() == word);
-        source
-            .map(|source| source.spec.clone())
-            .ok_or_else(|| unknown(&format!("desk, {}", names.join(", "))))
+        let mut config = if is_there { self.read_config()? } else { Config::default() };
+        if is_url {
+            config.sources = vec![Source::new(Spec::url(word, word), false)];
+        }
+        config.keep_tokens_in(&data.tokens()?);
+        let names: Vec<&str> = config.sources.iter().map(Source::name).collect();
+        let place = names.iter().position(|name| *name == word);
+        let place = place.ok_or_else(|| unknown(&format!("desk, {}", names.join(", "))))?;
+        let source = config.sources.swap_remove(place);
+        Ok(Target { source, pins: config.pins.filter(|_| !is_url), safety: config.safety })
     }
 
     /// Names of the servers in the configuration; none if there is no such file.
@@ -136,10 +149,14 @@ impl Origins {
         Ok(self.load()?.sources.iter().map(|source| source.name().to_owned()).collect())
     }
 
-    fn load(&self) -> Result<Config, Failure> {
+    fn read_config(&self) -> Result<Config, Failure> {
         let path = self.config.as_deref().unwrap_or(Path::new(CONFIG));
-        let mut config = Config::load(path, Prefixing::Default, &ProcessEnvironment)
-            .map_err(|error| Failure::new(Exit::Usage, error))?;
+        Config::load(path, Prefixing::Default, &ProcessEnvironment)
+            .map_err(|error| Failure::new(Exit::Usage, error))
+    }
+
+    fn load(&self) -> Result<Config, Failure> {
+        let mut config = self.read_config()?;
         if let Ok(tokens) = Data::default().tokens() {
             config.keep_tokens_in(&tokens);
         }

@@ -7,13 +7,20 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use tokio::runtime::Runtime;
 use toolcrib::engine::clock::SystemClock;
-use toolcrib::engine::safety::Safety;
-use toolcrib::engine::safety::policy::Policy;
-use toolcrib::{Credentialled, HttpOptions, ServerBuilder};
+use toolcrib::engine::entry::Entry;
+use toolcrib::engine::safety::mint::Wish;
+use toolcrib::engine::safety::operating::Operating;
+use toolcrib::engine::safety::policy::{Demand, Policy};
+use toolcrib::engine::safety::ticket::Issuer;
+use toolcrib::engine::safety::{Safety, Who};
+use toolcrib::engine::stage::caller;
+use toolcrib::protocol::{ClientCapabilities, Era};
+use toolcrib::{Credentialled, HttpOptions, Principal, ServerBuilder};
+use toolcrib_contract::json::Node;
 use toolcrib_contract::text::one_line;
 use toolcrib_store::{DataFolder, Keys, SqliteProfiles, SqliteSafety, Store};
 
-use crate::data::{Data, unkept};
+use crate::data::{Data, operator, unkept};
 use crate::exit::{Exit, Failure};
 
 /// The secret of the operator's credential that the first start makes.
@@ -32,55 +39,119 @@ struct Kept {
 }
 
 impl Safe {
-    /// Opens the data folder and reads the policy; says what an earlier process left unfinished.
-    pub(crate) fn open(data: &Data, policy: Option<&Path>, runtime: &Runtime) -> Result<Self, Failure> {
-        let safe = Self::opened(data, policy, runtime)?;
+    /// Opens the data folder for a server; says what an earlier process left unfinished.
+    pub(crate) fn open(data: &Data, policy: Policy, runtime: &Runtime) -> Result<Self, Failure> {
+        let safe = Self::opened(data, policy, data.operating(), runtime)?;
         warn_of_unknown(&safe.safety);
         safe.watch_audit();
         Ok(safe)
     }
 
-    fn opened(data: &Data, policy: Option<&Path>, runtime: &Runtime) -> Result<Self, Failure> {
-        let policy = policy.map_or_else(|| Ok(Policy::default()), read_policy)?;
+    /// Opens the data folder for one call of this process; the person at the terminal is recorded with what that person
+    /// confirms.
+    pub(crate) fn at_terminal(data: &Data, policy: Policy, runtime: &Runtime) -> Result<Self, Failure> {
+        let operating = Operating { person: Some(operator()), ..data.operating() };
+        let safe = Self::opened(data, policy, operating, runtime)?;
+        warn_of_unknown(&safe.safety);
+        Ok(safe)
+    }
+
+    fn opened(
+        data: &Data,
+        policy: Policy,
+        operating: Operating,
+        runtime: &Runtime,
+    ) -> Result<Self, Failure> {
         let folder = data.open()?;
         let profiles = Arc::new(SqliteProfiles::open(folder.store.clone()).map_err(unkept)?);
         let safety = runtime.block_on(folder.safety(policy)).map_err(unkept)?;
+        safety.operate_by(operating);
         Ok(Self { safety, kept: Some(Kept { profiles, folder }) })
     }
 
-    /// Walks the audit on a thread of its own; a broken one is said and ends destructive calls.
+    /// Walks the audit on a thread of its own.
     fn watch_audit(&self) {
-        let Some(kept) = &self.kept else { return };
-        let (log, key, safety) = (kept.folder.audit(), kept.folder.keys.signer.public(), self.safety.clone());
-        let walk = move || {
-            let reason = match log.verify(key) {
-                Ok(Ok(_)) => return,
-                Ok(Err(broken)) => broken.to_string(),
-                Err(error) => error.to_string(),
-            };
-            eprintln!(
-                "toolcrib: the audit is broken: {reason}; destructive calls are refused; `toolcrib audit verify`, \
-                 `toolcrib audit restart`"
-            );
-            safety.distrust(reason);
-        };
+        let Some(walk) = self.walk() else { return };
         // Without a thread the audit is still verified by whoever asks.
         if let Err(error) = std::thread::Builder::new().name("toolcrib-audit".to_owned()).spawn(walk) {
             eprintln!("toolcrib: the audit is not verified: {error}");
         }
     }
 
-    /// The same for looking only: a data folder that is not there is not made.
-    pub(crate) fn look(data: &Data, policy: Option<&Path>, runtime: &Runtime) -> Result<Self, Failure> {
-        if data.path().is_some_and(|path| path.is_dir()) {
-            return Self::opened(data, policy, runtime);
+    /// Walks the audit and returns when it is done.
+    pub(crate) async fn verify_audit(&self) {
+        let Some(walk) = self.walk() else { return };
+        if tokio::task::spawn_blocking(walk).await.is_err() {
+            eprintln!("toolcrib: the audit is not verified");
         }
-        let policy = policy.map_or_else(|| Ok(Policy::default()), read_policy)?;
+    }
+
+    /// Verifies the audit; a broken one is said and ends destructive calls.
+    fn walk(&self) -> Option<impl FnOnce() + Send + use<>> {
+        let kept = self.kept.as_ref()?;
+        let (log, key, safety) = (kept.folder.audit(), kept.folder.keys.signer.public(), self.safety.clone());
+        Some(move || {
+            let reason = match log.verify(key) {
+                Ok(Ok(_)) => return,
+                Ok(Err(broken)) => broken.to_string(),
+                Err(error) => error.to_string(),
+            };
+            eprintln!(
+                "toolcrib: the audit is broken: {reason}; destructive calls are refused; look with `{}`, go on with `{}`",
+                safety.command("audit verify"),
+                safety.command("audit restart --reason WHY")
+            );
+            safety.distrust(reason);
+        })
+    }
+
+    /// The same for looking only: a data folder that is not there is not made.
+    pub(crate) fn look(data: &Data, policy: Policy, runtime: &Runtime) -> Result<Self, Failure> {
+        if data.path().is_some_and(|path| path.is_dir()) {
+            return Self::opened(data, policy, data.operating(), runtime);
+        }
         let keys = Keys::random().map_err(unkept)?;
         let store = Store::in_memory().and_then(|store| SqliteSafety::new(store, keys.signer, None));
         let store = Arc::new(store.map_err(unkept)?);
         let opened = Safety::open(store, policy, keys.secrets, Arc::new(SystemClock));
-        Ok(Self { safety: runtime.block_on(opened).map_err(unkept)?, kept: None })
+        let safety = runtime.block_on(opened).map_err(unkept)?;
+        safety.operate_by(data.operating());
+        Ok(Self { safety, kept: None })
+    }
+
+    /// Returns the command line that does `verb` on this data.
+    pub(crate) fn command(&self, verb: &str) -> String {
+        self.safety.command(verb)
+    }
+
+    /// Returns a token for one call that was agreed to beforehand; none where the policy asks for nothing.
+    pub(crate) async fn agreed(
+        &self,
+        entry: &Arc<Entry>,
+        arguments: Node<'_>,
+    ) -> Result<Option<String>, Failure> {
+        if entry.judged().demand == Demand::Never {
+            return Ok(None);
+        }
+        let nobody = ClientCapabilities::default();
+        let caller = caller::supposed("", Era::Modern, nobody, Principal::Local, Arc::default());
+        let who = Who::of(&caller);
+        let summary = "agreed to beforehand with --yes";
+        let (arguments, issuer) = (Some(arguments), Issuer::Caller);
+        let minted = self.safety.mint(Wish { who: &who, entry, summary, arguments, issuer }).await;
+        let minted = minted.map_err(|error| Failure::new(Exit::Unreachable, error))?;
+        Ok(Some(minted.secret.as_str().to_owned()))
+    }
+
+    /// Waits until everything that was recorded is on disk; for the end of a process.
+    pub(crate) async fn settle(&self) {
+        let store = self.safety.store();
+        // An empty write comes after those that began before it.
+        for written in [self.safety.flush().await, store.append(Vec::new()).await] {
+            if let Err(error) = written {
+                eprintln!("toolcrib: what was recorded of the call may be lost: {error}");
+            }
+        }
     }
 
     pub(crate) fn apply(&self, builder: ServerBuilder) -> ServerBuilder {
@@ -125,6 +196,15 @@ impl Safe {
     }
 }
 
+/// Returns the policy in force: that of `--policy FILE`, else the section `[safety]` of the configuration, else the
+/// default.
+pub(crate) fn policy(file: Option<&Path>, section: Option<&Policy>) -> Result<Policy, Failure> {
+    match file {
+        Some(file) => read_policy(file),
+        None => Ok(section.cloned().unwrap_or_default()),
+    }
+}
+
 fn read_policy(path: &Path) -> Result<Policy, Failure> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()));
     let text = text.map_err(|error| Failure::new(Exit::Unreachable, error))?;
@@ -143,8 +223,11 @@ fn warn_of_unknown(safety: &Safety) {
     for intent in safety.found_unknown() {
         let tool = one_line(&intent.binding.tool);
         eprintln!(
-            "toolcrib: nobody knows how {} ended ({}, begun at {} ms); it is not tried again; `toolcrib audit unknown`",
-            tool, intent.id, intent.started_ms
+            "toolcrib: nobody knows how {} ended ({}, begun at {} ms); it is not tried again; `{}`",
+            tool,
+            intent.id,
+            intent.started_ms,
+            safety.command("audit unknown")
         );
     }
 }

@@ -9,7 +9,7 @@ use crate::data::Data;
 use crate::demonstration::{self, Subject};
 use crate::exit::{Exit, Failure, print};
 use crate::gateway::{self, Prefix};
-use crate::safe::Safe;
+use crate::safe::{self, Safe};
 use crate::toolsets::Toolsets;
 use crate::{Outcome, greeting};
 
@@ -35,7 +35,7 @@ pub(crate) struct Args {
     /// Log lines as JSON.
     #[arg(long)]
     pub(crate) log_json: bool,
-    /// A file whose section `safety` says which calls have to be confirmed.
+    /// A file whose section `safety` says which calls have to be confirmed, instead of that of the configuration.
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
     /// The server at the URL is a toolcrib itself: gate, stop and audit are its own, and are not put before it twice.
@@ -56,11 +56,13 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Outcome {
     let internal = |error: std::io::Error| Failure::new(Exit::Internal, error);
     let runtime = runtime(args).map_err(internal)?;
-    let safe = Safe::open(&args.data, args.policy.as_deref(), &runtime)?;
     let is_gateway = args.url.is_some() || args.config.is_some() || !args.command.is_empty();
+    let config = is_gateway.then(|| gateway::config(args)).transpose()?;
+    let section = config.as_ref().and_then(|config| config.safety.as_ref());
+    let safe = Safe::open(&args.data, safe::policy(args.policy.as_deref(), section)?, &runtime)?;
     runtime.block_on(async {
-        if is_gateway {
-            return gateway::run(args, &safe).await;
+        if let Some(config) = config {
+            return gateway::run(args, config, &safe).await;
         }
         let server = demonstration::server(args.demo, &args.toolsets, Some(&safe))?;
         if args.stdio {

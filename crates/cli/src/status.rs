@@ -2,14 +2,18 @@
 //! they are, which of their tools are kept aside, and why.
 
 use serde_json::{Value, json};
-use toolcrib::Filter;
-use toolcrib_upstream::Spec;
+use toolcrib::{Filter, Server};
+use toolcrib_contract::text::one_line;
+use toolcrib_gateway::Source;
+use toolcrib_upstream::{Spec, Transport};
 
 use crate::Outcome;
 use crate::call::behind;
+use crate::capture::headers;
+use crate::data::since;
 use crate::exit::{Exit, Failure, print};
 use crate::form::{Form, Format};
-use crate::terminal::{Style, Table};
+use crate::terminal::{Style, Table, counted};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -19,6 +23,9 @@ pub(crate) struct Args {
     /// How long it may take to answer, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     patience: u64,
+    /// A header for the URL, as "Name: value"; ${VARIABLE} in it is read from the environment.
+    #[arg(long, value_name = "HEADER")]
+    header: Vec<String>,
     #[command(flatten)]
     form: Form,
 }
@@ -29,9 +36,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
     runtime.block_on(async {
         let begun = std::time::Instant::now();
         let url = whole(&args.url);
-        let (server, gateway) = behind(Spec::url(&url, &url), patience)
-            .await
-            .map_err(|failure| failure.hint("start it with `toolcrib serve`"))?;
+        let mut spec = Spec::url(&url, &url);
+        if let Transport::Http(endpoint) = &mut spec.transport {
+            endpoint.headers.extend(headers(&args.header)?);
+        }
+        let server = Server::new("toolcrib", env!("CARGO_PKG_VERSION"));
+        let server = server.map_err(|error| Failure::new(Exit::Internal, error))?;
+        let gateway = behind(&server, Source::new(spec, false), None, patience).await.map_err(unreached)?;
         let answered_ms = begun.elapsed().as_millis();
         let status = gateway.status().into_iter().next();
         let tools: Vec<Value> = server
@@ -43,18 +54,44 @@ pub(crate) fn run(args: &Args) -> Outcome {
             Some(_) => server.call("list_available_toolsets", json!({})).await.unwrap_or_default(),
             None => Value::Null,
         };
+        let ready = tokio::time::timeout(patience, ready(&url)).await.unwrap_or_default();
+        // A server that is no gateway has no such page; it may have the tool.
+        let stops = match (ready.get("stops"), server.get("emergency_status")) {
+            (None, Some(_)) => {
+                let status = server.call("emergency_status", json!({})).await.unwrap_or_default();
+                status.pointer("/structuredContent/stops").cloned()
+            }
+            (stops, _) => stops.cloned(),
+        };
         gateway.stop().await;
-        let servers = tokio::time::timeout(patience, behind_it(&url)).await.unwrap_or_default();
+        let stops = stops.unwrap_or(json!([]));
+        let servers = ready.get("servers").cloned().unwrap_or(json!([]));
         let toolsets = toolsets.pointer("/structuredContent/toolsets").cloned().unwrap_or(json!([]));
         let status = status.and_then(|status| serde_json::to_value(status).ok()).unwrap_or_default();
         let report = json!({"url": url, "answered_ms": answered_ms as u64, "server": status,
-            "servers": servers, "toolsets": toolsets, "tools": tools});
+            "servers": servers, "toolsets": toolsets, "tools": tools, "stops": stops,
+            "audit": ready.get("audit").cloned().unwrap_or_default()});
         print(&match args.form.format() {
             Format::Json => report.to_string(),
             Format::Terminal => spoken(&report),
         })?;
-        Ok(Exit::Nothing)
+        Ok(if is_stopped(&report) { Exit::Findings } else { Exit::Nothing })
     })
+}
+
+/// Says what to do about an address that does not answer as hoped.
+fn unreached(failure: Failure) -> Failure {
+    let asks = failure.to_string().contains("the server asks for ");
+    failure.hint(match asks {
+        true => "it runs and asks for a credential: give one with --header 'Authorization: Bearer ${VARIABLE}'",
+        false => "start it with `toolcrib serve`",
+    })
+}
+
+/// Whether everybody is stopped: stops of single callers leave the others served.
+fn is_stopped(report: &Value) -> bool {
+    let stops = report.get("stops").and_then(Value::as_array).into_iter().flatten();
+    stops.into_iter().any(|stop| stop.get("caller").is_none_or(Value::is_null))
 }
 
 /// The URL of an address, or of a URL that names no path.
@@ -66,15 +103,34 @@ fn whole(given: &str) -> String {
     }
 }
 
-/// What a gateway says of the servers behind it; nothing where it is none.
-async fn behind_it(url: &str) -> Vec<Value> {
-    let Some((scheme, rest)) = url.split_once("://") else { return Vec::new() };
+/// What a gateway says of itself at `/readyz`; nothing where it is none.
+async fn ready(url: &str) -> Value {
+    let Some((scheme, rest)) = url.split_once("://") else { return Value::Null };
     let host = rest.split(['/', '?']).next().unwrap_or_default();
-    let Ok(text) = toolcrib_upstream::fetch(&format!("{scheme}://{host}/readyz"), None).await else {
-        return Vec::new();
-    };
-    let report: Value = serde_json::from_str(&text).unwrap_or_default();
-    report.get("servers").and_then(Value::as_array).cloned().unwrap_or_default()
+    let page = toolcrib_upstream::fetch(&format!("{scheme}://{host}/readyz"), None).await;
+    page.ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+}
+
+/// Stops in force, and a broken audit.
+fn warnings(report: &Value) -> String {
+    let mut text = String::new();
+    for stop in report.get("stops").and_then(Value::as_array).into_iter().flatten() {
+        let word = |name: &str| one_line(stop.get(name).and_then(Value::as_str).unwrap_or_default());
+        let began = stop.get("since_ms").and_then(Value::as_u64).map(since).unwrap_or_default();
+        text.push_str(&format!(
+            "emergency stop for {} since {began}, by {}: {}\n",
+            word("who"),
+            word("by"),
+            word("reason")
+        ));
+    }
+    if !text.is_empty() {
+        text.push_str("an operator lifts it where it runs: toolcrib unlock, with the --data of the server\n");
+    }
+    if report.get("audit").and_then(Value::as_str) == Some("broken") {
+        text.push_str("the audit is broken: destructive calls are refused\n");
+    }
+    text
 }
 
 /// Servers in a table, and below it each tool that is not what its server meant, with the reason.
@@ -116,13 +172,15 @@ fn spoken(report: &Value) -> String {
         let tools = report.get("tools").and_then(Value::as_array).into_iter().flatten();
         tools.filter(|tool| tool.get("effect").and_then(Value::as_str) == Some(effect)).count()
     };
+    let state = if is_stopped(report) { "STOPPED".to_owned() } else { word("/server/state") };
+    let tools = report.pointer("/server/tools").and_then(Value::as_u64).unwrap_or_default();
     let mut text = format!(
-        "{} is {}, MCP {}, answered in {} ms\n{} tools listed: {} read-only, {} writing, {} destructive\n",
+        "{} is {state}, MCP {}, answered in {} ms\n{}{} listed: {} read-only, {} writing, {} destructive\n",
         word("/url"),
-        word("/server/state"),
         word("/server/revision"),
         word("/answered_ms"),
-        word("/server/tools"),
+        warnings(report),
+        counted(usize::try_from(tools).unwrap_or(usize::MAX), "tool"),
         counted("read-only"),
         counted("writes"),
         counted("destructive"),

@@ -74,10 +74,7 @@ pub(crate) fn stop(args: &StopArgs) -> Outcome {
         return Err(Failure::new(Exit::Unreachable, anyhow!("{warning}")).hint(hint));
     }
     let json = json!({"outcome": "stopped", "caller": caller, "who": scope.words(), "reason": args.reason});
-    let lifts = match &scope {
-        Scope::Everybody => "toolcrib unlock".to_owned(),
-        Scope::Caller(key) => format!("toolcrib unlock --caller {key}"),
-    };
+    let lifts = args.data.command(&scope.unlock());
     args.form.say(&format!("stopped: {}; `{lifts}` lifts it", whom(&scope)), &json)?;
     Ok(Exit::Nothing)
 }

@@ -133,6 +133,11 @@ fn cut(text: &str, room: Option<usize>) -> String {
     }
 }
 
+/// Returns a number of things, such as `1 tool` or `2 tools`.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 /// Asks somebody at the terminal; refused with `hint` where there is nobody.
 pub(crate) fn confirmed(question: &str, hint: &'static str) -> Result<bool, Failure> {
     let internal = |error: std::io::Error| Failure::new(Exit::Internal, error);

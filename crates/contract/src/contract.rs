@@ -11,8 +11,8 @@ use crate::name::{NameError, ToolName};
 use crate::schema::{Effort, Schema, SchemaCache, SchemaError, SchemaOptions, SchemaRoom};
 use crate::violation::Violations;
 
-/// A definition that may be served. Made once, shared by reference, never changed.
-#[derive(Debug)]
+/// A definition that may be served. Made once, never changed; clones share the compiled schemas.
+#[derive(Debug, Clone)]
 pub struct Contract {
     name: ToolName,
     definition: Definition,

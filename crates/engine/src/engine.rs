@@ -69,6 +69,8 @@ pub struct Options {
     pub toolsets: ToolsetOptions,
     /// Gate, stop, journal and audit; absent: none of them.
     pub safety: Option<Arc<Safety>>,
+    /// Offered with `safety`: the tools for tokens and the emergency stop.
+    pub offers_safety_tools: bool,
     /// Who collects spans; absent: there are none.
     pub spans: Option<Arc<dyn SpanSink>>,
 }
@@ -87,6 +89,7 @@ impl Default for Options {
             offers_resources: false,
             toolsets: ToolsetOptions::default(),
             safety: None,
+            offers_safety_tools: true,
             spans: None,
         }
     }
@@ -187,10 +190,12 @@ impl Engine {
             meta: own.finish().into(),
             sealer,
         };
-        let policy =
-            options.safety.as_ref().map_or_else(|| Arc::new(Policy::off()), |safety| safety.policy().clone());
+        let policy = options
+            .safety
+            .as_ref()
+            .map_or_else(|| Arc::new(Policy::off()), |safety| safety.policy().policy().clone());
         let registry = Registry::new(hub.clone(), options.schema, options.toolsets.clone(), policy)?;
-        if options.safety.is_some() {
+        if options.safety.is_some() && options.offers_safety_tools {
             registry.register_safety()?;
         }
         let private = CacheHint { ttl_ms: options.list_ttl_ms, scope: CacheScope::Private };
@@ -262,6 +267,16 @@ impl Engine {
     #[must_use]
     pub fn safety(&self) -> Option<&Arc<Safety>> {
         self.options.safety.as_ref()
+    }
+
+    /// Puts another policy in force for the next call: tools are judged by it and clients are told where their lists
+    /// changed. Tickets that were given under another policy are void. Changes nothing where safety is not switched on.
+    pub fn set_policy(&self, policy: Policy) {
+        let Some(safety) = self.safety() else { return };
+        let policy = Arc::new(policy);
+        // Tools first: a ticket of the moment between carries the older fingerprint and is void.
+        self.registry.set_policy(policy.clone());
+        safety.set_policy(policy);
     }
 
     /// Writes what waits to be written; for the end of a process.

@@ -19,7 +19,7 @@ use crate::validation::Validation;
 /// The toolset of tools that were given none.
 pub const DEFAULT_TOOLSET: &str = "core";
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Entry {
     contract: Contract,
     behind: Behind,
@@ -30,6 +30,10 @@ pub struct Entry {
     validation: Validation,
     item: Item,
     judged: Judged,
+    /// The policy that judged it.
+    policy: Arc<Policy>,
+    /// Hints of the definition that the lock holds.
+    pinned: Option<Hints>,
 }
 
 /// What answers a call.
@@ -41,6 +45,18 @@ pub enum Behind {
     Safety(SafetyTool),
 }
 
+impl Behind {
+    /// Returns what the policy's judgement means for a tool that is answered like this.
+    fn judged(&self, judged: Judged) -> Judged {
+        match self {
+            Self::Safety(tool) => tool.judged(judged),
+            // `call_tool` is judged as the tool it names; the others change nothing but lists.
+            Self::Discovery(_) => judged.of_discovery(),
+            Self::Tool(_) => judged,
+        }
+    }
+}
+
 impl Entry {
     /// Prepares both eras' forms of the definition.
     pub fn new(
@@ -48,7 +64,7 @@ impl Entry {
         behind: Behind,
         toolset: Option<&str>,
         server: Option<&str>,
-        policy: &Policy,
+        policy: &Arc<Policy>,
     ) -> Result<Self, IllegalMark> {
         let param_headers =
             contract.definition().input_schema().map(ParamHeaders::read).transpose()?.unwrap_or_default();
@@ -62,13 +78,7 @@ impl Entry {
         // Most definitions look the same to both eras; they are kept once.
         let legacy = if legacy == modern { modern.clone() } else { legacy };
         drop(wire);
-        let judged = policy.judge(&contract, None);
-        let judged = match &behind {
-            Behind::Safety(tool) => tool.judged(judged),
-            // `call_tool` is judged as the tool it names; the others change nothing but lists.
-            Behind::Discovery(_) => judged.of_discovery(),
-            Behind::Tool(_) => judged,
-        };
+        let judged = behind.judged(policy.judge(&contract, None));
         Ok(Self {
             toolset: toolset.map(Into::into),
             server: server.map(Into::into),
@@ -78,14 +88,33 @@ impl Entry {
             contract,
             behind,
             judged,
+            policy: policy.clone(),
+            pinned: None,
         })
     }
 
     /// The same judged by the stricter of these hints and its own.
     #[must_use]
-    pub(crate) fn judged_with(mut self, policy: &Policy, pinned: &Hints) -> Self {
-        self.judged = policy.judge(&self.contract, Some(pinned));
+    pub(crate) fn judged_with(mut self, policy: &Arc<Policy>, pinned: &Hints) -> Self {
+        self.pinned = Some(*pinned);
+        self.judge(policy);
         self
+    }
+
+    fn judge(&mut self, policy: &Arc<Policy>) {
+        self.judged = self.behind.judged(policy.judge(&self.contract, self.pinned.as_ref()));
+        self.policy = policy.clone();
+    }
+
+    /// Returns the entry as this policy judges it; the very same one if it did already.
+    #[must_use]
+    pub(crate) fn judged_by(self: Arc<Self>, policy: &Arc<Policy>) -> Arc<Self> {
+        if Arc::ptr_eq(&self.policy, policy) {
+            return self;
+        }
+        let mut entry = Self::clone(&self);
+        entry.judge(policy);
+        Arc::new(entry)
     }
 
     /// The same with other modes.

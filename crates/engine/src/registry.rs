@@ -174,7 +174,7 @@ pub struct Registry {
     writer: Mutex<()>,
     hub: Arc<Hub>,
     options: SchemaOptions,
-    policy: Arc<Policy>,
+    policy: ArcSwap<Policy>,
     aside: Mutex<Aside>,
     cache: SchemaCache,
     /// Who may know a resource that is in no list.
@@ -207,7 +207,7 @@ impl Registry {
             writer: Mutex::default(),
             hub,
             options,
-            policy,
+            policy: ArcSwap::new(policy),
             aside: Mutex::default(),
             cache: SchemaCache::new(),
             elsewhere: arc_swap::ArcSwapOption::empty(),
@@ -251,8 +251,8 @@ impl Registry {
     pub fn register_all(&self, offers: Vec<Offer>) -> Result<(), RegisterError> {
         let mut added: Vec<Arc<Entry>> = Vec::with_capacity(offers.len());
         let mut aside = Vec::new();
-        let present = self.snapshot.load_full();
-        let mut screen = Screen::new(self.policy.upstream_text, present.tools.entries());
+        let (present, policy) = (self.snapshot.load_full(), self.policy());
+        let mut screen = Screen::new(policy.upstream_text, present.tools.entries());
         for Offer { definition, toolset, server, tool } in offers {
             toolset.as_deref().map_or(Ok(()), check_name)?;
             if let Some(quarantined) = screen.aside(&definition, server.as_deref()) {
@@ -266,7 +266,7 @@ impl Registry {
                 behind,
                 toolset.as_deref(),
                 server.as_deref(),
-                &self.policy,
+                &policy,
             )?));
         }
         if added.is_empty() && !aside.is_empty() {
@@ -295,7 +295,7 @@ impl Registry {
         for tool in SafetyTool::ALL {
             let contract = Contract::compile(tool.definition()?, &self.options, &self.cache)?;
             let behind = Behind::Safety(tool);
-            added.push(Arc::new(Entry::new(contract, behind, Some(DISCOVERY), None, &self.policy)?));
+            added.push(Arc::new(Entry::new(contract, behind, Some(DISCOVERY), None, &self.policy())?));
         }
         self.add(added)
     }
@@ -312,14 +312,14 @@ impl Registry {
                     Behind::Discovery(meta),
                     Some(DISCOVERY),
                     None,
-                    &self.policy,
+                    &self.policy(),
                 )?));
             }
         }
         self.change(&Change::Tools, |snapshot| {
             let others = snapshot.tools.entries().iter().filter(|entry| entry.meta().is_none());
             let entries = joined(others.cloned().collect(), discovery)?;
-            set_tools(snapshot, entries, Arc::new(toolsets));
+            self.set_tools(snapshot, entries, Arc::new(toolsets));
             Ok(())
         })
     }
@@ -328,7 +328,7 @@ impl Registry {
         self.change(&Change::Tools, |snapshot| {
             let entries = joined(snapshot.tools.entries().to_vec(), added)?;
             let toolsets = snapshot.catalogue.options().clone();
-            set_tools(snapshot, entries, toolsets);
+            self.set_tools(snapshot, entries, toolsets);
             Ok(())
         })
     }
@@ -337,7 +337,7 @@ impl Registry {
     #[must_use]
     pub fn judge_pinned(&self, entry: Entry, pinned: Option<&Hints>) -> Entry {
         match pinned {
-            Some(pinned) => entry.judged_with(&self.policy, pinned),
+            Some(pinned) => entry.judged_with(&self.policy(), pinned),
             None => entry,
         }
     }
@@ -358,7 +358,7 @@ impl Registry {
             let kept = old.filter(|entry| !gone.contains(entry.name())).cloned().collect();
             let entries = joined(kept, added)?;
             let toolsets = snapshot.catalogue.options().clone();
-            set_tools(snapshot, entries, toolsets);
+            self.set_tools(snapshot, entries, toolsets);
             snapshot.warm_up();
             Ok(())
         })
@@ -373,7 +373,7 @@ impl Registry {
             let rest =
                 snapshot.tools.entries().iter().filter(|entry| entry.name() != name).cloned().collect();
             let toolsets = snapshot.catalogue.options().clone();
-            set_tools(snapshot, rest, toolsets);
+            self.set_tools(snapshot, rest, toolsets);
             Ok(())
         });
         removed.is_ok()
@@ -430,6 +430,34 @@ impl Registry {
         self.snapshot.store(Arc::new(snapshot));
     }
 
+    /// Returns the policy that tools are judged by.
+    #[must_use]
+    pub fn policy(&self) -> Arc<Policy> {
+        self.policy.load_full()
+    }
+
+    /// Judges every tool by another policy, as one change.
+    pub(crate) fn set_policy(&self, policy: Arc<Policy>) {
+        let judged = self.change(&Change::Tools, |snapshot| {
+            self.policy.store(policy);
+            let (entries, toolsets) =
+                (snapshot.tools.entries().to_vec(), snapshot.catalogue.options().clone());
+            self.set_tools(snapshot, entries, toolsets);
+            snapshot.warm_up();
+            Ok::<(), std::convert::Infallible>(())
+        });
+        let Ok(()) = judged;
+    }
+
+    /// Puts tools into a state of the registry. Called by the one writer, so that a tool that was prepared under an
+    /// older policy is judged by the one in force.
+    fn set_tools(&self, snapshot: &mut Snapshot, entries: Vec<Arc<Entry>>, toolsets: Arc<ToolsetOptions>) {
+        let policy = self.policy();
+        let entries = entries.into_iter().map(|entry| entry.judged_by(&policy)).collect();
+        snapshot.tools = Arc::new(View::new(entries));
+        snapshot.catalogue = Arc::new(Catalogue::new(snapshot.tools.clone(), toolsets));
+    }
+
     /// One writer at a time; the new state appears only if the change succeeded.
     fn change<E>(
         &self,
@@ -457,11 +485,6 @@ fn joined(
     drop(names);
     entries.append(&mut added);
     Ok(entries)
-}
-
-fn set_tools(snapshot: &mut Snapshot, entries: Vec<Arc<Entry>>, toolsets: Arc<ToolsetOptions>) {
-    snapshot.tools = Arc::new(View::new(entries));
-    snapshot.catalogue = Arc::new(Catalogue::new(snapshot.tools.clone(), toolsets));
 }
 
 fn set_templates(snapshot: &mut Snapshot, templates: Keyed<ResourceTemplate>) {

@@ -13,6 +13,7 @@ pub(crate) mod housekeeping;
 pub mod keep;
 pub mod mint;
 pub mod operate;
+pub mod operating;
 pub mod policy;
 pub(crate) mod property;
 pub mod rate;
@@ -29,6 +30,7 @@ pub mod way;
 
 use std::sync::{Arc, OnceLock};
 
+use arc_swap::{ArcSwap, Guard};
 use toolcrib_contract::Digest;
 use toolcrib_protocol::Capability;
 
@@ -40,7 +42,8 @@ use allowance::User;
 use audit::{Event, Kind};
 use credential::Credentials;
 use keep::{Intent, SafetyStore, Scope, Unkept};
-use policy::{Demand, Policy};
+use operating::Operating;
+use policy::{Demand, InForce, Policy};
 use rate::Rates;
 use repeats::Repeats;
 use stops::Stops;
@@ -51,8 +54,7 @@ use vouch::Voucher;
 /// The gate, the stop and the audit of one server.
 #[derive(Debug)]
 pub struct Safety {
-    policy: Arc<Policy>,
-    fingerprint: Digest,
+    policy: ArcSwap<InForce>,
     store: Arc<dyn SafetyStore>,
     key: SecretKey,
     clock: Arc<dyn Clock>,
@@ -68,6 +70,7 @@ pub struct Safety {
     distrust: OnceLock<String>,
     /// Vouches for confirmed calls towards servers of ours.
     voucher: OnceLock<Voucher>,
+    operating: OnceLock<Operating>,
 }
 
 impl Safety {
@@ -80,8 +83,7 @@ impl Safety {
     ) -> Result<Arc<Self>, Unkept> {
         let unknown = store.recover(clock.now_ms()).await?;
         let safety = Arc::new(Self {
-            fingerprint: policy.fingerprint(),
-            policy: Arc::new(policy),
+            policy: ArcSwap::from_pointee(InForce::new(Arc::new(policy))),
             store,
             key,
             clock,
@@ -94,6 +96,7 @@ impl Safety {
             unknown,
             distrust: OnceLock::new(),
             voucher: OnceLock::new(),
+            operating: OnceLock::new(),
         });
         let revision = safety.store.revision().await?;
         safety.refresh().await?;
@@ -102,9 +105,34 @@ impl Safety {
         Ok(safety)
     }
 
+    /// Returns the policy in force. A look costs no lock; [`crate::Engine::set_policy`] replaces it.
     #[must_use]
-    pub fn policy(&self) -> &Arc<Policy> {
-        &self.policy
+    pub fn policy(&self) -> Guard<Arc<InForce>> {
+        self.policy.load()
+    }
+
+    /// Puts a policy and its fingerprint in force, for the next call.
+    pub(crate) fn set_policy(&self, policy: Arc<Policy>) {
+        self.policy.store(Arc::new(InForce::new(policy)));
+    }
+
+    /// Sets how this server is operated; only the first value counts.
+    pub fn operate_by(&self, operating: Operating) {
+        let _ = self.operating.set(operating);
+    }
+
+    /// Returns the command line that does `verb` on this server's data.
+    #[must_use]
+    pub fn command(&self, verb: &str) -> String {
+        match self.operating.get() {
+            Some(operating) => operating.command(verb),
+            None => Operating::default().command(verb),
+        }
+    }
+
+    /// Returns the person at this process's terminal, where it asks one.
+    pub(crate) fn person(&self) -> Option<&str> {
+        self.operating.get()?.person.as_deref()
     }
 
     #[must_use]
@@ -175,13 +203,13 @@ impl Safety {
 
     /// Returns what binds a sealed answer to a tool's contract and this policy: the end of its name.
     pub(crate) fn bound(&self, entry: &Entry) -> String {
-        let both = format!("{} {}", entry.contract().digest(), self.fingerprint);
+        let both = format!("{} {}", entry.contract().digest(), self.fingerprint());
         let digest = audit::to_hex(Digest::of_bytes(both.as_bytes()).as_bytes());
         format!("-{}", digest.get(..32).unwrap_or_default())
     }
 
     pub(crate) fn fingerprint(&self) -> Digest {
-        self.fingerprint
+        self.policy.load().fingerprint()
     }
 
     /// Reads stops and credentials again.
@@ -225,7 +253,7 @@ impl Safety {
             Principal::Subject(name) => self.credentials.named(name).is_some_and(|marks| marks.honours),
             Principal::Anonymous => false,
         };
-        vouched && self.policy.honours(&info.name)
+        vouched && self.policy().honours(&info.name)
     }
 
     /// From which demand on this caller is shown the argument that takes a token; `None` where it is asked otherwise.

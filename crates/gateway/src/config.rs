@@ -12,12 +12,13 @@ mod jsonc;
 mod oauth;
 mod own;
 mod place;
+mod safety;
 mod variables;
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use toolcrib_engine::{ToolsetOptions, toolset};
+use toolcrib_engine::{Policy, ToolsetOptions, toolset};
 
 pub use own::schema;
 pub use place::{ConfigError, Place, Problem};
@@ -41,6 +42,8 @@ pub struct Config {
     pub toolsets: toolset::config::Config,
     /// Where spans are sent.
     pub otlp_endpoint: Option<String>,
+    /// Section `[safety]` of `toolcrib.toml`: which calls have to be confirmed. Files of other programs have none.
+    pub safety: Option<Policy>,
 }
 
 impl Config {

@@ -139,7 +139,7 @@ impl Gateway {
         self.change_pinned(sources, None).await
     }
 
-    /// The same, and every tool is judged anew by another lock or another policy.
+    /// The same, and every tool is judged anew by another lock; a policy that changed is `Engine::set_policy`'s.
     pub async fn change_pinned(
         self: &Arc<Self>,
         sources: Vec<Source>,

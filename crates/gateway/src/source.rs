@@ -60,6 +60,19 @@ impl Source {
         &self.spec.name
     }
 
+    /// Returns the name under which a tool of this server is served.
+    #[must_use]
+    pub fn served_name(&self, tool: &str) -> String {
+        naming::served(self.prefix.as_deref(), tool)
+    }
+
+    /// Returns a served name without the prefix; one that was shortened stays as it is.
+    #[must_use]
+    pub fn own_name<'n>(&self, served: &'n str) -> &'n str {
+        let own = self.prefix.as_deref().and_then(|prefix| served.strip_prefix(prefix));
+        own.and_then(|rest| rest.strip_prefix(naming::SEPARATOR)).unwrap_or(served)
+    }
+
     pub(crate) fn admits(&self, tool: &str) -> bool {
         self.filter(tool).0
     }

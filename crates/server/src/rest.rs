@@ -65,7 +65,9 @@ pub(crate) async fn answer(engine: &Engine, head: &Head) -> Response {
     let credential = match credential(safety, head) {
         Shown::Known(credential) => credential,
         Shown::Nothing | Shown::Wrong => {
-            let text = "this needs a credential: send Authorization: Bearer, with a secret from `toolcrib credential add`";
+            // Whoever has no credential does not learn where the server keeps its data.
+            let text = "this needs a credential: send Authorization: Bearer, with a secret that an operator made by \
+                        `toolcrib credential add` over this server's data folder";
             return refusal(&Refused::new(StatusCode::UNAUTHORIZED, "unauthenticated", text))
                 .with("www-authenticate", &Challenge::bearer().www_authenticate);
         }
@@ -123,7 +125,8 @@ impl Asked<'_> {
         if self.credential.operator {
             return Ok(());
         }
-        let text = "this needs an operator's credential (`toolcrib credential add NAME --operator`)";
+        let command = self.safety.command("credential add NAME --operator");
+        let text = format!("this needs an operator's credential (`{command}`)");
         Err(Refused::new(StatusCode::FORBIDDEN, "not_an_operator", text))
     }
 

@@ -8,6 +8,7 @@ mod approvals;
 mod audit_log;
 mod control;
 mod intents;
+mod look;
 mod process;
 mod profiles;
 mod rows;
@@ -33,6 +34,7 @@ use crate::migration::{Migration, Module};
 use crate::store::{Pending, Store};
 pub use audit_log::{AuditLog, Page, Verified};
 pub(crate) use audit_log::{head as audit_head, holds as audit_holds};
+pub use look::Look;
 use process::ProcessLock;
 pub use profiles::SqliteProfiles;
 

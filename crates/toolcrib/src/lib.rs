@@ -17,12 +17,15 @@
 
 mod answer;
 mod handler;
+pub mod limits;
+mod local;
 mod server;
 mod spec;
 mod start;
 
 pub use answer::{IntoAnswer, Json};
-pub use server::{BoundServer, CallError, Server, ServerBuilder};
+pub use local::{Asked, CallError, LocalClient};
+pub use server::{BoundServer, Server, ServerBuilder};
 pub use spec::ToolSpec;
 pub use start::SelectionError;
 pub use toolcrib_contract::{self as contract, Annotations, Audience, Definition};

@@ -9,9 +9,8 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::Value;
 use toolcrib_contract::Definition;
-use toolcrib_contract::json::{Document, Limits};
 use toolcrib_engine::completion::Reference;
 use toolcrib_engine::entry::Entry;
 use toolcrib_engine::hub::Change;
@@ -19,11 +18,10 @@ use toolcrib_engine::prompt::{Prompt, PromptArgument, PromptArguments, PromptRes
 use toolcrib_engine::resource::{About, Resource, ResourceTemplate};
 use toolcrib_engine::stage::caller;
 use toolcrib_engine::{
-    Approach, BadArguments, Context, Engine, Exchange, Explanation, Fault, Filter, Names, OnFault, Options,
-    Principal, RegisterError, ResourceContents, Safety, Selection, ServerInfo, StartError, Tool, ToolError,
-    Toolset, ToolsetOptions,
+    BadArguments, Context, Engine, Explanation, Fault, Filter, OnFault, Options, Principal, RegisterError,
+    ResourceContents, Safety, ServerInfo, StartError, Tool, ToolError, Toolset, ToolsetOptions,
 };
-use toolcrib_protocol::{ClientCapabilities, Era, Frame, Revision, meta};
+use toolcrib_protocol::{ClientCapabilities, Era};
 use toolcrib_server::{Endpoint, HttpOptions, Listener, stdio};
 
 use crate::answer::{IntoAnswer, Json};
@@ -120,14 +118,6 @@ impl ServerBuilder {
     pub fn build(self) -> Result<Server, StartError> {
         Ok(Server { engine: Arc::new(Engine::new(self.info, self.options, self.on_fault)?) })
     }
-}
-
-/// Why an in-process call gave no result.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message} ({code})")]
-pub struct CallError {
-    pub code: i64,
-    pub message: String,
 }
 
 impl Server {
@@ -308,53 +298,12 @@ impl Server {
         self.engine.hub().publish(&Change::Resource(uri.into()));
     }
 
-    /// Calls a tool from this process, through the same checks as any client; the result as MCP has it.
-    pub async fn call(&self, name: &str, arguments: Value) -> Result<Value, CallError> {
-        let failed = |message: &str| CallError { code: -32603, message: message.to_owned() };
-        let text = json!({"jsonrpc": "2.0", "id": 0, "method": "tools/call", "params": {
-            "name": name, "arguments": arguments, "_meta": {
-                meta::PROTOCOL_VERSION: Revision::FIRST_MODERN.as_str(), meta::CLIENT_CAPABILITIES: {}}}})
-        .to_string();
-        let document = Document::parse(text.as_bytes(), &Limits::message())
-            .map_err(|error| failed(&error.to_string()))?;
-        let Ok(Frame::Request(request)) = Frame::read(document.root()) else {
-            return Err(failed("the call could not be written"));
-        };
-        let reply = match caller::modern(Principal::Local, None, &request, Exchange::silent()) {
-            // Whoever holds the server asks for whatever the operator allows, not for what is loaded at the start.
-            Ok(caller) => self.engine.request(&caller.by(self.whole()), &request).await,
-            Err(refusal) => self.engine.rescue(Revision::FIRST_MODERN, &request, refusal),
-        };
-        let mut answer: Value = serde_json::from_slice(&reply.payload.into_bytes())
-            .map_err(|error| failed(&error.to_string()))?;
-        match answer.get_mut("result") {
-            Some(result) => Ok(result.take()),
-            None => Err(CallError {
-                code: answer.pointer("/error/code").and_then(Value::as_i64).unwrap_or(-32603),
-                message: answer
-                    .pointer("/error/message")
-                    .and_then(Value::as_str)
-                    .unwrap_or_default()
-                    .to_owned(),
-            }),
-        }
-    }
-
     /// Why a client of this name sees a tool and can call it, or why not; `None` if there is no such tool.
     #[must_use]
     pub fn explain(&self, tool: &str, client: &str) -> Option<Explanation> {
         let (nothing, approach) = (ClientCapabilities::default(), Arc::default());
         let caller = caller::supposed(client, Era::Legacy, nothing, Principal::Local, approach);
         self.engine.explain(&caller, tool)
-    }
-
-    /// Everything that the operator allows.
-    fn whole(&self) -> Arc<Approach> {
-        if !self.engine.toolsets().is_on() {
-            return Arc::default();
-        }
-        let selection = Selection { toolsets: Some(Names::All), read_only: false };
-        Arc::new(Approach { selection, user_agent: None })
     }
 
     /// Serves stdin and stdout until stdin ends.

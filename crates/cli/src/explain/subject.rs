@@ -9,12 +9,12 @@ use tokio::runtime::Runtime;
 use toolcrib::engine::tool::{BoxFuture, Invocation};
 use toolcrib::engine::{Answer, Tool};
 use toolcrib::{Server, ServerBuilder, ToolError};
-use toolcrib_gateway::{Account, Gateway};
+use toolcrib_gateway::{Account, Config, Gateway};
 
 use super::Args;
 use crate::add::CONFIG;
 use crate::exit::{Exit, Failure};
-use crate::safe::Safe;
+use crate::safe::{self, Safe};
 use crate::toolsets::check;
 use crate::{demonstration, gateway, serve, source};
 
@@ -32,13 +32,19 @@ pub(super) struct Subject {
 
 impl Subject {
     pub(super) fn open(args: &Args, runtime: &Runtime) -> Result<Self, Failure> {
-        let safe = Safe::look(&args.data, args.policy.as_deref(), runtime)?;
         let usual = Path::new(CONFIG);
         let is_desk = args.tool.starts_with(DESK);
-        match (&args.file, &args.config) {
+        let configuration = match (&args.file, &args.config) {
+            (Some(_), _) => None,
+            (None, Some(config)) => Some(config.as_path()),
+            (None, None) => Some(usual).filter(|usual| usual.exists() && !is_desk),
+        };
+        let config = configuration.map(|file| config(args, file)).transpose()?;
+        let section = config.as_ref().and_then(|config| config.safety.as_ref());
+        let safe = Safe::look(&args.data, safe::policy(args.policy.as_deref(), section)?, runtime)?;
+        match (&args.file, configuration.zip(config)) {
             (Some(file), _) => stocked(args, &safe, file),
-            (None, Some(config)) => runtime.block_on(configured(args, &safe, config)),
-            (None, None) if usual.exists() && !is_desk => runtime.block_on(configured(args, &safe, usual)),
+            (None, Some((file, config))) => runtime.block_on(configured(args, &safe, file, config)),
             (None, None) => {
                 let server =
                     demonstration::server(demonstration::Subject::Desk, &args.toolsets, Some(&safe))?;
@@ -94,10 +100,14 @@ impl Subject {
     }
 }
 
-async fn configured(args: &Args, safe: &Safe, file: &Path) -> Result<Subject, Failure> {
-    let words = serve::Args { config: Some(file.to_owned()), prefix: args.prefix, ..serve::Args::default() };
+/// Reads a configuration as `serve` does.
+fn config(args: &Args, file: &Path) -> Result<Config, Failure> {
+    let (config, data) = (Some(file.to_owned()), args.data.clone());
+    gateway::config(&serve::Args { config, prefix: args.prefix, data, ..serve::Args::default() })
+}
+
+async fn configured(args: &Args, safe: &Safe, file: &Path, config: Config) -> Result<Subject, Failure> {
     let usage = |error: anyhow::Error| Failure::new(Exit::Usage, error);
-    let config = gateway::config(&words)?;
     let server = gateway::front(&config, &args.toolsets, |builder| safe.apply(builder))?;
     let drift = config.pins.as_ref().map(gateway::pinned).transpose()?;
     let gateway = Gateway::start_pinned(server.engine().clone(), config.sources, drift)

@@ -1,4 +1,4 @@
-//! The configuration file and the lock are read again when they change or on SIGHUP (R5.8, R5.7).
+//! The configuration file, with its policy, and the lock are read again when they change or on SIGHUP (R5.8, R5.7).
 //!
 //! Guarantees: a file that cannot be used changes nothing and is reported; clients stay connected; servers whose own
 //! part did not change are not touched; what needs a new start is named and left as it is.
@@ -94,9 +94,27 @@ impl Running {
         if let (Some(porter), Some(asks)) = (porter, asks) {
             porter.ask_for(asks, &self.pages);
         }
+        if config.safety != before.safety {
+            match &self.args.policy {
+                None => self.engine.set_policy(config.safety.clone().unwrap_or_default()),
+                Some(_) => warn_of_two_policies(&self.args, &config),
+            }
+        }
         let changed = self.gateway.change_pinned(config.sources.clone(), drift).await;
         changed.map_err(|error| usage(error.into()))?;
         Ok(config)
+    }
+}
+
+/// Says which policy is in force where there are two.
+pub(super) fn warn_of_two_policies(args: &Args, config: &Config) {
+    if let (Some(policy), Some(file), Some(_)) = (&args.policy, &args.config, &config.safety) {
+        tracing::warn!(
+            target: "toolcrib",
+            "the policy of --policy {} is in force; the section [safety] of {} is not",
+            policy.display(),
+            file.display()
+        );
     }
 }
 

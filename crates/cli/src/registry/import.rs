@@ -17,6 +17,7 @@ use crate::convert::{FormatName, failure, read, stem, tell};
 use crate::exit::{Exit, Failure, print};
 use crate::form::{Form, Format};
 use crate::progress::Progress;
+use crate::terminal::counted;
 use crate::written;
 
 #[derive(Debug, clap::Args)]
@@ -61,12 +62,12 @@ pub(crate) fn import_files(args: &ImportArgs) -> Outcome {
         found |= done.report.count(Level::Error) > 0;
         lines.push(match args.form.format() {
             Format::Terminal => format!(
-                "{}: {} servers added, {} replaced, {} unchanged; {} tools",
+                "{}: {} added, {} replaced, {} unchanged; {}",
                 file.display(),
-                done.added,
+                counted(done.added, "server"),
                 done.replaced,
                 done.same,
-                done.tools
+                counted(done.tools, "tool")
             ),
             Format::Json => {
                 json!({"file": file.display().to_string(), "added": done.added, "replaced": done.replaced,

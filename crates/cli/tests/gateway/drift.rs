@@ -74,7 +74,7 @@ fn a_tool_that_drifts_is_kept_aside_until_it_is_approved() {
     let folder = folder("drift");
     let config = format!("[servers.notes]\nurl = {:?}\n\n[drift]\nbreaking = \"approve\"\n", upstream.url);
     std::fs::write(folder.join("toolcrib.toml"), config).unwrap();
-    assert!(toolcrib(&folder, &["lock"]).contains("1 tools pinned"));
+    assert!(toolcrib(&folder, &["lock"]).contains("1 tool pinned"));
 
     let file = folder.join("toolcrib.toml");
     let gateway = Gateway::start(&["--config", file.to_str().unwrap(), "--prefix", "never"]);
@@ -107,7 +107,7 @@ fn a_tool_that_drifts_is_kept_aside_until_it_is_approved() {
     let approval = shown.lines().find(|line| line.contains("--approve")).unwrap_or_else(|| panic!("{shown}"));
     let approval = approval.split('\'').nth(1).unwrap();
     let approved = toolcrib(&folder, &["lock", "--approve", approval]);
-    assert!(approved.contains("1 tools pinned"), "{approved}");
+    assert!(approved.contains("1 tool pinned"), "{approved}");
     wait_until("the approved tool", is_served);
     let refused = call();
     assert_eq!(refused["result"]["isError"], true, "the new contract is in force: {refused}");
@@ -125,7 +125,7 @@ fn a_tool_that_claims_to_be_tamer_is_not_believed() {
         upstream.url
     );
     std::fs::write(folder.join("toolcrib.toml"), config).unwrap();
-    assert!(toolcrib(&folder, &["lock"]).contains("1 tools pinned"));
+    assert!(toolcrib(&folder, &["lock"]).contains("1 tool pinned"));
     upstream.change(schema, true);
 
     let file = folder.join("toolcrib.toml");

@@ -154,6 +154,100 @@ fn credentials_and_toolsets_change_with_the_file() {
         .unwrap();
 }
 
+fn hostile() -> String {
+    let path = toolcrib_testkit::deps::built_example("hostile").unwrap_or_else(|error| panic!("{error}"));
+    format!("[servers.s]\ncommand = {:?}\nargs = [\"stdio\", \"\"]\n", path.display().to_string())
+}
+
+fn poke(gateway: &Gateway, more: &Value) -> String {
+    let mut arguments = json!({"x": 1});
+    arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let answer = gateway.ask("tools/call", &json!({"name": "s__poke", "arguments": arguments}));
+    answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
+}
+
+/// R12.5: the section `[safety]` of the file is in force, and another one for the next call after the file changed;
+/// tokens given under the old one are void; a section that cannot be used changes nothing and is reported.
+#[test]
+fn a_policy_changes_with_the_file() {
+    let folder = Folder::new("reload-policy");
+    let file = |safety: &str| folder.file("toolcrib.toml", &format!("{}{safety}", hostile()));
+    let path = file("[safety]\ndestructive = \"never\"\n");
+    let data = folder.0.join("data").display().to_string();
+    let mut gateway = Gateway::start_with(["--data".to_owned(), data], &["--config", &path]);
+    assert_eq!(poke(&gateway, &json!({})), "poked");
+    file("[safety]\ndestructive = \"always\"\n");
+    super::running::until("the new policy is in force", || poke(&gateway, &json!({})).contains("waits for a person"));
+    let wish = json!({"action": "s__poke", "params_summary": "a test", "arguments": {"x": 1}});
+    let token = || {
+        let given = gateway.ask("tools/call", &json!({"name": "get_confirmation_token", "arguments": wish}));
+        let token = &given["result"]["structuredContent"]["token"];
+        json!({"confirmation_token": token.as_str().unwrap_or_else(|| panic!("{given}"))})
+    };
+    assert_eq!(poke(&gateway, &token()), "poked");
+    let old = token();
+    file("[safety]\ndestructive = \"always\"\nrequire_arguments = true\n");
+    let given = json!({"action": "s__poke", "params_summary": "a test"});
+    super::running::until("arguments are required", || {
+        let answer = gateway.ask("tools/call", &json!({"name": "get_confirmation_token", "arguments": given}));
+        answer["result"]["isError"] == true
+    });
+    let void = poke(&gateway, &old);
+    assert!(void.contains("the policy has changed since it was given"), "{void}");
+    assert_eq!(poke(&gateway, &token()), "poked");
+    file("[safety]\ndestructive = \"nevr\"\n");
+    gateway
+        .process
+        .wait_for_line("the refusal", SOON, |line| {
+            let says = "toolcrib.toml:5:15: unknown variant `nevr`; did you mean `never`?";
+            (line.contains("nothing changed") && line.contains(says)).then_some(())
+        })
+        .unwrap();
+    assert!(poke(&gateway, &json!({})).contains("waits for a person"));
+    file("");
+    super::running::until("the default is in force", || {
+        let answer = gateway.ask("tools/call", &json!({"name": "get_confirmation_token", "arguments": given}));
+        answer["result"]["isError"].is_null()
+    });
+    assert!(poke(&gateway, &json!({})).contains("waits for a person"), "destructive tools are `unaware`");
+}
+
+/// R12.5: `--policy` wins over the section of the file, and the log says so; JSON files have no section.
+#[test]
+fn a_policy_of_its_own_wins_over_the_section() {
+    let folder = Folder::new("two-policies");
+    let path = folder.file("toolcrib.toml", &format!("{}[safety]\ndestructive = \"human\"\n", hostile()));
+    // A policy that lets every call through.
+    let mut gateway = Gateway::start(&["--config", &path]);
+    assert_eq!(poke(&gateway, &json!({})), "poked");
+    let says = |line: &str| line.contains("policy.toml is in force; the section [safety] of").then_some(());
+    gateway.process.wait_for_line("which policy is in force", SOON, says).unwrap();
+    let program = toolcrib_testkit::deps::built_example("hostile").unwrap_or_else(|error| panic!("{error}"));
+    let servers = json!({"mcpServers": {"s": {"command": program, "args": ["stdio", ""]}},
+        "safety": {"destructive": "never"}});
+    let path = folder.file("mcp.json", &servers.to_string());
+    let data = folder.0.join("data").display().to_string();
+    let gateway = Gateway::start_with(["--data".to_owned(), data], &["--config", &path]);
+    assert!(poke(&gateway, &json!({})).contains("waits for a person"));
+}
+
+/// R12.5: `config validate` judges the section with the rest of the file.
+#[test]
+fn a_wrong_key_of_the_section_is_named_with_its_place() {
+    let folder = Folder::new("validate-policy");
+    let validate = |safety: &str| {
+        let path = folder.file("toolcrib.toml", &format!("[servers.a]\ncommand = \"x\"\n{safety}"));
+        Command::new(PROGRAM).args(["config", "validate", &path]).output().unwrap()
+    };
+    let good = validate("[safety]\ndestructive = \"human\"\n[[safety.rules]]\ntools = [\"a__*\"]\ndemand = \"never\"\n");
+    let said = String::from_utf8_lossy(&good.stdout).into_owned();
+    assert!(good.status.success() && said.contains("destructive tools human, 1 rule"), "{good:?}");
+    let bad = validate("[safety]\nqueu = false\n");
+    let said = String::from_utf8_lossy(&bad.stderr).into_owned();
+    assert_eq!(bad.status.code(), Some(2), "{said}");
+    assert!(said.contains("toolcrib.toml:4:1: unknown field `queu`; did you mean `queue`?"), "{said}");
+}
+
 /// R5.1: a bad file is an error with its place, and nothing is started.
 #[test]
 fn a_bad_file_stops_the_start_with_its_place() {

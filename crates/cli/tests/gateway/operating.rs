@@ -280,3 +280,90 @@ fn an_address_beyond_this_machine_asks_everybody_for_a_credential() {
         assert_eq!(request.send(address).unwrap().status, 403, "{name}");
     }
 }
+
+/// The command between backticks that begins so.
+fn command(text: &str, begins: &str) -> String {
+    let found = text.split('`').skip(1).step_by(2).find(|command| command.starts_with(begins));
+    found.unwrap_or_else(|| panic!("no `{begins}…` in {text}")).to_owned()
+}
+
+/// Runs a line as somebody does who copied it into a shell somewhere else.
+fn copied(line: &str) -> String {
+    let binary = std::path::Path::new(PROGRAM).parent().unwrap().to_owned();
+    let machine = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(std::iter::once(binary).chain(std::env::split_paths(&machine))).unwrap();
+    let mut shell = Command::new("sh");
+    shell.args(["-c", line]).current_dir("/").env("PATH", path).env_remove("TOOLCRIB_DATA");
+    let out = shell.output().unwrap();
+    assert!(out.status.success(), "{line}: {out:?}");
+    String::from_utf8(out.stdout).unwrap()
+}
+
+/// R12.5: a command that a text names works when it is copied, wherever the data folder is.
+#[test]
+fn commands_in_texts_work_when_they_are_copied() {
+    let folder = Folder::new("copied");
+    let data = folder.0.join("it's the data").display().to_string();
+    let path = folder.file("toolcrib.toml", &server("s", ""));
+    let gateway = Gateway::start_with(["--data".to_owned(), data], &["--config", &path]);
+    let poke = |more: Value| {
+        let mut arguments = json!({"x": 1});
+        arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let answer = gateway.ask("tools/call", &json!({"name": "s__poke", "arguments": arguments}));
+        answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
+    };
+    let waits = poke(json!({}));
+    let allow = command(&waits, "toolcrib approve allow ");
+    assert!(copied(&allow).starts_with("allowed: apr_"), "{allow}");
+    let handle = allow.split_whitespace().nth(3).unwrap();
+    assert_eq!(poke(json!({"confirmation_token": handle})), "poked");
+    let stopped = gateway.ask("tools/call", &json!({"name": "emergency_stop", "arguments": {"reason": "a drill"}}));
+    let unlock = command(stopped["result"]["content"][0]["text"].as_str().unwrap(), "toolcrib unlock");
+    let refused = poke(json!({"x": 2}));
+    assert!(refused.contains("a drill"), "{refused}");
+    assert_eq!(command(&refused, "toolcrib unlock"), unlock);
+    assert!(copied(&unlock).contains("unlocked"), "{unlock}");
+    until("unlocked", || !poke(json!({"x": 3})).contains("a drill"));
+}
+
+fn status(words: &[&str]) -> (i32, String, String) {
+    let out = Command::new(PROGRAM).arg("status").args(words).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (out.status.code().unwrap(), text(&out.stdout), text(&out.stderr))
+}
+
+/// R12.5: a stop is seen in `toolcrib status`, with its reason.
+#[test]
+fn the_status_shows_a_stop() {
+    let folder = Folder::new("status-stop");
+    let data = folder.0.join("data").display().to_string();
+    let path = folder.file("toolcrib.toml", &server("s", ""));
+    let gateway = Gateway::start_with(["--data".to_owned(), data.clone()], &["--config", &path]);
+    let (code, out, _) = status(&[&gateway.url()]);
+    assert_eq!((code, out.contains("is ready")), (0, true), "{out}");
+    let stop = |words: &[&str]| Command::new(PROGRAM).args(words).args(["--data", &data]).output().unwrap();
+    assert!(stop(&["stop", "it smells of smoke"]).status.success());
+    until("stopped", || gateway.get("/readyz").1.contains("it smells of smoke"));
+    let (code, out, err) = status(&[&gateway.url()]);
+    assert_eq!((code, out.contains("is ready")), (1, false), "{out}{err}");
+    assert!(out.contains("is STOPPED") && out.contains("it smells of smoke"), "{out}");
+    let (_, json, _) = status(&[&gateway.url(), "--format", "json"]);
+    let report: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(report["stops"][0]["reason"], "it smells of smoke", "{report}");
+    assert!(stop(&["unlock"]).status.success());
+    until("unlocked", || status(&[&gateway.url()]).0 == 0);
+}
+
+/// R12.5: a server that asks for a credential runs already; the hint says how to give one.
+#[test]
+fn the_status_of_a_server_that_asks_for_a_credential_says_so() {
+    let folder = Folder::new("status-401");
+    let auth = "[[auth.tokens]]\nsubject = \"me\"\ntoken = \"s3cret\"\n";
+    let path = folder.file("toolcrib.toml", &format!("{}{auth}", server("s", "")));
+    let gateway = Gateway::start(&["--config", &path]);
+    let (code, _, err) = status(&[&gateway.url()]);
+    assert_eq!((code, err.contains("toolcrib serve")), (3, false), "{err}");
+    assert!(err.contains("asks for a credential") && err.contains("--header"), "{err}");
+    let (code, out, err) = status(&[&gateway.url(), "--header", "Authorization: Bearer s3cret"]);
+    assert_eq!((code, out.contains("is ready")), (0, true), "{out}{err}");
+}

@@ -14,6 +14,7 @@ mod documents;
 mod explaining;
 mod failing;
 mod forms;
+mod gate;
 mod home;
 mod independent_clients;
 mod inspector;

@@ -126,7 +126,7 @@ fn a_question_is_asked_at_a_terminal() {
     let words = ["call", "desk/transfer_cash", "from=main", "to=pro", "amount=1"];
     let refused = terminal::run(&mut home.command(&words), Some("n\n"));
     assert!(
-        refused.shown.contains("transfer_cash is destructive.") && refused.shown.contains("[y/N]"),
+        refused.shown.contains("transfer_cash (destructive)") && refused.shown.contains("[y/N]"),
         "{:?}",
         refused.shown
     );

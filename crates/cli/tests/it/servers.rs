@@ -134,3 +134,36 @@ fn doctor_finds_what_is_wrong_and_says_what_to_do() {
     assert_eq!(health("address").as_deref(), Some("note"), "{report}");
     assert_eq!(health("Windsurf"), None, "{report}");
 }
+
+/// R12.5: `doctor` shows a stop with its reason, who set it, since when, and the command that lifts it; and a broken end
+/// of the audit. It never makes the data folder.
+#[test]
+fn doctor_shows_a_stop_and_a_broken_audit() {
+    let home = Home::new("doctor-stop");
+    let words = ["doctor", "--listen", "127.0.0.1:0", "--data", "d"];
+    let look = || home.run(&[&words[..], &["--format", "json"]].concat());
+    let finding = |what: &str| {
+        let all = look().json()["findings"].as_array().unwrap().clone();
+        all.into_iter().find(|finding| finding["what"] == what)
+    };
+    assert_eq!(home.run(&words).code, 0);
+    assert!(!home.path("d").exists(), "doctor only looks");
+    assert_eq!(home.run(&["stop", "it smells of smoke", "--data", "d"]).code, 0);
+    assert_eq!(look().code, 1);
+    let stop = finding("emergency stop").unwrap();
+    let said = stop["said"].as_str().unwrap();
+    assert_eq!(stop["health"], "fault");
+    let data = home.path("d").canonicalize().unwrap();
+    let unlock = format!("`toolcrib unlock --data {}`", data.display());
+    for part in ["it smells of smoke", "everybody", "by command line", "since 20", &unlock] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert_eq!(home.run(&["unlock", "--data", "d"]).code, 0);
+    assert_eq!((look().code, finding("emergency stop")), (0, None));
+    assert_eq!(finding("audit").unwrap()["health"], "ok");
+    std::fs::write(home.path("d/audit.anchor"), "nonsense").unwrap();
+    assert_eq!(finding("audit").unwrap()["health"], "fault");
+    assert_eq!(look().code, 1);
+    std::fs::remove_file(home.path("d/audit.anchor")).unwrap();
+    assert!(finding("audit").unwrap()["said"].as_str().unwrap().contains("audit.anchor is missing"));
+}

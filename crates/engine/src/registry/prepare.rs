@@ -27,7 +27,7 @@ impl Registry {
     /// Definitions are screened against the names in `present`.
     #[must_use]
     pub fn preparer<'a>(&'a self, present: &'a Snapshot) -> Preparer<'a> {
-        let screen = Screen::new(self.policy.upstream_text, present.tools.entries());
+        let screen = Screen::new(self.policy.load().upstream_text, present.tools.entries());
         Preparer { registry: self, screen, room: None }
     }
 
@@ -72,13 +72,13 @@ impl Preparer<'_> {
             let reasons: Vec<String> = aside.reasons.iter().map(ToString::to_string).collect();
             return Err(RegisterError::Suspicious(reasons.join("; ").into()));
         }
-        let Registry { options, cache, policy, .. } = self.registry;
+        let Registry { options, cache, .. } = self.registry;
         let contract = match &mut self.room {
             Some(room) => Contract::compile_within(definition, options, cache, room)?,
             None => Contract::compile(definition, options, cache)?,
         };
         let tool = tool(&contract);
-        Ok(Entry::new(contract, Behind::Tool(tool), toolset, server, policy)?)
+        Ok(Entry::new(contract, Behind::Tool(tool), toolset, server, &self.registry.policy())?)
     }
 }
 

@@ -109,7 +109,10 @@ impl Safety {
             contract: Some(token.contract.to_string()),
             arguments: bound.map(|digest| digest.to_string()),
             ticket: Some(id.clone()),
-            by: (issuer == Issuer::Operator).then(|| "operator".to_owned()),
+            by: match issuer {
+                Issuer::Operator => Some("operator".to_owned()),
+                Issuer::Caller => self.person().map(str::to_owned),
+            },
             ..self.event(Kind::Token, who)
         };
         self.store().put_token(token, event).await?;

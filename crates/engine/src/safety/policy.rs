@@ -56,7 +56,7 @@ pub enum Screening {
 }
 
 /// One line of the policy.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
     /// Patterns over names; any of them is enough.
@@ -71,7 +71,7 @@ pub struct Rule {
 }
 
 /// Everything the operator decides about confirmations. As configuration: the section `[safety]`.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
     pub rules: Vec<Rule>,
@@ -123,6 +123,39 @@ impl Default for Policy {
             run_with_broken_audit: false,
             trusted_gateways: Vec::new(),
         }
+    }
+}
+
+/// A policy and its fingerprint, which are exchanged together.
+#[derive(Debug, Clone)]
+pub struct InForce {
+    policy: Arc<Policy>,
+    fingerprint: Digest,
+}
+
+impl InForce {
+    #[must_use]
+    pub fn new(policy: Arc<Policy>) -> Self {
+        Self { fingerprint: policy.fingerprint(), policy }
+    }
+
+    #[must_use]
+    pub fn policy(&self) -> &Arc<Policy> {
+        &self.policy
+    }
+
+    /// Returns the digest that tickets given under this policy carry.
+    #[must_use]
+    pub fn fingerprint(&self) -> Digest {
+        self.fingerprint
+    }
+}
+
+impl std::ops::Deref for InForce {
+    type Target = Policy;
+
+    fn deref(&self) -> &Policy {
+        &self.policy
     }
 }
 

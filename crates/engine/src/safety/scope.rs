@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::net::IpAddr;
 
+use super::operating::quoted;
 use crate::share::{Share, network};
 
 /// Characters of a session's id in a scope.
@@ -70,6 +71,15 @@ impl Scope {
         match self {
             Self::Everybody => "everybody".into(),
             Self::Caller(caller) => Stoppable::parse(caller).words(),
+        }
+    }
+
+    /// Returns the verb of the command line that lifts a stop of this scope.
+    #[must_use]
+    pub fn unlock(&self) -> String {
+        match self {
+            Self::Everybody => "unlock".to_owned(),
+            Self::Caller(caller) => format!("unlock --caller {}", quoted(caller)),
         }
     }
 

@@ -158,7 +158,8 @@ pub(crate) async fn answer(
         }
         SafetyTool::Stop => {
             let held = safety.stop(Scope::Everybody, &who.caller, &text("reason")).await?;
-            let mut line = "Stopped. Only an operator can unlock: `toolcrib unlock`, or REST.".to_owned();
+            let unlock = safety.command(&Scope::Everybody.unlock());
+            let mut line = format!("Stopped. Only an operator can unlock: `{unlock}`, or REST.");
             if let Some(warning) = held.warning() {
                 line.push_str(&format!(" Warning: {warning}. Tell the person."));
             }
@@ -206,7 +207,9 @@ async fn token(
         Err(error @ (MintError::NoRandomness(_) | MintError::Unkept(_))) => return Err(error.into()),
         Err(error) => {
             let mut text = error.to_string();
-            if let Some(first) = text.get(..1).map(str::to_uppercase) {
+            // A sentence that begins with the tool's name keeps it as it is.
+            let first = text.get(..1).filter(|_| !text.starts_with(action)).map(str::to_uppercase);
+            if let Some(first) = first {
                 text.replace_range(..1, &first);
             }
             return Ok(ToolResult::error(format!("{text}.")));

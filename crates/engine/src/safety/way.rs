@@ -54,7 +54,7 @@ impl Way {
             Self::Client => "left to the client, which asks its person by itself",
             Self::InputRequired => "its person is asked by input_required",
             Self::Elicitation => "its person is asked by elicitation/create",
-            Self::Queue => "it waits in the queue for a person: `toolcrib approve list`",
+            Self::Queue => "it waits in the queue for a person",
             Self::Token => "by the two-step token of get_confirmation_token, which proves no person",
         }
     }
@@ -71,6 +71,8 @@ pub struct Gate {
     pub remark: Option<&'static str>,
     /// An emergency stop that is in force for this caller.
     pub stopped: Option<Box<str>>,
+    /// Command that shows the queue, where the call would wait in it.
+    pub queue: Option<String>,
 }
 
 impl Engine {
@@ -80,7 +82,7 @@ impl Engine {
         let judged = entry.judged();
         let (demand, rule) = (judged.demand, judged.rule.clone());
         let Some(safety) = self.safety() else {
-            return Gate { demand, rule, way: Way::Off, remark: None, stopped: None };
+            return Gate { demand, rule, way: Way::Off, remark: None, stopped: None, queue: None };
         };
         let stop = safety.stops().of(&caller.principal, &caller.share(), safety.now_ms());
         let works = entry.meta().is_some() || entry.safety().is_some_and(SafetyTool::works_when_stopped);
@@ -108,7 +110,8 @@ impl Engine {
                 Some("a client that declares elicitation would have its person asked"),
             ),
         };
-        Gate { demand, rule, way, remark, stopped }
+        let queue = (way == Way::Queue).then(|| safety.command("approve list"));
+        Gate { demand, rule, way, remark, stopped, queue }
     }
 }
 
@@ -130,7 +133,9 @@ impl fmt::Display for Gate {
         if let Some(stopped) = &self.stopped {
             write!(f, "stopped {stopped}; ")?;
         }
-        write!(f, "{} ({})", self.way.words(), self.rule)?;
+        f.write_str(self.way.words())?;
+        self.queue.iter().try_for_each(|command| write!(f, ": `{command}`"))?;
+        write!(f, " ({})", self.rule)?;
         self.remark.map_or(Ok(()), |remark| write!(f, "; {remark}"))
     }
 }

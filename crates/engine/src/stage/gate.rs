@@ -60,6 +60,7 @@ impl<'a> Call<'a, Checked<'a>> {
             arguments: Some(digest.to_string()),
             decision: Some("refused"),
             rule: Some(entry.judged().rule.to_string()),
+            by: safety.person().map(str::to_owned),
             note: Some(why.to_owned()),
             ..safety.event(Kind::Refused, who)
         });

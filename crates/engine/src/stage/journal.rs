@@ -12,7 +12,7 @@ use crate::answer::ToolResult;
 use crate::caller::Caller;
 use crate::ending::Ending;
 use crate::refusal::Refusal;
-use crate::safety::Who;
+use crate::safety::{Safety, Who};
 use crate::safety::audit::{Event, Kind};
 use crate::safety::keep::{Admission, Intent};
 use crate::safety::receipt::Receipt;
@@ -61,6 +61,7 @@ async fn admit<'a>(
         decision: Some("allowed"),
         rule: Some(entry.judged().rule.to_string()),
         intent: Some(id.clone()),
+        by: confirmed_by(safety, &pass.clearance),
         ..safety.event(Kind::Intent, who)
     };
     let admission = Admission {
@@ -106,6 +107,16 @@ async fn admit<'a>(
                     .into(),
             ))
         }
+    }
+}
+
+/// Names the person at this process's terminal who confirmed the call; an approval names its own.
+fn confirmed_by(safety: &Safety, clearance: &Clearance) -> Option<String> {
+    match clearance {
+        Clearance::Asked | Clearance::Sealed { .. } | Clearance::Token { .. } => {
+            safety.person().map(str::to_owned)
+        }
+        Clearance::Free | Clearance::Approval { .. } => None,
     }
 }
 

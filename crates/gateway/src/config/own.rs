@@ -6,13 +6,15 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toolcrib_engine::toolset::config::SelectionConfig;
-use toolcrib_engine::{Mode, Strictness, Toolset, toolset};
+use toolcrib_contract::nearest;
+use toolcrib_engine::{Mode, Policy, Strictness, Toolset, toolset};
 use toolcrib_protocol::Revision;
 use toolcrib_upstream::spec::{Command, Endpoint};
 use toolcrib_upstream::{Spec, Transport};
 
 use super::oauth::OAuthTable;
 use super::place::{ConfigError, Problem};
+use super::safety::SafetyTable;
 use super::{Auth, Config, Jwks, Jwt, Pins, Prefixing, Reader, Token};
 use crate::drift::{Action, Classes};
 use crate::limits::{RESULT_BYTES_MIN, UPSTREAMS_MAX};
@@ -48,6 +50,9 @@ struct File {
     telemetry: TelemetryTable,
     /// Holds the servers to a lock.
     drift: Option<DriftTable>,
+    /// Which calls have to be confirmed.
+    #[schemars(with = "Option<SafetyTable>")]
+    safety: Option<Policy>,
     /// Toolsets by name: which tools they hold, by patterns over tools, servers and hints.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
@@ -285,14 +290,27 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Config, ConfigError> {
         origins: file.origins,
         streams_when_listed_first: file.streams_when_listed_first,
         toolsets,
+        safety: file.safety,
     })
 }
 
 fn parse(reader: &Reader<'_>) -> Result<File, ConfigError> {
     toml::from_str(reader.text).map_err(|error| {
         let offset = error.span().map(|span| span.start);
-        reader.error(offset, Problem::Syntax(error.message().trim_end().to_owned()))
+        reader.error(offset, Problem::Syntax(suggesting(error.message().trim_end())))
     })
+}
+
+/// A parser's message; where it lists all names that there are and one is near, only that one.
+fn suggesting(message: &str) -> String {
+    let near = || {
+        let (wrong, known) = message.strip_prefix("unknown ")?.split_once(", expected ")?;
+        let wrong = wrong.split('`').nth(1)?;
+        let near = nearest(wrong, known.split('`').skip(1).step_by(2))?;
+        let (said, _) = message.split_once(", expected ")?;
+        Some(format!("{said}; did you mean `{near}`?"))
+    };
+    near().unwrap_or_else(|| message.to_owned())
 }
 
 fn source(reader: &Reader<'_>, name: &str, server: Server, prefixed: bool) -> Result<Source, ConfigError> {

@@ -231,6 +231,34 @@ fn toolsets_stand_beside_the_servers() {
     assert!(unnamed.contains("cannot be a toolset's name"), "{unnamed}");
 }
 
+/// R12.5: the section `[safety]` is read with the file; what is wrong in it is named with its place and the nearest name.
+#[test]
+fn the_section_safety_is_read_with_the_file() {
+    let server = "[servers.a]\ncommand = \"x\"\n";
+    let said = |safety: &str| read("toolcrib.toml", &format!("{server}{safety}"));
+    assert_eq!(said("").unwrap().safety, None);
+    let rules = "[safety]\ndestructive = \"always\"\n[[safety.rules]]\ntools = [\"a__*\"]\ndemand = \"human\"\n";
+    let policy = said(rules).unwrap().safety.unwrap();
+    assert_eq!(policy, toolcrib_engine::Policy::parse(rules).unwrap());
+    for (safety, says) in [
+        ("[safety]\ndestructve = \"always\"\n", "toolcrib.toml:4:1: unknown field `destructve`; did you mean `destructive`?"),
+        (
+            "[[safety.rules]]\ntools = [\"*\"]\ndemnd = \"human\"\n",
+            "toolcrib.toml:5:1: unknown field `demnd`; did you mean `demand`?",
+        ),
+        (
+            "[safety]\ndestructive = \"humans\"\n",
+            "toolcrib.toml:4:15: unknown variant `humans`; did you mean `human`?",
+        ),
+        ("[safty]\n", "unknown field `safty`; did you mean `safety`?"),
+    ] {
+        let message = refused("toolcrib.toml", &format!("{server}{safety}"));
+        assert!(message.contains(says), "{safety}: {message}");
+    }
+    let json = r#"{"mcpServers": {"a": {"command": "x"}}, "safety": {"destructive": "human"}}"#;
+    assert_eq!(read("mcp.json", json).unwrap().safety, None, "another program's file");
+}
+
 /// R5.9: an issuer whose keys would come over plain http is refused at the place of the URL.
 #[test]
 fn an_issuer_whose_keys_come_over_plain_http_is_refused_in_its_line() {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use toolcrib_contract::{Contract, Definition, Hints};
 use toolcrib_engine::entry::Entry;
 use toolcrib_engine::registry::{Held, Preparer};
-use toolcrib_engine::{RegisterError, Tool};
+use toolcrib_engine::{Policy, RegisterError, Tool};
 use toolcrib_protocol::param_header::ParamHeaders;
 use toolcrib_protocol::write;
 use toolcrib_upstream::{Catalogue, Listed, RemoteTool, Upstream};
@@ -80,17 +80,32 @@ impl Refusal {
 struct Basis {
     source: Arc<Source>,
     upstream: Arc<Upstream>,
-    drift: Option<Arc<Drift>>,
+    laws: Laws,
     catalogue: Arc<Catalogue>,
 }
 
+/// What the operator holds every server's tools to.
+#[derive(Clone)]
+struct Laws {
+    drift: Option<Arc<Drift>>,
+    policy: Arc<Policy>,
+}
+
+impl Laws {
+    fn is(&self, other: &Self) -> bool {
+        let drift = |laws: &Self| laws.drift.as_ref().map(Arc::as_ptr);
+        drift(self) == drift(other) && Arc::ptr_eq(&self.policy, &other.policy)
+    }
+}
+
 impl Outcome {
-    /// The same server with the same configuration and the same lock: entries of equal definitions can be kept.
-    fn is_of(&self, member: &Member, drift: Option<&Arc<Drift>>) -> bool {
+    /// Whether it is of the same server with the same configuration, lock and policy: entries of equal definitions can
+    /// be kept.
+    fn is_of(&self, member: &Member, laws: &Laws) -> bool {
         self.basis.as_ref().is_some_and(|basis| {
             Arc::ptr_eq(&basis.source, &member.source)
                 && member.upstream.as_ref().is_some_and(|upstream| Arc::ptr_eq(&basis.upstream, upstream))
-                && basis.drift.as_ref().map(Arc::as_ptr) == drift.map(Arc::as_ptr)
+                && basis.laws.is(laws)
         })
     }
 
@@ -137,9 +152,10 @@ pub(super) struct Wanted<'a> {
 impl Gateway {
     /// Makes what is served from what every server said last.
     pub(super) fn assemble(&self, assembler: &mut Assembler) {
-        let (members, drift) = {
+        let (members, laws) = {
             let members = self.lock();
-            (members.all.clone(), members.drift.clone())
+            let policy = self.engine.registry().policy();
+            (members.all.clone(), Laws { drift: members.drift.clone(), policy })
         };
         let mut entries: Vec<Arc<Entry>> = Vec::new();
         let mut outcomes = Vec::with_capacity(members.len());
@@ -149,7 +165,7 @@ impl Gateway {
         let mut preparer = self.engine.registry().preparer(&present);
         for member in &members {
             preparer.next_server();
-            let (found, mut outcome) = self.outcome(member, drift.as_ref(), &mut owners, &mut preparer);
+            let (found, mut outcome) = self.outcome(member, &laws, &mut owners, &mut preparer);
             entries.extend(found);
             if let (Some(catalogue), Some(upstream)) = (&member.catalogue, &member.upstream) {
                 outcome.quarantined.extend(collection.add(&member.source, upstream, catalogue));
@@ -194,15 +210,15 @@ impl Gateway {
     fn outcome(
         &self,
         member: &Member,
-        drift: Option<&Arc<Drift>>,
+        laws: &Laws,
         owners: &mut HashMap<String, Owner>,
         preparer: &mut Preparer<'_>,
     ) -> (Vec<Arc<Entry>>, Outcome) {
         let (Some(catalogue), Some(upstream)) = (&member.catalogue, &member.upstream) else {
             return (Vec::new(), Outcome::default());
         };
-        let source = &member.source;
-        let before = Some(&*member.outcome).filter(|outcome| outcome.is_of(member, drift));
+        let (source, drift) = (&member.source, laws.drift.as_ref());
+        let before = Some(&*member.outcome).filter(|outcome| outcome.is_of(member, laws));
         let same_list = before.filter(|outcome| outcome.is_of_list(catalogue));
         let findings = match (same_list, drift) {
             (Some(before), _) => before.findings.clone(),
@@ -216,7 +232,7 @@ impl Gateway {
             basis: Some(Basis {
                 source: source.clone(),
                 upstream: upstream.clone(),
-                drift: drift.cloned(),
+                laws: laws.clone(),
                 catalogue: catalogue.clone(),
             }),
             ..Outcome::default()

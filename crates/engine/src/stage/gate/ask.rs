@@ -282,9 +282,10 @@ fn waiting(call: &Gated<'_>, safety: &Safety, id: &str, person: bool) -> Refusal
     let name = call.stage.0.entry.name();
     let seconds = safety.policy().approval_ms / 1_000;
     let mut text = format!(
-        "Not run yet: {name} waits for a person's approval as {id}.\nA person decides with `toolcrib approve allow {id}` \
-         (or deny), or over REST. When it is allowed, call {name} again with exactly the same arguments and \
-         \"{ARGUMENT}\": \"{id}\". It is valid for {seconds} seconds and for one call."
+        "Not run yet: {name} waits for a person's approval as {id}.\nA person decides with `{}` (or deny), or over REST. When \
+         it is allowed, call {name} again with exactly the same arguments and \"{ARGUMENT}\": \"{id}\". It is valid for \
+         {seconds} seconds and for one call.",
+        safety.command(&format!("approve allow {id}"))
     );
     if !person {
         text.push_str("\n\nOr: ");

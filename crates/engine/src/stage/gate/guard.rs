@@ -17,19 +17,24 @@ pub(super) async fn pass(call: &Call<'_, Checked<'_>>, safety: &Safety) -> Resul
     if entry.safety().is_some_and(SafetyTool::works_when_stopped) {
         return Ok(());
     }
-    let policy = safety.policy();
     if let Some(broken) = safety.distrusted()
         && entry.judged().effect.destructive
-        && !policy.run_with_broken_audit
+        && !safety.policy().run_with_broken_audit
     {
         let text = format!(
             "Not run: the audit is broken ({broken}), and a destructive call may not run without it. An operator looks \
-             with `toolcrib audit verify` and goes on with `toolcrib audit restart`. Tell the person."
+             with `{}` and goes on with `{}`. Tell the person.",
+            safety.command("audit verify"),
+            safety.command("audit restart --reason WHY")
         );
         return Err(call.refuse(safety, &Who::of(call.caller), "broken audit", ToolResult::error(text)));
     }
-    let most =
-        if entry.judged().effect.read_only { policy.repeats_read_only_max } else { policy.repeats_max };
+    let (most, window_ms) = {
+        let policy = safety.policy();
+        let read_only = entry.judged().effect.read_only;
+        let most = if read_only { policy.repeats_read_only_max } else { policy.repeats_max };
+        (most, policy.repeat_window_ms)
+    };
     if most == 0 {
         return Ok(());
     }
@@ -39,7 +44,7 @@ pub(super) async fn pass(call: &Call<'_, Checked<'_>>, safety: &Safety) -> Resul
         session,
         entry.name(),
         call.arguments(),
-        policy.repeat_window_ms,
+        window_ms,
         safety.now_ms(),
     );
     if times <= most {
@@ -71,7 +76,7 @@ pub(crate) fn stopped(caller: &Caller<'_>, safety: &Safety) -> Option<String> {
         stop.by,
         stop.scope.words(),
         stop.reason,
-        way_out(&stop, now_ms)
+        way_out(safety, &stop, now_ms)
     ))
 }
 
@@ -94,7 +99,7 @@ async fn stop_caller(call: &Call<'_, Checked<'_>>, safety: &Safety, times: u32) 
     let text = format!(
         "Not run: {reason}, so {} may call nothing more. {} Repeating the call will not help; tell the person.",
         stop.scope.words(),
-        way_out(&stop, stop.since_ms)
+        way_out(safety, &stop, stop.since_ms)
     );
     if let Err(error) = safety.put_stop(stop).await {
         tracing::error!(target: "toolcrib", "a stop is in force but not kept: {error}");
@@ -103,12 +108,9 @@ async fn stop_caller(call: &Call<'_, Checked<'_>>, safety: &Safety, times: u32) 
 }
 
 /// How the stop ends.
-fn way_out(stop: &Stop, now_ms: u64) -> String {
-    let unlock = match &stop.scope {
-        Scope::Everybody => "`toolcrib unlock`".to_owned(),
-        Scope::Caller(caller) => format!("`toolcrib unlock --caller {caller}`"),
-    };
-    let way = format!("an operator can lift it: {unlock}, REST, or an approval of emergency_unlock.");
+fn way_out(safety: &Safety, stop: &Stop, now_ms: u64) -> String {
+    let unlock = safety.command(&stop.scope.unlock());
+    let way = format!("an operator can lift it: `{unlock}`, REST, or an approval of emergency_unlock.");
     match stop.expires_ms {
         None => format!("Only {way}"),
         Some(end_ms) => {
