@@ -43,7 +43,7 @@ impl Safe {
     fn opened(data: &Data, policy: Option<&Path>, runtime: &Runtime) -> Result<Self, Failure> {
         let policy = policy.map_or_else(|| Ok(Policy::default()), read_policy)?;
         let folder = data.open()?;
-        let profiles = Arc::new(SqliteProfiles::open(folder.store.clone()).map_err(unkept)?);
+        let profiles = folder.profiles().map_err(unkept)?;
         let safety = runtime.block_on(folder.safety(policy)).map_err(unkept)?;
         Ok(Self { safety, kept: Some(Kept { profiles, folder }) })
     }

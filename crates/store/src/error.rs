@@ -21,6 +21,12 @@ pub enum StoreError {
     MigrationChanged { module: &'static str, name: &'static str },
     #[error("this database was written by a newer program (it has {module}/{name})")]
     Newer { module: String, name: String },
+    #[error(
+        "{} and {} both hold a catalogue, and not the same one: take the file that is not wanted away, or name one with --store",
+        journal.display(),
+        catalogue.display()
+    )]
+    TwoCatalogues { journal: PathBuf, catalogue: PathBuf },
     #[error("a stored value cannot be read: {what}")]
     Corrupt { what: &'static str },
     #[error("too much is waiting for the database")]

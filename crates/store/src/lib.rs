@@ -19,6 +19,7 @@ pub mod migration;
 mod postgres;
 mod readers;
 pub mod safety;
+mod separation;
 mod store;
 mod writer;
 

@@ -42,6 +42,7 @@ pub(crate) const MODULE: Module = Module {
         Migration { name: "1", sql: include_str!("../migrations/safety-1.sql") },
         Migration { name: "2", sql: include_str!("../migrations/safety-2.sql") },
         Migration { name: "3", sql: include_str!("../migrations/safety-3.sql") },
+        Migration { name: "4", sql: include_str!("../migrations/safety-4.sql") },
     ],
 };
 

@@ -60,9 +60,9 @@ impl Store {
         Self::opened(path, modules, Box::new(|_| Ok(())))
     }
 
-    /// Opens the database with work that has to follow every commit before anybody is told of it.
+    /// Opens the safety journal's database with work that has to follow every commit before anybody is told of it.
     pub(crate) fn open_followed(path: &Path, after: After) -> Result<Self, StoreError> {
-        Self::opened(path, migration::ALL, after)
+        Self::opened(path, migration::JOURNAL, after)
     }
 
     fn opened(path: &Path, modules: &[Module], after: After) -> Result<Self, StoreError> {
