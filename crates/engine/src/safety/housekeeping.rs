@@ -1,10 +1,14 @@
-//! What happens beside the calls: records are written, and what other processes stopped is noticed.
+//! Work beside the calls, on a thread of its own: records are written, changes of other processes are noticed, the audit
+//! is kept within its limits.
 
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::Safety;
-use crate::limits::{AUDIT_FLUSH_MS, STOP_SEEN_MS_MAX};
+use super::keep::Retention;
+use crate::limits::{AUDIT_FLUSH_MS, AUDIT_RETENTION_MS, STOP_SEEN_MS_MAX};
+
+const DAY_MS: u64 = 86_400_000;
 
 /// Half of what is promised, so that the promise holds with a slow look.
 const TICK_MS: u64 =
@@ -28,22 +32,51 @@ fn run(kept: &Weak<Safety>) {
         }
     };
     runtime.block_on(async {
-        let mut seen = None;
+        let (mut seen, mut said, mut retained) = (None, None, None);
         loop {
             tokio::time::sleep(Duration::from_millis(TICK_MS)).await;
             let Some(safety) = kept.upgrade() else { return };
-            if let Err(error) = look(&safety, &mut seen).await {
+            // A failure is logged once, not at every look.
+            let error = look(&safety, &mut seen).await.err().map(|error| error.to_string());
+            if let Some(error) = error.as_ref().filter(|error| said.as_ref() != Some(*error)) {
                 tracing::warn!(target: "toolcrib", "{error}");
             }
+            said = error;
+            retain(&safety, &mut retained);
         }
+    });
+}
+
+/// Has the store shorten the audit, where the policy limits it.
+fn retain(safety: &Safety, last: &mut Option<Instant>) {
+    let policy = safety.policy();
+    let is_limited = policy.audit_keep_days.is_some() || policy.audit_bytes_max.is_some();
+    let is_due = last.is_none_or(|last| last.elapsed() >= Duration::from_millis(AUDIT_RETENTION_MS));
+    if !is_limited || !is_due {
+        return;
+    }
+    *last = Some(Instant::now());
+    let kept_ms = policy.audit_keep_days.map(|days| u64::from(days).saturating_mul(DAY_MS));
+    safety.store().retain(Retention {
+        since_ms: kept_ms.map(|kept_ms| safety.now_ms().saturating_sub(kept_ms)),
+        bytes_max: policy.audit_bytes_max,
+        archive: policy.audit_archive.clone(),
+        by: "policy".to_owned(),
     });
 }
 
 async fn look(safety: &Safety, seen: &mut Option<u64>) -> Result<(), super::keep::Unkept> {
     let written = safety.flush().await;
+    for stop in safety.stops().take_unkept() {
+        // A stop that fails again is tried again at the next look.
+        if let Err(error) = safety.put_stop(Arc::unwrap_or_clone(stop)).await {
+            tracing::debug!(target: "toolcrib", "a stop is in force but still not kept: {error}");
+        }
+    }
     let revision = safety.store().revision().await?;
     if *seen != Some(revision) || safety.stops().has_ended(safety.now_ms()) {
         safety.refresh().await?;
+        safety.store().reread().await?;
         *seen = Some(revision);
     }
     written

@@ -157,8 +157,17 @@ pub(crate) async fn answer(
             .await?
         }
         SafetyTool::Stop => {
-            safety.stop(Scope::Everybody, &who.caller, &text("reason")).await?;
-            status(safety, &who, "Stopped. Only an operator can unlock: `toolcrib unlock`, or REST.")?
+            let line = match safety.stop(Scope::Everybody, &who.caller, &text("reason")).await {
+                Ok(()) => "Stopped. Only an operator can unlock: `toolcrib unlock`, or REST.".to_owned(),
+                Err(error) => {
+                    tracing::error!(target: "toolcrib", "a stop is in force but not kept: {error}");
+                    format!(
+                        "Stopped in this process, but the stop could not be written ({error}): other processes of the \
+                         data folder are NOT stopped, and a restart forgets it. It is tried again until it is written."
+                    )
+                }
+            };
+            status(safety, &who, &line)?
         }
         SafetyTool::Unlock => {
             // The gate let it pass: an operator approved this very call.
