@@ -15,6 +15,20 @@ pub enum StoreError {
     NoPostgres,
     #[error("nothing was kept, the commit failed: {0}")]
     NotCommitted(Arc<rusqlite::Error>),
+    #[error("kept, but the end of the audit could not be written beside it: {0}")]
+    Unanchored(Arc<StoreError>),
+    #[error("the audit is broken: {0}")]
+    Broken(#[from] toolcrib_engine::safety::audit::Broken),
+    #[error("the database was opened for reading only")]
+    ReadOnly,
+    #[error("the database has to be brought up to date by a program that may write it")]
+    Outdated,
+    #[error(
+        "{} holds records that cannot be read without writing beside it: copy the folder to a place that can be written, \
+         and read the copy",
+        log.display()
+    )]
+    UnreadLog { log: PathBuf },
     #[error("cannot use {path}: {cause}")]
     File { path: PathBuf, cause: Arc<std::io::Error> },
     #[error("{module}/{name} has changed since it was applied to this database")]

@@ -18,7 +18,8 @@ pub struct Store(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    writer: Writer,
+    /// None where the database was opened for reading only.
+    writer: Option<Writer>,
     /// None in memory, where there is only one connection.
     readers: Option<Readers>,
     path: Option<PathBuf>,
@@ -89,7 +90,25 @@ impl Store {
             path: path.unwrap_or_else(|| Path::new(":memory:")).to_path_buf(),
             cause: Arc::new(cause),
         })?;
-        Ok(Self(Arc::new(Inner { writer, readers, path: path.map(Path::to_path_buf) })))
+        Ok(Self(Arc::new(Inner { writer: Some(writer), readers, path: path.map(Path::to_path_buf) })))
+    }
+
+    /// Opens the safety journal's database for reading only: no file is made or changed, so it may lie where nothing
+    /// can be written.
+    pub fn open_read_only(path: &Path) -> Result<Self, StoreError> {
+        let connection = connection::open_read_only(path)?;
+        if !migration::is_current(&connection, migration::JOURNAL)? {
+            return Err(StoreError::Outdated);
+        }
+        let readers = Readers::start_with(path, connection::open_read_only)?;
+        Ok(Self(Arc::new(Inner { writer: None, readers: Some(readers), path: Some(path.to_path_buf()) })))
+    }
+
+    /// Moves the write-ahead log into the database file, so that it is whole by itself; waits at most `patience`.
+    pub fn checkpoint(&self, patience: std::time::Duration) {
+        if let Some(writer) = &self.0.writer {
+            writer.checkpoint(patience);
+        }
     }
 
     /// Where it is kept; `None` in memory.
@@ -106,20 +125,43 @@ impl Store {
         F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
     {
         let (sender, receiver) = oneshot::channel();
+        let pushed = self.write_then(work, move |result| {
+            // Nobody may be waiting any more; what was written stays, and what was not is said.
+            if let Err(Err(_)) = sender.send(result) {
+                tracing::error!(target: "toolcrib", "a write that nobody waited for was not kept");
+            }
+        });
+        Pending(pushed.map(|()| receiver).map_err(E::from))
+    }
+
+    /// One transaction as in [`Store::write`]; `done` is called on the writer's thread when its fate is known. A write
+    /// that cannot even wait its turn is told to `done` and to the caller.
+    pub(crate) fn write_then<T, E, F>(
+        &self,
+        work: F,
+        done: impl FnOnce(Result<T, E>) + Send + 'static,
+    ) -> Result<(), StoreError>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+    {
+        let Some(writer) = &self.0.writer else {
+            done(Err(StoreError::ReadOnly.into()));
+            return Err(StoreError::ReadOnly);
+        };
         let job = Box::new(move |transaction: Result<&Connection, &StoreError>| {
             let result = transaction.map_err(|error| error.clone().into()).and_then(work);
             let keep = result.is_ok();
             let tell = move |fate: Result<(), StoreError>| {
-                let result = match (result, fate) {
+                done(match (result, fate) {
                     (Ok(_), Err(error)) => Err(error.into()),
                     (result, _) => result,
-                };
-                // Nobody may be waiting any more; what was written stays.
-                let _ = sender.send(result);
+                });
             };
             Done { keep, tell: Box::new(tell) }
         });
-        Pending(self.0.writer.push(job).map(|()| receiver).map_err(E::from))
+        writer.push(job)
     }
 
     /// A look at what was last committed. In memory it waits its turn among the writes.
