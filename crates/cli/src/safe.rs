@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use tokio::runtime::Runtime;
@@ -18,6 +19,9 @@ use crate::exit::{Exit, Failure};
 
 /// The secret of the operator's credential that the first start makes.
 const OPERATOR_FILE: &str = "operator.token";
+
+/// How long the end of a process waits for the database file to be whole.
+const CLOSING_PATIENCE: Duration = Duration::from_secs(10);
 
 /// What switches safety on.
 pub(crate) struct Safe {
@@ -81,6 +85,17 @@ impl Safe {
         let store = Arc::new(store.map_err(unkept)?);
         let opened = Safety::open(store, policy, keys.secrets, Arc::new(SystemClock));
         Ok(Self { safety: runtime.block_on(opened).map_err(unkept)?, kept: None })
+    }
+
+    /// Writes what waits to be written and makes the database file whole, at the end of a process. Threads that still
+    /// hold the store would keep it from doing so by itself.
+    pub(crate) fn close(&self, runtime: &Runtime) {
+        if let Err(error) = runtime.block_on(self.safety.flush()) {
+            eprintln!("toolcrib: records of the audit are lost: {error}");
+        }
+        if let Some(kept) = &self.kept {
+            kept.folder.store.checkpoint(CLOSING_PATIENCE);
+        }
     }
 
     pub(crate) fn apply(&self, builder: ServerBuilder) -> ServerBuilder {

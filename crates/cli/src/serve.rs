@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let runtime = runtime(args).map_err(internal)?;
     let safe = Safe::open(&args.data, args.policy.as_deref(), &runtime)?;
     let is_gateway = args.url.is_some() || args.config.is_some() || !args.command.is_empty();
-    runtime.block_on(async {
+    let served = runtime.block_on(async {
         if is_gateway {
             return gateway::run(args, &safe).await;
         }
@@ -75,7 +75,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
         print(&greeting::text(&server, &origin, &kept).await)?;
         bound.serve(stop).await.map_err(internal)?;
         Ok(Exit::Nothing)
-    })
+    });
+    safe.close(&runtime);
+    served
 }
 
 /// One client over stdio is served by one thread: handing its calls between threads would cost more than the calls.

@@ -62,8 +62,13 @@ pub(crate) fn stop(args: &StopArgs) -> Outcome {
             "a credential is subject:{name}; others are local, anonymous, anonymous@ADDRESS, anonymous/SESSION"
         ))
     })?;
-    operate(&args.data, async |safety| {
+    let stopped = operate(&args.data, async |safety| {
         safety.stop(scope.clone(), &operator(), &args.reason).await.map_err(unkept)
+    });
+    stopped.map_err(|failure| {
+        failure
+            .context("the stop is NOT in force")
+            .hint("free space in the data folder and repeat it, or end the processes that serve")
     })?;
     let json = json!({"outcome": "stopped", "caller": caller, "who": scope.words(), "reason": args.reason});
     let lifts = match &scope {

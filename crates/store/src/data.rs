@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use rusqlite::Connection;
 use toolcrib_engine::clock::SystemClock;
 use toolcrib_engine::safety::Safety;
+use toolcrib_engine::safety::audit::PublicKey;
 use toolcrib_engine::safety::keep::Unkept;
 use toolcrib_engine::safety::policy::Policy;
 
@@ -97,5 +98,39 @@ impl DataFolder {
             .map_err(|error| Unkept(Arc::new(error)))?
             .with_profiles(self.profiles.clone());
         Safety::open(Arc::new(safety), policy, self.keys.secrets.clone(), Arc::new(SystemClock)).await
+    }
+}
+
+/// A data folder that is only read: nothing in it is made or changed, so it may lie where nothing can be written.
+#[derive(Debug, Clone)]
+pub struct ReadFolder {
+    path: PathBuf,
+    store: Store,
+}
+
+impl ReadFolder {
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        Ok(Self { store: Store::open_read_only(&path.join(JOURNAL))?, path: path.to_path_buf() })
+    }
+
+    /// Whether there is a safety journal to read.
+    #[must_use]
+    pub fn exists(path: &Path) -> bool {
+        path.join(JOURNAL).exists()
+    }
+
+    #[must_use]
+    pub fn audit(&self) -> AuditLog {
+        AuditLog::new(self.store.clone(), &self.path)
+    }
+
+    /// Returns the public half of the key that signs the audit, from the folder's keys.
+    pub fn key(&self) -> Result<PublicKey, StoreError> {
+        Ok(Keys::load(&self.path)?.signer.public())
+    }
+
+    /// Returns the public key that the file `audit.pub` names.
+    pub fn published(&self) -> Result<Option<PublicKey>, StoreError> {
+        Keys::published_in(&self.path)
     }
 }

@@ -19,6 +19,8 @@ pub enum StoreError {
     Unanchored(Arc<StoreError>),
     #[error("the audit is broken: {0}")]
     Broken(#[from] toolcrib_engine::safety::audit::Broken),
+    #[error("{records} records are left: {carried} of them would have to be written again to prune them")]
+    NothingGained { records: u64, carried: u64 },
     #[error("the database was opened for reading only")]
     ReadOnly,
     #[error("the database has to be brought up to date by a program that may write it")]

@@ -23,12 +23,12 @@ mod separation;
 mod store;
 mod writer;
 
-pub use data::DataFolder;
+pub use data::{DataFolder, ReadFolder};
 pub use error::StoreError;
 pub use keys::Keys;
 pub use migration::{Migration, Module};
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresFailure;
 pub use rusqlite;
-pub use safety::{AuditLog, SqliteProfiles, SqliteSafety};
+pub use safety::{Archive, AuditLog, Cut, Pruned, SqliteProfiles, SqliteSafety};
 pub use store::{Pending, Store};

@@ -34,6 +34,7 @@ use toolcrib_engine::safety::ticket::{Approval, Keyed, Spent, Token};
 use crate::error::StoreError;
 use crate::migration::{Migration, Module};
 use crate::store::{Pending, Store};
+pub use archive::Archive;
 pub use audit_log::{AuditLog, Page, Verified};
 pub(crate) use audit_log::{head as audit_head, holds as audit_holds};
 use endings::{Ended, Endings};

@@ -260,6 +260,40 @@ mod tests {
         std::fs::remove_dir_all(folder).unwrap();
     }
 
+    /// Issue 21: a database that is full tells every write that it was not kept, keeps none of those, and goes on when
+    /// there is space.
+    #[test]
+    fn a_full_database_keeps_nothing_and_goes_on_when_there_is_space() {
+        let (folder, store) = on_disk();
+        table(&store);
+        let pages = |pages: i64| {
+            store
+                .write::<_, StoreError, _>(move |db| {
+                    Ok(db.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(()))?)
+                })
+                .wait_blocking()
+                .unwrap();
+        };
+        pages(1);
+        let large = |x: i64| -> Pending<(), StoreError> {
+            store.write(move |db| {
+                db.execute("INSERT INTO t (x) VALUES (?1)", [x])?;
+                db.execute_batch("CREATE TABLE IF NOT EXISTS large (x BLOB)")?;
+                db.execute("INSERT INTO large (x) VALUES (zeroblob(1000000))", [])?;
+                Ok(())
+            })
+        };
+        let pending: Vec<_> = (0..10).map(large).collect();
+        for one in pending {
+            assert!(one.wait_blocking().is_err());
+        }
+        assert_eq!(count(&store), 0);
+        pages(1_000_000);
+        large(1).wait_blocking().unwrap();
+        assert_eq!(count(&store), 1);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
     #[test]
     fn readers_cannot_write() {
         let (folder, store) = on_disk();

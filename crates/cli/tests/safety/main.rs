@@ -13,11 +13,15 @@
 mod audit;
 mod crash;
 mod foreign;
+mod full;
 mod limits;
+mod readonly;
 mod rest;
+mod retention;
 mod running;
 mod shares;
 mod stop;
+mod stores;
 mod tokens;
 mod ways;
 

@@ -47,15 +47,20 @@ fn run(kept: &Weak<Safety>) {
     });
 }
 
+/// Whether the audit's size and age have to be looked at again.
+fn is_due(last: Option<Instant>, now: Instant) -> bool {
+    last.is_none_or(|last| now.duration_since(last) >= Duration::from_millis(AUDIT_RETENTION_MS))
+}
+
 /// Has the store shorten the audit, where the policy limits it.
 fn retain(safety: &Safety, last: &mut Option<Instant>) {
     let policy = safety.policy();
     let is_limited = policy.audit_keep_days.is_some() || policy.audit_bytes_max.is_some();
-    let is_due = last.is_none_or(|last| last.elapsed() >= Duration::from_millis(AUDIT_RETENTION_MS));
-    if !is_limited || !is_due {
+    let now = Instant::now();
+    if !is_limited || !is_due(*last, now) {
         return;
     }
-    *last = Some(Instant::now());
+    *last = Some(now);
     let kept_ms = policy.audit_keep_days.map(|days| u64::from(days).saturating_mul(DAY_MS));
     safety.store().retain(Retention {
         since_ms: kept_ms.map(|kept_ms| safety.now_ms().saturating_sub(kept_ms)),
@@ -80,4 +85,19 @@ async fn look(safety: &Safety, seen: &mut Option<u64>) -> Result<(), super::keep
         *seen = Some(revision);
     }
     written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// R4.8, `AUDIT_RETENTION_MS`: the audit is looked at when the process starts, and then in this interval.
+    #[test]
+    fn the_audit_is_looked_at_every_audit_retention_ms() {
+        let start = Instant::now();
+        let after = |ms: u64| start + Duration::from_millis(ms);
+        assert!(is_due(None, start));
+        assert!(!is_due(Some(start), after(AUDIT_RETENTION_MS - 1)));
+        assert!(is_due(Some(start), after(AUDIT_RETENTION_MS)));
+    }
 }

@@ -26,7 +26,12 @@ pub(super) async fn stop(asked: &Asked<'_>) -> Told {
     if caller.is_some() {
         asked.operator()?;
     }
-    asked.safety.stop(scope(caller), &asked.by(), &reason).await.map_err(|error| unkept(&error))?;
+    if let Err(error) = asked.safety.stop(scope(caller), &asked.by(), &reason).await {
+        tracing::error!(target: "toolcrib", "a stop is in force but not kept: {error}");
+        let message = "the stop is in force in this process, but could not be written: other processes of the data \
+                       folder are NOT stopped; it is tried again until it is written";
+        return Err(Refused::new(StatusCode::SERVICE_UNAVAILABLE, "store_failed", message));
+    }
     Ok(status(asked))
 }
 

@@ -206,14 +206,9 @@ impl Step {
         for state in &self.states {
             events.extend(self.carry(db, state)?);
         }
-        if events.len() as u64 * 2 > self.cut.records() {
-            tracing::warn!(
-                target: "toolcrib",
-                "the audit is not pruned: {} of {} records would have to be written again",
-                events.len(),
-                self.cut.records()
-            );
-            return Err(StoreError::Busy);
+        let (carried, records) = (events.len() as u64, self.cut.records());
+        if carried * 2 > records {
+            return Err(StoreError::NothingGained { records, carried });
         }
         let is_complete = before.is_none() || was_complete(db)?;
         events.push(Event { complete: Some(is_complete), ..self.event.clone() });
@@ -290,23 +285,30 @@ fn was_complete(db: &Connection) -> Result<bool, StoreError> {
 /// Gives free pages back to the file system, a few with each write. A database that was made without the means keeps
 /// them for later records.
 fn give_back(store: &Store) -> Result<(), StoreError> {
+    let mut before = i64::MAX;
     loop {
-        let left = store.write::<_, StoreError, _>(|db| {
-            let pragma = |name: &str| db.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0));
-            if pragma("auto_vacuum")? != 2 {
-                return Ok(0);
-            }
-            let mut vacuum = db.prepare(&format!("PRAGMA incremental_vacuum({AUDIT_PRUNE_PAGES})"))?;
-            let mut rows = vacuum.query([])?;
-            // Each row is one page.
-            while rows.next()?.is_some() {}
-            drop(rows);
-            Ok(pragma("freelist_count")?)
-        });
-        if left.wait_blocking()? == 0 {
+        let left = store.write(free_pages);
+        let left = left.wait_blocking()?;
+        if left == 0 || left >= before {
             return Ok(());
         }
+        before = left;
     }
+}
+
+/// Gives some free pages back; returns how many are left to give.
+fn free_pages(db: &Connection) -> Result<i64, StoreError> {
+    let pragma = |name: &str| db.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0));
+    if pragma("auto_vacuum")? != 2 {
+        return Ok(0);
+    }
+    {
+        let mut vacuum = db.prepare(&format!("PRAGMA incremental_vacuum({AUDIT_PRUNE_PAGES})"))?;
+        let mut rows = vacuum.query([])?;
+        // Each row is one page.
+        while rows.next()?.is_some() {}
+    }
+    Ok(pragma("freelist_count")?)
 }
 
 /// Pruning beside everything else, on a thread of its own, one at a time.
@@ -353,5 +355,76 @@ impl Pruning {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::connection;
+    use crate::data::DataFolder;
+
+    fn folder(name: &str) -> std::path::PathBuf {
+        let folder = std::env::temp_dir().join(format!("toolcrib-retention-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        folder
+    }
+
+    fn write(data: &DataFolder, records: u64) {
+        let signer = data.keys.signer.clone();
+        let written = data.store.write::<_, StoreError, _>(move |db| {
+            let events: Vec<Event> = (0..records).map(|at_ms| Event::new(at_ms, Kind::Call)).collect();
+            append(db, &signer, &events)
+        });
+        written.wait_blocking().unwrap();
+    }
+
+    /// R4.8, `AUDIT_PRUNE_SEGMENTS`: one step takes out no more segments than that, and never one that is not sealed.
+    #[test]
+    fn one_step_takes_out_at_most_audit_prune_segments() {
+        let folder = folder("segments");
+        let data = DataFolder::open(&folder).unwrap();
+        write(&data, (AUDIT_PRUNE_SEGMENTS + 1) * AUDIT_CHECKPOINT_RECORDS + 500);
+        let retention = Retention { bytes_max: Some(1), by: "test".to_owned(), ..Retention::default() };
+        let step = || data.audit().prune(&data.keys.signer, &retention).unwrap().map(|pruned| pruned.cut);
+        let first = step().unwrap();
+        assert_eq!((first.first, first.last), (1, AUDIT_PRUNE_SEGMENTS * AUDIT_CHECKPOINT_RECORDS));
+        assert_eq!(step().unwrap().records(), AUDIT_CHECKPOINT_RECORDS);
+        assert_eq!(step(), None, "the last segment is not sealed");
+        assert!(data.audit().verify(data.keys.signer.public()).unwrap().is_ok());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// R4.8, `AUDIT_PRUNE_PAGES`: one write gives back no more free pages than that.
+    #[test]
+    fn one_write_gives_back_audit_prune_pages() {
+        let folder = folder("pages");
+        let db = connection::open(&folder.join("t.db")).unwrap();
+        db.execute_batch("CREATE TABLE t (x BLOB)").unwrap();
+        for _ in 0..4 {
+            db.execute("INSERT INTO t VALUES (zeroblob(?1))", [AUDIT_PRUNE_PAGES * 2_048]).unwrap();
+        }
+        db.execute_batch("DELETE FROM t").unwrap();
+        let free = || db.query_row("PRAGMA freelist_count", [], |row| row.get::<_, i64>(0)).unwrap();
+        let before = free();
+        assert!(before > i64::from(AUDIT_PRUNE_PAGES), "{before}");
+        assert_eq!(free_pages(&db).unwrap(), before - i64::from(AUDIT_PRUNE_PAGES));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// R4.8: broken segments stay where they are, so that what is broken can be looked at.
+    #[test]
+    fn broken_segments_are_not_taken_out() {
+        let folder = folder("broken");
+        let data = DataFolder::open(&folder).unwrap();
+        write(&data, 2_500);
+        let edited = data.store.write::<_, StoreError, _>(|db| {
+            Ok(db.execute("UPDATE audit SET body = body || ' ' WHERE seq = 500", [])?)
+        });
+        edited.wait_blocking().unwrap();
+        let retention = Retention { bytes_max: Some(1), by: "test".to_owned(), ..Retention::default() };
+        let refused = data.audit().prune(&data.keys.signer, &retention);
+        assert!(matches!(refused, Err(StoreError::Broken(Broken::Changed { seq: 500 }))), "{refused:?}");
+        std::fs::remove_dir_all(folder).unwrap();
     }
 }
