@@ -82,7 +82,7 @@ fn archives(folder: &Path) -> Vec<PathBuf> {
 /// R4.8, retention: old segments go to files, what is left verifies, each file verifies, and all follow each other.
 #[test]
 fn old_records_are_archived_and_everything_verifies() {
-    let folder = aged(2_500, 1_200);
+    let folder = aged(2_500, 600);
     let place = folder.path().join("archive");
     let place_text = place.to_str().unwrap();
     let age = ["--older-than", "30d"];
