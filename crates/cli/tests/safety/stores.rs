@@ -22,7 +22,8 @@ const UNBLOCKED: Duration = Duration::from_secs(2);
 
 /// An upstream file of many servers with ten tools each.
 fn catalogue(tools: usize) -> String {
-    let mut servers = String::new();
+    let names: Vec<String> = (0..10).map(|tool| format!("\"look_{tool}\"")).collect();
+    let (names, mut servers) = (names.join(","), String::new());
     for server in 0..tools.div_ceil(10) {
         let mut definitions = String::new();
         for tool in 0..10 {
@@ -35,7 +36,7 @@ fn catalogue(tools: usize) -> String {
         let comma = if server == 0 { "" } else { "," };
         let _ = write!(
             servers,
-            r#"{comma}{{"name":"io.example/s{server}","description":"One of many.","version":"1.0.0","_meta":{{"io.modelcontextprotocol.registry/publisher-provided":{{"io.github.stacklok":{{"example":{{"tool_definitions":[{definitions}]}}}}}}}}}}"#
+            r#"{comma}{{"name":"io.example/s{server}","description":"One of many.","version":"1.0.0","packages":[{{"registryType":"oci","identifier":"example/s{server}:1","transport":{{"type":"stdio"}}}}],"_meta":{{"io.modelcontextprotocol.registry/publisher-provided":{{"io.github.stacklok":{{"example/s{server}:1":{{"status":"active","tools":[{names}],"tool_definitions":[{definitions}]}}}}}}}}}}"#
         );
     }
     format!(
