@@ -1,15 +1,18 @@
-//! `toolcrib audit list|verify|export|unknown`: what was decided, and that nobody changed it since.
+//! `toolcrib audit list|verify|export|prune|unknown`: what was decided, and that nobody changed it since.
 //!
 //! An export is one record a line, each with its hash, and the signed end last; it can be verified anywhere with the
-//! public key alone.
+//! public key alone. Whatever only reads also works on a folder that cannot be written.
+
+mod prune;
+mod verify;
 
 use std::fmt::Write as _;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use serde_json::{Value, json};
-use toolcrib::engine::safety::audit::{Broken, Event, Kept, Kind, PublicKey};
+use toolcrib::engine::safety::audit::{Event, Kept, Kind};
 use toolcrib::engine::safety::export;
 use toolcrib_contract::text::one_line;
 
@@ -38,8 +41,9 @@ enum What {
     },
     /// Check that no record was changed, taken out, put in or moved.
     Verify {
-        /// An export instead of the data folder.
-        file: Option<PathBuf>,
+        /// Exports or archives instead of the data folder, or a folder of archives. Several have to follow each other
+        /// without a gap, up to the first record in the data folder unless --key is given.
+        files: Vec<PathBuf>,
         /// The public key (64 hexadecimal digits) instead of the data folder's own.
         #[arg(long)]
         key: Option<String>,
@@ -66,6 +70,8 @@ enum What {
         #[command(flatten)]
         data: Data,
     },
+    /// Take the oldest records out of the database; what is left verifies as before.
+    Prune(prune::Args),
     /// Show the calls that were begun and whose end nobody knows.
     Unknown {
         #[command(flatten)]
@@ -78,15 +84,16 @@ enum What {
 pub(crate) fn run(args: &Args) -> Outcome {
     match &args.what {
         What::List { last, form, data } => list(data, *last, *form),
-        What::Verify { file, key, form, data } => verify(file.as_deref(), key.as_deref(), *form, data),
+        What::Verify { files, key, form, data } => verify::run(files, key.as_deref(), *form, data),
         What::Export { out, data } => export(data, out.as_deref()),
         What::Restart { reason, form, data } => restart(reason, *form, data),
+        What::Prune(args) => prune::run(args),
         What::Unknown { form, data } => unknown(*form, data),
     }
 }
 
 fn list(data: &Data, last: u64, form: Form) -> Outcome {
-    let page = data.open()?.audit().last(last).map_err(unkept)?;
+    let page = data.look()?.audit().last(last).map_err(unkept)?;
     let mut out = String::new();
     for record in &page.records {
         match form.format() {
@@ -122,7 +129,7 @@ fn text(record: &Kept) -> String {
 }
 
 fn export(data: &Data, out: Option<&Path>) -> Outcome {
-    let folder = data.open()?;
+    let folder = data.look()?;
     let log = folder.audit();
     let failed = |error: std::io::Error| Failure::new(Exit::Internal, error);
     let mut sink: Box<dyn std::io::Write> = match out {
@@ -134,14 +141,18 @@ fn export(data: &Data, out: Option<&Path>) -> Outcome {
         None => Box::new(std::io::BufWriter::new(std::io::stdout().lock())),
     };
     let base = log.base().map_err(unkept)?;
-    writeln!(sink, "{}", export::title(folder.keys.signer.public(), base.as_ref())).map_err(failed)?;
+    writeln!(sink, "{}", export::title(folder.key().map_err(unkept)?, base.as_ref())).map_err(failed)?;
     // The end is read first: what is appended meanwhile is not part of this export.
     let head = log.head().map_err(unkept)?;
     let end = head.as_ref().map_or(0, |head| head.seq);
     let mut at = base.map_or(0, |base| base.seq);
     while at < end {
         let page = log.after(at).map_err(unkept)?;
-        let Some(last) = page.records.last() else { break };
+        let (Some(first), Some(last)) = (page.records.first(), page.records.last()) else { break };
+        if first.seq > at + 1 && log.base().map_err(unkept)?.is_some_and(|base| base.seq > at) {
+            let error = anyhow!("records were pruned while they were exported");
+            return Err(Failure::new(Exit::Unreachable, error).hint("repeat it"));
+        }
         at = last.seq;
         for record in page.records.iter().filter(|record| record.seq <= end) {
             writeln!(sink, "{}", export::line(record)).map_err(failed)?;
@@ -156,58 +167,6 @@ fn export(data: &Data, out: Option<&Path>) -> Outcome {
     }
     sink.flush().map_err(failed)?;
     Ok(Exit::Nothing)
-}
-
-fn verify(file: Option<&Path>, key: Option<&str>, form: Form, data: &Data) -> Outcome {
-    let given = key.map(|text| {
-        PublicKey::parse(text).ok_or_else(|| {
-            Failure::new(Exit::Usage, anyhow!("--key is no public key"))
-                .hint("the data folder's is in its file audit.pub")
-        })
-    });
-    let given = given.transpose()?;
-    let verified = match (file, given) {
-        (Some(file), Some(key)) => verify_file(file, key)?,
-        (Some(file), None) => verify_file(file, data.open()?.keys.signer.public())?,
-        (None, given) => {
-            let folder = data.open()?;
-            let own = folder.keys.signer.public();
-            if given.is_some_and(|given| given != own) {
-                Err(Broken::OtherKey)
-            } else if folder.keys.published(folder.path()).map_err(unkept)? != Some(own) {
-                let error = anyhow!("the file audit.pub is not the public half of the folder's key");
-                return Err(Failure::new(Exit::Findings, error)
-                    .hint(format!("the key that signs is {own}; find out who changed audit.pub")));
-            } else {
-                folder.audit().verify(own).map_err(unkept)?
-            }
-        }
-    };
-    match verified {
-        Ok(count) => {
-            let text = format!("{count} records, unbroken, signed to the end");
-            form.say(&text, &json!({"outcome": "unbroken", "records": count}))?;
-            Ok(Exit::Nothing)
-        }
-        Err(broken) => {
-            let json = json!({"outcome": "broken", "reason": broken.to_string()});
-            form.say(&format!("broken: {broken}"), &json)?;
-            Ok(Exit::Findings)
-        }
-    }
-}
-
-fn verify_file(file: &Path, key: PublicKey) -> Result<Result<u64, Broken>, Failure> {
-    let opened = std::fs::File::open(file).with_context(|| format!("cannot read {}", file.display()));
-    let opened = opened.map_err(|error| Failure::new(Exit::Unreachable, error))?;
-    let mut reading = export::Reading::new(key);
-    for text in BufReader::new(opened).split(b'\n') {
-        let text = text.map_err(|error| Failure::new(Exit::Unreachable, error))?;
-        if let Err(broken) = reading.line(&text) {
-            return Ok(Err(broken));
-        }
-    }
-    Ok(reading.end())
 }
 
 /// Puts the records that are there into a file and begins anew after the last number that was ever signed.
@@ -241,7 +200,14 @@ fn restart(reason: &str, form: Form, data: &Data) -> Outcome {
 }
 
 fn unknown(form: Form, data: &Data) -> Outcome {
-    let intents = operate(data, async |safety| safety.store().unknown(u32::MAX).await.map_err(unkept))?;
+    let intents = match operate(data, async |safety| safety.store().unknown(u32::MAX).await.map_err(unkept)) {
+        Ok(intents) => intents,
+        // Where nothing can be written, calls that are still open have not been told from those that run.
+        Err(failure) => match data.look() {
+            Ok(folder) => folder.audit().unended().map_err(unkept)?,
+            Err(_) => return Err(failure),
+        },
+    };
     let started = |ms: u64| toolcrib_registry::time::written(i64::try_from(ms).unwrap_or(i64::MAX));
     let (mut lines, mut calls) = (Vec::new(), Vec::new());
     for intent in &intents {

@@ -14,8 +14,8 @@ use crate::exit::{Exit, Failure};
 /// Where the catalogue is.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Place {
-    /// The catalogue's database: a file of SQLite, or postgres://USER@HOST/NAME [default: toolcrib.db in the data
-    /// folder].
+    /// The catalogue's database: a file of SQLite, or postgres://USER@HOST/NAME [default: catalogue.db in the
+    /// data folder].
     #[arg(long, env = "TOOLCRIB_STORE", value_name = "PATH|URL", hide_env_values = true)]
     store: Option<String>,
     /// Read this catalogue file instead, in any format.
@@ -26,23 +26,19 @@ pub(crate) struct Place {
 impl Place {
     /// Opens it.
     pub(crate) fn open(&self) -> Result<Catalogue, Failure> {
-        match &self.file {
-            Some(file) => in_memory(file),
-            None => Catalogue::open(&self.address()?).map_err(unreachable),
+        match (&self.file, &self.store) {
+            (Some(file), _) => in_memory(file),
+            (None, Some(address)) => Catalogue::open(address).map_err(unreachable),
+            (None, None) => DataFolder::open_catalogue(&Self::folder()?).map_err(unreachable),
         }
     }
 
-    /// The database's path or URL.
-    fn address(&self) -> Result<String, Failure> {
-        if let Some(address) = &self.store {
-            return Ok(address.clone());
-        }
-        let folder = DataFolder::default_path(|name| std::env::var(name).ok()).ok_or_else(|| {
+    /// The data folder that is meant where nobody names a database.
+    fn folder() -> Result<PathBuf, Failure> {
+        DataFolder::default_path(|name| std::env::var(name).ok()).ok_or_else(|| {
             Failure::new(Exit::Usage, anyhow!("neither TOOLCRIB_DATA nor HOME is set"))
                 .hint("say where with --store")
-        })?;
-        let path = folder.join("toolcrib.db").into_os_string().into_string();
-        path.map_err(|path| Failure::new(Exit::Usage, anyhow!("{} is no UTF-8", Path::new(&path).display())))
+        })
     }
 }
 

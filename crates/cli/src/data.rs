@@ -7,7 +7,7 @@ use anyhow::anyhow;
 use toolcrib::engine::safety::Safety;
 use toolcrib::engine::safety::operating::{Operating, quoted};
 use toolcrib::engine::safety::policy::Policy;
-use toolcrib_store::DataFolder;
+use toolcrib_store::{DataFolder, ReadFolder, StoreError};
 
 use crate::exit::{Exit, Failure};
 
@@ -61,11 +61,30 @@ impl Data {
 
     pub(crate) fn open(&self) -> Result<DataFolder, Failure> {
         let path = self.place()?;
-        DataFolder::open(&path).map_err(|error| {
-            let error = anyhow::Error::new(error).context(format!("cannot open {}", path.display()));
-            Failure::new(Exit::Unreachable, error).hint("choose another folder with --data")
-        })
+        DataFolder::open(&path).map_err(|error| unopened(&path, error))
     }
+
+    /// Opens the folder for reading; it may lie where nothing can be written. A folder that is not there, or that an
+    /// earlier version made, is made or brought up to date first.
+    pub(crate) fn look(&self) -> Result<ReadFolder, Failure> {
+        let path = self.place()?;
+        if !ReadFolder::exists(&path) {
+            drop(self.open()?);
+        }
+        match ReadFolder::open(&path) {
+            Err(StoreError::Outdated) => {
+                drop(self.open()?);
+                ReadFolder::open(&path)
+            }
+            opened => opened,
+        }
+        .map_err(|error| unopened(&path, error))
+    }
+}
+
+fn unopened(path: &std::path::Path, error: StoreError) -> Failure {
+    let error = anyhow::Error::new(error).context(format!("cannot open {}", path.display()));
+    Failure::new(Exit::Unreachable, error).hint("choose another folder with --data")
 }
 
 /// Runs an operator's work over the folder's safety.

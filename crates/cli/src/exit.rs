@@ -42,6 +42,12 @@ impl Failure {
         self
     }
 
+    /// Says first what the failure means.
+    pub(crate) fn context(mut self, context: &'static str) -> Self {
+        self.error = self.error.context(context);
+        self
+    }
+
     /// One clear line, and a hint where there is one.
     pub(crate) fn report(self) -> Exit {
         let broken_pipe = self

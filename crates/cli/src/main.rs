@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
 mod add;
+mod amount;
 mod approve;
 mod audit;
 mod auth;

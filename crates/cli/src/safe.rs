@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use tokio::runtime::Runtime;
@@ -25,6 +26,9 @@ use crate::exit::{Exit, Failure};
 
 /// The secret of the operator's credential that the first start makes.
 const OPERATOR_FILE: &str = "operator.token";
+
+/// How long the end of a process waits for the database file to be whole.
+const CLOSING_PATIENCE: Duration = Duration::from_secs(10);
 
 /// What switches safety on.
 pub(crate) struct Safe {
@@ -63,7 +67,7 @@ impl Safe {
         runtime: &Runtime,
     ) -> Result<Self, Failure> {
         let folder = data.open()?;
-        let profiles = Arc::new(SqliteProfiles::open(folder.store.clone()).map_err(unkept)?);
+        let profiles = folder.profiles().map_err(unkept)?;
         let safety = runtime.block_on(folder.safety(policy)).map_err(unkept)?;
         safety.operate_by(operating);
         Ok(Self { safety, kept: Some(Kept { profiles, folder }) })
@@ -151,6 +155,17 @@ impl Safe {
             if let Err(error) = written {
                 eprintln!("toolcrib: what was recorded of the call may be lost: {error}");
             }
+        }
+    }
+
+    /// Writes what waits to be written and makes the database file whole, at the end of a process. Threads that still
+    /// hold the store would keep it from doing so by itself.
+    pub(crate) fn close(&self, runtime: &Runtime) {
+        if let Err(error) = runtime.block_on(self.safety.flush()) {
+            eprintln!("toolcrib: records of the audit are lost: {error}");
+        }
+        if let Some(kept) = &self.kept {
+            kept.folder.store.checkpoint(CLOSING_PATIENCE);
         }
     }
 

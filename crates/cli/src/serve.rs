@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let config = is_gateway.then(|| gateway::config(args)).transpose()?;
     let section = config.as_ref().and_then(|config| config.safety.as_ref());
     let safe = Safe::open(&args.data, safe::policy(args.policy.as_deref(), section)?, &runtime)?;
-    runtime.block_on(async {
+    let served = runtime.block_on(async {
         if let Some(config) = config {
             return gateway::run(args, config, &safe).await;
         }
@@ -77,7 +77,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
         print(&greeting::text(&server, &origin, &kept).await)?;
         bound.serve(stop).await.map_err(internal)?;
         Ok(Exit::Nothing)
-    })
+    });
+    safe.close(&runtime);
+    served
 }
 
 /// One client over stdio is served by one thread: handing its calls between threads would cost more than the calls.

@@ -65,9 +65,12 @@ pub(crate) fn stop(args: &StopArgs) -> Outcome {
         ))
     })?;
     let held = operate(&args.data, async |safety| {
-        safety.stop(scope.clone(), &operator(), &args.reason).await.map_err(|error| {
-            Failure::new(Exit::Unreachable, anyhow::Error::new(error).context("the stop is not in force"))
-        })
+        safety.stop(scope.clone(), &operator(), &args.reason).await.map_err(unkept)
+    })
+    .map_err(|failure| {
+        failure
+            .context("the stop is NOT in force")
+            .hint("free space in the data folder and repeat it, or end the processes that serve")
     })?;
     if let Some(warning) = held.warning() {
         let hint = "end these processes, or run the command again: the stop holds in one as soon as it runs again";

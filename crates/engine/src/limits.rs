@@ -187,8 +187,12 @@ pub const VOUCH_MS_MAX: u64 = 60_000;
 /// How long the record of a call that is not destructive may wait to be written, in milliseconds: what a crash can lose.
 pub const AUDIT_FLUSH_MS: u64 = 200;
 
-/// Such records that may wait; further calls wait with them.
+/// Such records that may wait; further calls wait with them. While records cannot be written (a full disk), further
+/// ones are counted as lost.
 pub const AUDIT_WAITING_MAX: usize = 8_192;
+
+/// How long between two looks at whether the audit is larger or older than the policy lets it be, in milliseconds.
+pub const AUDIT_RETENTION_MS: u64 = 60_000;
 
 /// Records between two signed checkpoints of the audit.
 pub const AUDIT_CHECKPOINT_RECORDS: u64 = 1_000;

@@ -240,8 +240,19 @@ impl Safety {
 
     /// Everything that waits is written.
     pub async fn flush(&self) -> Result<(), Unkept> {
-        let events = self.trail.take();
-        if events.is_empty() { Ok(()) } else { self.store.append(events).await }
+        self.trail.flush(&*self.store).await
+    }
+
+    /// Number of records that were never written, because they could not be and too many waited.
+    #[must_use]
+    pub fn lost_records(&self) -> u64 {
+        self.trail.lost().saturating_add(self.store.lost())
+    }
+
+    /// Why records cannot be written at the moment. Meanwhile calls that are not read-only are refused.
+    #[must_use]
+    pub fn unwritable(&self) -> Option<String> {
+        self.trail.failing()
     }
 
     /// Whether this caller's client asks its person itself, and is believed (R4.4).

@@ -1,10 +1,13 @@
 //! Files of any format into the catalogue: one transaction, piece by piece, with a report.
 //!
 //! Guarantees: all of a file is in the catalogue when the call returns, or nothing of it is, whatever ends the process
-//! in between. Entries are read ahead of the transaction on a thread of their own, a bounded number of them.
+//! in between. The file is read and judged to its end before the transaction begins, so a faulty file never holds the
+//! catalogue's write lock. It is read a second time inside the transaction, a bounded number of entries ahead on a
+//! thread of their own: keeping every entry between the two readings would take several times the file's size.
 
 mod ahead;
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -90,20 +93,16 @@ impl From<toolcrib_contract::json::ReadError> for ImportError {
 /// An [`ImportError`] that names the place.
 pub fn import(catalogue: &Catalogue, bytes: Vec<u8>, options: &Options) -> Result<Imported, ImportError> {
     let options = options.clone();
+    let text = whole_text(bytes)?;
+    Importer::new(None, options.clone()).run(&text)?;
     catalogue
         .write(move |shelves| {
-            let many = bytes.len() >= MANY_BYTES_MIN;
+            let many = text.len() >= MANY_BYTES_MIN;
             if many {
                 shelves.begin_many()?;
             }
-            let mut importer = Importer {
-                shelves: &mut *shelves,
-                options,
-                now: time::now(),
-                done: Imported::default(),
-                seen: HashSet::new(),
-            };
-            let outcome = importer.run(&bytes);
+            let mut importer = Importer::new(Some(&mut *shelves), options);
+            let outcome = importer.run(&text);
             let done = importer.done;
             if many {
                 shelves.end_many()?;
@@ -113,23 +112,35 @@ pub fn import(catalogue: &Catalogue, bytes: Vec<u8>, options: &Options) -> Resul
         .wait_blocking()
 }
 
+/// Returns the file as JSON text, without a copy where it is JSON already.
+fn whole_text(bytes: Vec<u8>) -> Result<String, ImportError> {
+    if let Cow::Owned(text) = json_text(&bytes)? {
+        return Ok(text);
+    }
+    String::from_utf8(bytes).map_err(|_| ConvertError::Unknown.into())
+}
+
 struct Importer<'c> {
-    shelves: &'c mut dyn Shelves,
+    /// Absent while the file is only judged.
+    shelves: Option<&'c mut dyn Shelves>,
     options: Options,
     now: String,
     done: Imported,
     seen: HashSet<(String, String)>,
 }
 
-impl Importer<'_> {
-    fn run(&mut self, bytes: &[u8]) -> Result<(), ImportError> {
-        let text = json_text(bytes)?;
+impl<'c> Importer<'c> {
+    fn new(shelves: Option<&'c mut dyn Shelves>, options: Options) -> Self {
+        Self { shelves, options, now: time::now(), done: Imported::default(), seen: HashSet::new() }
+    }
+
+    fn run(&mut self, text: &str) -> Result<(), ImportError> {
         let root = Pointer::root();
         // Where a text is cut off the strict reader says best.
-        let pieces = split::pieces(&text, 0, &root)
+        let pieces = split::pieces(text, 0, &root)
             .map_err(|error| Document::parse(text.as_bytes(), &Limits::file()).err().unwrap_or(error))?;
         let Some(pieces) = pieces else { return Err(ConvertError::Unknown.into()) };
-        split::ends(&text, pieces.end)?;
+        split::ends(text, pieces.end)?;
         let find =
             |key: &str| pieces.list.iter().find(|(name, _)| name == key).map(|(_, range)| range.clone());
         let starts = |key: &str, with: char| {
@@ -139,7 +150,7 @@ impl Importer<'_> {
             Some(format) => format,
             None if pieces.is_object && starts("data", '{') => Format::Upstream,
             None if starts("servers", '{') || starts("remote_servers", '{') => Format::Toolhive,
-            None => split::read(&text, 0..text.len(), &root, Format::detect)?.ok_or(ConvertError::Unknown)?,
+            None => split::read(text, 0..text.len(), &root, Format::detect)?.ok_or(ConvertError::Unknown)?,
         };
         let known = Known::default();
         match format {
@@ -147,24 +158,24 @@ impl Importer<'_> {
                 let place = root.join("data");
                 let data = find("data").ok_or_else(|| missing(&root, "data"))?;
                 let inner =
-                    split::pieces(&text, data.start, &place)?.ok_or_else(|| missing(&root, "data"))?;
+                    split::pieces(text, data.start, &place)?.ok_or_else(|| missing(&root, "data"))?;
                 let servers =
                     inner.list.iter().find(|(name, _)| name == "servers").map(|(_, range)| range.clone());
                 let servers = servers.ok_or_else(|| missing(&place, "servers"))?;
-                self.each(&text, servers.start, &place.join("servers"), |_, node, report| {
+                self.each(text, servers.start, &place.join("servers"), |_, node, report| {
                     Listed::judged(node, Some(&known), report)
                 })?;
             }
             Format::Toolhive if find("servers").is_some() || find("remote_servers").is_some() => {
                 for kind in [Kind::Image, Kind::Remote] {
                     let Some(entries) = find(kind.member()) else { continue };
-                    self.each(&text, entries.start, &root.join(kind.member()), |key, node, report| {
+                    self.each(text, entries.start, &root.join(kind.member()), |key, node, report| {
                         let server = entry::into_server(key, kind, node, false, report)?;
                         at_home(&server, &known, report, Clone::clone)
                     })?;
                 }
             }
-            Format::Toolhive | Format::Server | Format::Tools => self.single(&text, format, &known)?,
+            Format::Toolhive | Format::Server | Format::Tools => self.single(text, format, &known)?,
         }
         match self.done.report.first_error() {
             Some(issue) if !self.options.lenient => Err(issue.clone().into()),
@@ -204,9 +215,11 @@ impl Importer<'_> {
     ) -> Result<(), ImportError> {
         let Some(pieces) = split::pieces(text, start, place)? else { return Ok(()) };
         let counted = self.options.counted.clone();
-        if let Some((_, known)) = &counted {
+        // What is known of is counted by the first reading, what was put by the second.
+        if let (Some((_, known)), None) = (&counted, &self.shelves) {
             known.fetch_add(pieces.list.len(), Ordering::Relaxed);
         }
+        let counted = counted.filter(|_| self.shelves.is_some());
         ahead(text, &pieces, place, &listed, |prepared| {
             if let Some((read, _)) = &counted {
                 read.fetch_add(1, Ordering::Relaxed);
@@ -239,15 +252,16 @@ impl Importer<'_> {
             self.done.report.note(place, Fault::DuplicateServer { name, version });
             return Ok(());
         }
-        match self.shelves.put(&new, &self.now)? {
+        let Some(shelves) = self.shelves.as_deref_mut() else { return Ok(()) };
+        match shelves.put(&new, &self.now)? {
             Put::Added => {
                 self.done.added += 1;
                 self.done.tools += new.tools.len();
             }
             Put::Same => self.done.same += 1,
             Put::Conflict if self.options.replace => {
-                self.shelves.remove(&name, &version, version::replaces)?;
-                self.shelves.put(&new, &self.now)?;
+                shelves.remove(&name, &version, version::replaces)?;
+                shelves.put(&new, &self.now)?;
                 self.done.replaced += 1;
                 self.done.tools += new.tools.len();
             }

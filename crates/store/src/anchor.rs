@@ -23,6 +23,8 @@ pub(crate) const FILE: &str = "audit.anchor";
 
 /// Bytes of one entry: number, link, signature, and what separates them.
 const ENTRY_BYTES: usize = 20 + 1 + 64 + 1 + 128 + 1;
+/// Byte of a file that names no record yet.
+const BLANK: u8 = b' ';
 /// Entries are written in turn, so that one is whole at any moment.
 const ENTRIES: usize = 2;
 
@@ -43,6 +45,13 @@ impl Anchor {
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
         let opened = options.open(&path);
         let file = opened.map_err(|cause| StoreError::File { path: path.clone(), cause: Arc::new(cause) })?;
+        // The file has its whole size from the beginning: later writes need no space, so a full disk cannot fail them.
+        let size = file.metadata().map_or(0, |metadata| metadata.len());
+        if size == 0 {
+            let blank = [BLANK; ENTRIES * ENTRY_BYTES];
+            file.write_all_at(&blank, 0)
+                .map_err(|cause| StoreError::File { path: path.clone(), cause: Arc::new(cause) })?;
+        }
         Ok(Self { path, file, signer, last: 0 })
     }
 
@@ -87,7 +96,7 @@ impl Anchor {
 /// Content of a folder's anchor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Anchored {
-    /// There is no file, or nothing in it.
+    /// There is no file, or no record is named in it.
     Missing,
     /// No entry is signed by this key.
     Unsigned,
@@ -102,14 +111,19 @@ pub(crate) fn read(folder: &Path, key: PublicKey) -> Result<Anchored, StoreError
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Anchored::Missing),
         opened => opened.map_err(failed)?,
     };
-    if file.metadata().map_err(failed)?.len() == 0 {
+    let text = content(&file).map_err(failed)?;
+    if text.iter().all(|byte| *byte == BLANK) {
         return Ok(Anchored::Missing);
     }
-    let entries = entries(&file).map_err(failed)?;
+    let entries: Vec<_> = text.chunks(ENTRY_BYTES).map(parse).collect();
     Ok(newest(&entries, key).map_or(Anchored::Unsigned, |(_, newest)| Anchored::At(newest.clone())))
 }
 
 fn entries(file: &File) -> io::Result<Vec<Option<Checkpoint>>> {
+    Ok(content(file)?.chunks(ENTRY_BYTES).map(parse).collect())
+}
+
+fn content(file: &File) -> io::Result<Vec<u8>> {
     let mut text = [0; ENTRIES * ENTRY_BYTES];
     let mut read = 0;
     while let Some(rest) = text.get_mut(read..).filter(|rest| !rest.is_empty()) {
@@ -118,8 +132,7 @@ fn entries(file: &File) -> io::Result<Vec<Option<Checkpoint>>> {
             more => read += more,
         }
     }
-    let whole = text.get(..read).unwrap_or_default();
-    Ok(whole.chunks(ENTRY_BYTES).map(parse).collect())
+    Ok(text.get(..read).unwrap_or_default().to_vec())
 }
 
 fn newest(entries: &[Option<Checkpoint>], key: PublicKey) -> Option<(usize, &Checkpoint)> {

@@ -17,6 +17,12 @@ pub(crate) fn open(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(Duration::from_millis(BUSY_MS_MAX))?;
+    let pages: i64 = connection.query_row("PRAGMA page_count", [], |row| row.get(0))?;
+    if pages == 0 {
+        // Freed pages can be given back to the file system in small steps. On a database with tables the statement
+        // would be a write at every start.
+        connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+    }
     connection.pragma_update(None, "journal_mode", "WAL")?;
     // FULL: a commit that was told is on disk, even if the power goes.
     connection.pragma_update(None, "synchronous", "FULL")?;
@@ -33,6 +39,52 @@ pub(crate) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
     connection.pragma_update(None, "query_only", true)?;
     configure(&connection)?;
     Ok(connection)
+}
+
+/// A connection that makes and changes no file. A write-ahead log beside the database is read where that is possible
+/// without writing.
+pub(crate) fn open_read_only(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let failure = match probed(Connection::open_with_flags(path, flags)) {
+        Ok(connection) => return Ok(connection),
+        Err(error) => error,
+    };
+    let unwritable = [rusqlite::ErrorCode::CannotOpen, rusqlite::ErrorCode::ReadOnly];
+    if !path.exists() || !failure.sqlite_error_code().is_some_and(|code| unwritable.contains(&code)) {
+        return Err(failure.into());
+    }
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    let log = std::path::PathBuf::from(log);
+    if std::fs::metadata(&log).is_ok_and(|log| log.len() > 0) {
+        return Err(StoreError::UnreadLog { log });
+    }
+    // Nobody can write the folder and the file is whole by itself: it can be read without locks and side files.
+    let name = uri(path).ok_or(StoreError::Corrupt { what: "path of the database" })?;
+    Ok(probed(Connection::open_with_flags(name, flags | OpenFlags::SQLITE_OPEN_URI))?)
+}
+
+/// Configures a connection and reads something with it: SQLite opens files when they are first needed.
+fn probed(opened: rusqlite::Result<Connection>) -> rusqlite::Result<Connection> {
+    let connection = opened?;
+    connection.busy_timeout(Duration::from_millis(BUSY_MS_MAX))?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    Ok(connection)
+}
+
+/// URI of a file that does not change while it is open.
+fn uri(path: &Path) -> Option<String> {
+    let mut text = "file:".to_owned();
+    for byte in std::path::absolute(path).ok()?.to_str()?.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => text.push(char::from(byte)),
+            other => text.push_str(&format!("%{other:02X}")),
+        }
+    }
+    text.push_str("?immutable=1");
+    Some(text)
 }
 
 pub(crate) fn open_in_memory() -> Result<Connection, StoreError> {

@@ -1,29 +1,36 @@
-//! A data folder: the database, the keys, the locks of the processes that use it.
+//! A data folder: the safety journal, the catalogue, the keys, the locks of the processes that use it.
+//!
+//! Journal and catalogue are separate databases, so that a long write of one never delays the other.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rusqlite::Connection;
 use toolcrib_engine::clock::SystemClock;
 use toolcrib_engine::safety::Safety;
+use toolcrib_engine::safety::audit::PublicKey;
 use toolcrib_engine::safety::keep::Unkept;
 use toolcrib_engine::safety::policy::Policy;
 
 use crate::anchor::Anchor;
+use crate::catalogue::Catalogue;
 use crate::connection;
 use crate::error::StoreError;
 use crate::keys::Keys;
-use crate::safety::{AuditLog, SqliteSafety};
+use crate::safety::{AuditLog, SqliteProfiles, SqliteSafety};
+use crate::separation::{self, CATALOGUE, JOURNAL};
 use crate::store::Store;
-
-const DATABASE: &str = "toolcrib.db";
 
 /// An open data folder.
 #[derive(Debug, Clone)]
 pub struct DataFolder {
     path: PathBuf,
+    /// The safety journal: audit, intents, tokens, approvals, stops, credentials, profiles.
     pub store: Store,
     pub keys: Keys,
+    /// Opened when it is first asked for.
+    catalogue: Arc<OnceLock<Catalogue>>,
+    profiles: Arc<OnceLock<Arc<SqliteProfiles>>>,
 }
 
 impl DataFolder {
@@ -31,10 +38,37 @@ impl DataFolder {
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         connection::make_folder(path)?;
         let keys = Keys::load_or_create(path)?;
+        separation::separate(path)?;
         let mut anchor = Anchor::open(path, keys.signer.clone())?;
         let after = Box::new(move |db: &Connection| anchor.follow(db));
-        let store = Store::open_followed(&path.join(DATABASE), after)?;
-        Ok(Self { keys, store, path: path.to_path_buf() })
+        let store = Store::open_followed(&path.join(JOURNAL), after)?;
+        let (catalogue, profiles) = (Arc::default(), Arc::default());
+        Ok(Self { keys, store, path: path.to_path_buf(), catalogue, profiles })
+    }
+
+    /// Opens the catalogue of a folder and nothing else of it; makes both if there are none.
+    pub fn open_catalogue(path: &Path) -> Result<Catalogue, StoreError> {
+        let file = path.join(CATALOGUE);
+        let address = file.to_str().ok_or(StoreError::Corrupt { what: "path of the data folder" })?;
+        Catalogue::open(address)
+    }
+
+    /// The catalogue, in a database of its own.
+    pub fn catalogue(&self) -> Result<Catalogue, StoreError> {
+        if let Some(open) = self.catalogue.get() {
+            return Ok(open.clone());
+        }
+        let opened = Self::open_catalogue(&self.path)?;
+        Ok(self.catalogue.get_or_init(|| opened).clone())
+    }
+
+    /// Profiles of modern principals. Those that another process changes are read again by the safety of this folder.
+    pub fn profiles(&self) -> Result<Arc<SqliteProfiles>, StoreError> {
+        if let Some(open) = self.profiles.get() {
+            return Ok(open.clone());
+        }
+        let opened = Arc::new(SqliteProfiles::open(self.store.clone())?);
+        Ok(self.profiles.get_or_init(|| opened).clone())
     }
 
     /// Where a folder is when nobody says: `$XDG_DATA_HOME/toolcrib`, else `~/.local/share/toolcrib`.
@@ -61,10 +95,45 @@ impl DataFolder {
     /// The gate, stop and audit over this folder.
     pub async fn safety(&self, policy: Policy) -> Result<Arc<Safety>, Unkept> {
         let safety = SqliteSafety::new(self.store.clone(), self.keys.signer.clone(), Some(&self.path))
-            .map_err(|error| Unkept(Arc::new(error)))?;
+            .map_err(|error| Unkept(Arc::new(error)))?
+            .with_profiles(self.profiles.clone());
         let (secrets, clock) = (self.keys.secrets.clone(), Arc::new(SystemClock));
         let safety = Safety::open(Arc::new(safety), policy, secrets, clock).await?;
         safety.set_voucher(self.keys.voucher.clone());
         Ok(safety)
+    }
+}
+
+/// A data folder that is only read: nothing in it is made or changed, so it may lie where nothing can be written.
+#[derive(Debug, Clone)]
+pub struct ReadFolder {
+    path: PathBuf,
+    store: Store,
+}
+
+impl ReadFolder {
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        Ok(Self { store: Store::open_read_only(&path.join(JOURNAL))?, path: path.to_path_buf() })
+    }
+
+    /// Whether there is a safety journal to read.
+    #[must_use]
+    pub fn exists(path: &Path) -> bool {
+        path.join(JOURNAL).exists()
+    }
+
+    #[must_use]
+    pub fn audit(&self) -> AuditLog {
+        AuditLog::new(self.store.clone(), &self.path)
+    }
+
+    /// Returns the public half of the key that signs the audit, from the folder's keys.
+    pub fn key(&self) -> Result<PublicKey, StoreError> {
+        Ok(Keys::load(&self.path)?.signer.public())
+    }
+
+    /// Returns the public key that the file `audit.pub` names.
+    pub fn published(&self) -> Result<Option<PublicKey>, StoreError> {
+        Keys::published_in(&self.path)
     }
 }

@@ -15,6 +15,11 @@ const FILE: &str = "keys";
 /// The public half of the audit's key, for whoever verifies elsewhere.
 const PUBLIC_FILE: &str = "audit.pub";
 
+/// Whether a folder has keys, which makes it a data folder.
+pub(crate) fn exist(folder: &Path) -> bool {
+    folder.join(FILE).exists()
+}
+
 /// What a data folder's secrets are hashed, sealed and signed with.
 #[derive(Debug, Clone)]
 pub struct Keys {
@@ -42,12 +47,28 @@ impl Keys {
 
     /// Returns the public key that a folder's file `audit.pub` names.
     pub fn published(&self, folder: &Path) -> Result<Option<PublicKey>, StoreError> {
+        Self::published_in(folder)
+    }
+
+    /// Returns the public key in a folder's file `audit.pub`, without the private ones.
+    pub fn published_in(folder: &Path) -> Result<Option<PublicKey>, StoreError> {
         let path = folder.join(PUBLIC_FILE);
         match std::fs::read_to_string(&path) {
             Ok(text) => Ok(PublicKey::parse(&text)),
             Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(cause) => Err(StoreError::File { path, cause: Arc::new(cause) }),
         }
+    }
+
+    /// Reads the keys of a folder, and writes nothing.
+    pub fn load(folder: &Path) -> Result<Self, StoreError> {
+        let path = folder.join(FILE);
+        let failed = |cause| StoreError::File { path: path.clone(), cause: Arc::new(cause) };
+        let mut text = String::new();
+        std::fs::File::open(&path).and_then(|mut file| file.read_to_string(&mut text)).map_err(failed)?;
+        let seeds: Vec<[u8; 32]> = text.lines().filter_map(from_hex).collect();
+        let seeds: [[u8; 32]; 3] = seeds.try_into().map_err(|_| StoreError::Corrupt { what: "keys" })?;
+        Ok(Self::from_seeds(&seeds))
     }
 
     /// The keys of a folder; made if it has none. Of two processes that make them at once, one is heard.
@@ -77,11 +98,7 @@ impl Keys {
                 return Err(failed(cause));
             }
         }
-        let mut text = String::new();
-        std::fs::File::open(&path).and_then(|mut file| file.read_to_string(&mut text)).map_err(failed)?;
-        let seeds: Vec<[u8; 32]> = text.lines().filter_map(from_hex).collect();
-        let seeds: [[u8; 32]; 3] = seeds.try_into().map_err(|_| StoreError::Corrupt { what: "keys" })?;
-        let keys = Self::from_seeds(&seeds);
+        let keys = Self::load(folder)?;
         let public = folder.join(PUBLIC_FILE);
         if !public.exists() {
             std::fs::write(&public, format!("{}\n", keys.signer.public())).map_err(failed)?;

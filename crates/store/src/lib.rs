@@ -19,15 +19,16 @@ pub mod migration;
 mod postgres;
 mod readers;
 pub mod safety;
+mod separation;
 mod store;
 mod writer;
 
-pub use data::DataFolder;
+pub use data::{DataFolder, ReadFolder};
 pub use error::StoreError;
 pub use keys::Keys;
 pub use migration::{Migration, Module};
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresFailure;
 pub use rusqlite;
-pub use safety::{AuditLog, SqliteProfiles, SqliteSafety};
+pub use safety::{Archive, AuditLog, Cut, Pruned, SqliteProfiles, SqliteSafety};
 pub use store::{Pending, Store};

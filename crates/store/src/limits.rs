@@ -24,6 +24,13 @@ pub const TOKENS_SPENT_KEPT_MS: u64 = 86_400_000;
 /// Audit records read at once.
 pub const AUDIT_PAGE_RECORDS: u32 = 1_000;
 
+/// Segments of the audit, each of `AUDIT_CHECKPOINT_RECORDS` records, that one pruning step takes out: the records of
+/// one archive file, and of one transaction that other writes wait for.
+pub const AUDIT_PRUNE_SEGMENTS: u64 = 10;
+
+/// Free pages that one write gives back to the file system after a pruning.
+pub const AUDIT_PRUNE_PAGES: u32 = 1_000;
+
 /// How long intents that have ended are kept beside the audit, in milliseconds; those that did not are kept.
 pub const INTENTS_KEPT_MS: u64 = 86_400_000;
 

@@ -22,7 +22,14 @@ pub struct Module {
     pub steps: &'static [Migration],
 }
 
-/// Every module, in the order they are applied.
+/// Modules of the safety journal's database.
+pub const JOURNAL: &[Module] = &[crate::safety::MODULE];
+
+/// Modules of the catalogue's database.
+pub const CATALOGUE: &[Module] = &[crate::catalogue::MODULE];
+
+/// Every module, in the order they are applied: the tables of a database in memory, and of one that an earlier version
+/// made.
 pub const ALL: &[Module] = &[crate::safety::MODULE, crate::catalogue::MODULE];
 
 /// Brings the database to where this program wants it.
@@ -67,7 +74,7 @@ pub(crate) fn migrate(connection: &mut Connection, modules: &[Module]) -> Result
 }
 
 /// True when there is nothing to do: most starts, which then need not wait for a writer.
-fn is_current(connection: &Connection, modules: &[Module]) -> Result<bool, StoreError> {
+pub(crate) fn is_current(connection: &Connection, modules: &[Module]) -> Result<bool, StoreError> {
     let exists: i64 = connection.query_row(
         "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'migrations'",
         [],
@@ -95,7 +102,8 @@ fn refuse_newer(connection: &Connection, modules: &[Module]) -> Result<(), Store
     let mut rows = all.query([])?;
     while let Some(row) = rows.next()? {
         let (module, name): (String, String) = (row.get(0)?, row.get(1)?);
-        let known = modules.iter().filter(|known| known.name == module);
+        // A database of an earlier version also holds the tables of modules that are kept elsewhere now.
+        let known = modules.iter().chain(ALL).filter(|known| known.name == module);
         if !known.flat_map(|known| known.steps).any(|step| step.name == name) {
             return Err(StoreError::Newer { module, name });
         }

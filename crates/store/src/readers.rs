@@ -20,10 +20,18 @@ pub(crate) struct Readers {
 
 impl Readers {
     pub(crate) fn start(path: &Path) -> Result<Self, StoreError> {
+        Self::start_with(path, connection::open_reader)
+    }
+
+    /// Starts the threads with connections that `open` makes.
+    pub(crate) fn start_with(
+        path: &Path,
+        open: fn(&Path) -> Result<Connection, StoreError>,
+    ) -> Result<Self, StoreError> {
         let (queries, waiting) = sync_channel(READS_WAITING_MAX);
         let waiting = Arc::new(Mutex::new(waiting));
         for _ in 0..READERS {
-            let connection = connection::open_reader(path)?;
+            let connection = open(path)?;
             let waiting = waiting.clone();
             std::thread::Builder::new()
                 .name("toolcrib-store-reader".to_owned())

@@ -5,12 +5,15 @@
 
 mod admit;
 mod approvals;
+mod archive;
 mod audit_log;
 mod control;
+mod endings;
 mod intents;
 mod look;
 mod process;
 mod profiles;
+mod retention;
 mod rows;
 mod states;
 #[cfg(test)]
@@ -18,25 +21,29 @@ mod tests;
 mod tokens;
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rusqlite::Connection;
 use toolcrib_engine::ending::Ending;
-use toolcrib_engine::safety::audit::{Event, Signer};
+use toolcrib_engine::safety::audit::{Event, Kind, Signer};
 use toolcrib_engine::safety::credential::Credential;
 use toolcrib_engine::safety::keep::{
-    Admission, Decided, Intent, Keeping, Queued, Room, SafetyStore, Scope, Stop, Unkept, Waiting,
+    Admission, Decided, Intent, Keeping, Queued, Retention, Room, SafetyStore, Scope, Stop, Unkept, Waiting,
 };
 use toolcrib_engine::safety::ticket::{Approval, Keyed, Spent, Token};
 
 use crate::error::StoreError;
 use crate::migration::{Migration, Module};
 use crate::store::{Pending, Store};
+pub use archive::Archive;
 pub use audit_log::{AuditLog, Page, Verified};
 pub(crate) use audit_log::{head as audit_head, holds as audit_holds};
+use endings::{Ended, Endings};
 pub use look::Look;
 use process::ProcessLock;
 pub use profiles::SqliteProfiles;
+pub use retention::{Cut, Pruned};
+use retention::Pruning;
 
 pub(crate) const MODULE: Module = Module {
     name: "safety",
@@ -44,6 +51,7 @@ pub(crate) const MODULE: Module = Module {
         Migration { name: "1", sql: include_str!("../migrations/safety-1.sql") },
         Migration { name: "2", sql: include_str!("../migrations/safety-2.sql") },
         Migration { name: "3", sql: include_str!("../migrations/safety-3.sql") },
+        Migration { name: "4", sql: include_str!("../migrations/safety-4.sql") },
     ],
 };
 
@@ -52,13 +60,25 @@ pub struct SqliteSafety {
     store: Store,
     signer: Signer,
     process: Arc<ProcessLock>,
+    endings: Arc<Endings>,
+    /// Profiles that are read again when another process changed something.
+    profiles: Arc<OnceLock<Arc<SqliteProfiles>>>,
+    pruning: Pruning,
 }
 
 impl SqliteSafety {
     /// `folder` holds the locks of the processes that use this store; in memory there is only one.
     pub fn new(store: Store, signer: Signer, folder: Option<&Path>) -> Result<Self, StoreError> {
         let process = Arc::new(ProcessLock::take(folder)?);
-        Ok(Self { store, signer, process })
+        let pruning = Pruning::new(store.clone(), signer.clone());
+        Ok(Self { store, signer, process, endings: Arc::default(), profiles: Arc::default(), pruning })
+    }
+
+    /// Keeps these profiles up to date with those that other processes change.
+    #[must_use]
+    pub(crate) fn with_profiles(mut self, profiles: Arc<OnceLock<Arc<SqliteProfiles>>>) -> Self {
+        self.profiles = profiles;
+        self
     }
 
     #[must_use]
@@ -105,6 +125,20 @@ fn keeping<'a, T: Send + 'static>(pending: Pending<T, StoreError>) -> Keeping<'a
     Box::pin(async move { pending.wait().await.map_err(|error| Unkept(Arc::new(error))) })
 }
 
+/// Takes a write as done whose records are durable and only not named by the anchor yet. The writer has logged it, and
+/// the next commit names them.
+fn kept(written: Result<(), StoreError>) -> Result<(), StoreError> {
+    match written {
+        Err(StoreError::Unanchored(_)) => Ok(()),
+        other => other,
+    }
+}
+
+/// Waits for a write that is done as soon as it is durable.
+fn keeping_unanchored<'a>(pending: Pending<(), StoreError>) -> Keeping<'a, ()> {
+    Box::pin(async move { kept(pending.wait().await).map_err(|error| Unkept(Arc::new(error))) })
+}
+
 impl SafetyStore for SqliteSafety {
     fn put_token(&self, token: Token, event: Event) -> Keeping<'_, ()> {
         self.change(event, move |db| tokens::put(db, &token))
@@ -149,25 +183,33 @@ impl SafetyStore for SqliteSafety {
 
     fn admit(&self, admission: Admission) -> Keeping<'_, Result<Option<String>, Spent>> {
         let (signer, process) = (self.signer.clone(), self.process.name().to_owned());
-        keeping(self.store.write(move |db| admit::admit(db, &signer, &process, admission)))
+        let (intent, event) = (admission.intent.id.clone(), admission.event.clone());
+        let pending = self.store.write(move |db| admit::admit(db, &signer, &process, admission));
+        Box::pin(async move {
+            let admitted = pending.wait().await;
+            if let Err(error @ StoreError::Unanchored(_)) = &admitted {
+                // The intent is durable, but its call will not run.
+                let (ending, kind) = (Ending::Refused, Kind::Outcome);
+                let note = Some("the end of the audit could not be written".to_owned());
+                let event = Event { kind, outcome: Some(ending.word()), note, ..event };
+                self.endings.keep(Arc::new(Ended { intent, ending, event }), error);
+            }
+            admitted.map_err(|error| Unkept(Arc::new(error)))
+        })
     }
 
     fn finish(&self, intent: String, ending: Ending, event: Event) {
-        // Begins at once; a failure leaves the intent open, which a later start finds.
-        let (signer, id) = (self.signer.clone(), intent.clone());
-        let pending =
-            self.store.write::<(), StoreError, _>(move |db| match intents::finish(db, &id, ending)? {
-                true => audit_log::append(db, &signer, &[event]),
-                false => Ok(()),
-            });
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move {
-                if let Err(error) = pending.wait().await {
-                    let word = ending.word();
-                    tracing::error!(target: "toolcrib", intent, "a call ended as {word}, which cannot be written: {error}");
+        let ended = Arc::new(Ended { intent, ending, event });
+        let (signer, endings, written) = (self.signer.clone(), self.endings.clone(), ended.clone());
+        // Begins at once. A refusal to take it in is told to the closure as well.
+        let _ = self.store.write_then(
+            move |db| written.write(db, &signer),
+            move |result| {
+                if let Err(error) = kept(result) {
+                    endings.keep(ended, &error);
                 }
-            });
-        }
+            },
+        );
     }
 
     fn recover(&self, now_ms: u64) -> Keeping<'_, Vec<Intent>> {
@@ -180,12 +222,54 @@ impl SafetyStore for SqliteSafety {
     }
 
     fn append(&self, events: Vec<Event>) -> Keeping<'_, ()> {
+        self.append_shared(Arc::new(events))
+    }
+
+    fn append_shared(&self, events: Arc<Vec<Event>>) -> Keeping<'_, ()> {
         let signer = self.signer.clone();
-        keeping(self.store.write(move |db| audit_log::append(db, &signer, &events)))
+        keeping_unanchored(self.store.write(move |db| audit_log::append(db, &signer, &events)))
+    }
+
+    fn retry(&self) -> Keeping<'_, usize> {
+        Box::pin(async move {
+            let ended = Arc::new(self.endings.take());
+            if ended.is_empty() {
+                return Ok(0);
+            }
+            let (signer, written) = (self.signer.clone(), ended.clone());
+            let pending = self.store.write::<_, StoreError, _>(move |db| {
+                written.iter().try_for_each(|ended| ended.write(db, &signer))
+            });
+            let result = kept(pending.wait().await);
+            if result.is_err() {
+                self.endings.put_back(ended.to_vec());
+            }
+            result.map(|()| self.endings.count()).map_err(|error| Unkept(Arc::new(error)))
+        })
+    }
+
+    fn lost(&self) -> u64 {
+        self.endings.lost()
+    }
+
+    fn retain(&self, retention: Retention) {
+        self.pruning.begin(retention);
     }
 
     fn put_stop(&self, stop: Stop, event: Event) -> Keeping<'_, u64> {
-        self.change(event, move |db| control::put_stop(db, &stop))
+        let signer = self.signer.clone();
+        let pending = self.store.write::<_, StoreError, _>(move |db| {
+            let revision = control::put_stop(db, &stop)?;
+            audit_log::append(db, &signer, &[event])?;
+            Ok(revision)
+        });
+        Box::pin(async move {
+            match pending.wait().await {
+                // A stop that is durable is in force everywhere, whatever becomes of the anchor.
+                Err(StoreError::Unanchored(_)) => self.revision().await,
+                other => other.map_err(|error| Unkept(Arc::new(error))),
+            }
+        })
     }
 
     fn lift_stop(&self, scope: Scope, event: Event) -> Keeping<'_, bool> {
@@ -210,6 +294,15 @@ impl SafetyStore for SqliteSafety {
 
     fn revision(&self) -> Keeping<'_, u64> {
         self.look(control::revision)
+    }
+
+    fn reread(&self) -> Keeping<'_, ()> {
+        Box::pin(async move {
+            match self.profiles.get() {
+                Some(profiles) => profiles.refresh().await.map_err(|error| Unkept(Arc::new(error))),
+                None => Ok(()),
+            }
+        })
     }
 
     fn acknowledge(&self, revision: u64) -> Result<(), Unkept> {

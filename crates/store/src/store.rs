@@ -18,7 +18,8 @@ pub struct Store(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    writer: Writer,
+    /// None where the database was opened for reading only.
+    writer: Option<Writer>,
     /// None in memory, where there is only one connection.
     readers: Option<Readers>,
     path: Option<PathBuf>,
@@ -60,9 +61,9 @@ impl Store {
         Self::opened(path, modules, Box::new(|_| Ok(())))
     }
 
-    /// Opens the database with work that has to follow every commit before anybody is told of it.
+    /// Opens the safety journal's database with work that has to follow every commit before anybody is told of it.
     pub(crate) fn open_followed(path: &Path, after: After) -> Result<Self, StoreError> {
-        Self::opened(path, migration::ALL, after)
+        Self::opened(path, migration::JOURNAL, after)
     }
 
     fn opened(path: &Path, modules: &[Module], after: After) -> Result<Self, StoreError> {
@@ -89,7 +90,25 @@ impl Store {
             path: path.unwrap_or_else(|| Path::new(":memory:")).to_path_buf(),
             cause: Arc::new(cause),
         })?;
-        Ok(Self(Arc::new(Inner { writer, readers, path: path.map(Path::to_path_buf) })))
+        Ok(Self(Arc::new(Inner { writer: Some(writer), readers, path: path.map(Path::to_path_buf) })))
+    }
+
+    /// Opens the safety journal's database for reading only: no file is made or changed, so it may lie where nothing
+    /// can be written.
+    pub fn open_read_only(path: &Path) -> Result<Self, StoreError> {
+        let connection = connection::open_read_only(path)?;
+        if !migration::is_current(&connection, migration::JOURNAL)? {
+            return Err(StoreError::Outdated);
+        }
+        let readers = Readers::start_with(path, connection::open_read_only)?;
+        Ok(Self(Arc::new(Inner { writer: None, readers: Some(readers), path: Some(path.to_path_buf()) })))
+    }
+
+    /// Moves the write-ahead log into the database file, so that it is whole by itself; waits at most `patience`.
+    pub fn checkpoint(&self, patience: std::time::Duration) {
+        if let Some(writer) = &self.0.writer {
+            writer.checkpoint(patience);
+        }
     }
 
     /// Where it is kept; `None` in memory.
@@ -106,20 +125,43 @@ impl Store {
         F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
     {
         let (sender, receiver) = oneshot::channel();
+        let pushed = self.write_then(work, move |result| {
+            // Nobody may be waiting any more; what was written stays, and what was not is said.
+            if let Err(Err(_)) = sender.send(result) {
+                tracing::error!(target: "toolcrib", "a write that nobody waited for was not kept");
+            }
+        });
+        Pending(pushed.map(|()| receiver).map_err(E::from))
+    }
+
+    /// One transaction as in [`Store::write`]; `done` is called on the writer's thread when its fate is known. A write
+    /// that cannot even wait its turn is told to `done` and to the caller.
+    pub(crate) fn write_then<T, E, F>(
+        &self,
+        work: F,
+        done: impl FnOnce(Result<T, E>) + Send + 'static,
+    ) -> Result<(), StoreError>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+    {
+        let Some(writer) = &self.0.writer else {
+            done(Err(StoreError::ReadOnly.into()));
+            return Err(StoreError::ReadOnly);
+        };
         let job = Box::new(move |transaction: Result<&Connection, &StoreError>| {
             let result = transaction.map_err(|error| error.clone().into()).and_then(work);
             let keep = result.is_ok();
             let tell = move |fate: Result<(), StoreError>| {
-                let result = match (result, fate) {
+                done(match (result, fate) {
                     (Ok(_), Err(error)) => Err(error.into()),
                     (result, _) => result,
-                };
-                // Nobody may be waiting any more; what was written stays.
-                let _ = sender.send(result);
+                });
             };
             Done { keep, tell: Box::new(tell) }
         });
-        Pending(self.0.writer.push(job).map(|()| receiver).map_err(E::from))
+        writer.push(job)
     }
 
     /// A look at what was last committed. In memory it waits its turn among the writes.
@@ -215,6 +257,40 @@ mod tests {
         use std::os::unix::fs::PermissionsExt as _;
         let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&folder), mode(&path)), (0o700, 0o600));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    /// Issue 21: a database that is full tells every write that it was not kept, keeps none of those, and goes on when
+    /// there is space.
+    #[test]
+    fn a_full_database_keeps_nothing_and_goes_on_when_there_is_space() {
+        let (folder, store) = on_disk();
+        table(&store);
+        let pages = |pages: i64| {
+            store
+                .write::<_, StoreError, _>(move |db| {
+                    Ok(db.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(()))?)
+                })
+                .wait_blocking()
+                .unwrap();
+        };
+        pages(1);
+        let large = |x: i64| -> Pending<(), StoreError> {
+            store.write(move |db| {
+                db.execute("INSERT INTO t (x) VALUES (?1)", [x])?;
+                db.execute_batch("CREATE TABLE IF NOT EXISTS large (x BLOB)")?;
+                db.execute("INSERT INTO large (x) VALUES (zeroblob(1000000))", [])?;
+                Ok(())
+            })
+        };
+        let pending: Vec<_> = (0..10).map(large).collect();
+        for one in pending {
+            assert!(one.wait_blocking().is_err());
+        }
+        assert_eq!(count(&store), 0);
+        pages(1_000_000);
+        large(1).wait_blocking().unwrap();
+        assert_eq!(count(&store), 1);
         std::fs::remove_dir_all(folder).unwrap();
     }
 

@@ -1,12 +1,14 @@
 //! The one thread that writes: transactions in the order they came, those that wait together in one commit.
 //!
-//! Guarantees: whoever wrote hears of it only after the commit, and after what has to follow a commit; a write that fails takes nothing of its neighbours
-//! with it, nor they of it.
+//! Guarantees: whoever wrote hears of it only after the commit, and after what has to follow a commit; a write that fails
+//! takes nothing of its neighbours with it, nor they of it. Where the database gives the whole transaction up (a full
+//! disk), every write of it is told so.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use rusqlite::Connection;
 
@@ -27,26 +29,52 @@ pub(crate) type Job = Box<dyn FnOnce(Result<&Connection, &StoreError>) -> Done +
 /// Work that has to follow every commit before anybody is told of it.
 pub(crate) type After = Box<dyn FnMut(&Connection) -> Result<(), StoreError> + Send>;
 
+/// Work of the writer's thread.
+enum Task {
+    Write(Job),
+    /// Moves the write-ahead log into the database; answered when that is done.
+    Checkpoint(SyncSender<()>),
+}
+
 #[derive(Debug)]
 pub(crate) struct Writer {
-    jobs: Option<SyncSender<Job>>,
+    tasks: Option<SyncSender<Task>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Writer {
     pub(crate) fn start(connection: Connection, after: After) -> Result<Self, std::io::Error> {
-        let (jobs, waiting) = sync_channel(WRITES_WAITING_MAX);
+        let (tasks, waiting) = sync_channel(WRITES_WAITING_MAX);
         let thread = std::thread::Builder::new()
             .name("toolcrib-store-writer".to_owned())
             .spawn(move || run(&connection, &waiting, after))?;
-        Ok(Self { jobs: Some(jobs), thread: Some(thread) })
+        Ok(Self { tasks: Some(tasks), thread: Some(thread) })
     }
 
+    /// Hands a write in. One that cannot be taken is told why, as if it had failed.
     pub(crate) fn push(&self, job: Job) -> Result<(), StoreError> {
-        match self.jobs.as_ref().ok_or(StoreError::Closed)?.try_send(job) {
-            Ok(()) => Ok(()),
-            Err(TrySendError::Full(_)) => Err(StoreError::Busy),
-            Err(TrySendError::Disconnected(_)) => Err(StoreError::Closed),
+        let Some(tasks) = &self.tasks else {
+            refuse(job, &StoreError::Closed);
+            return Err(StoreError::Closed);
+        };
+        let (error, task) = match tasks.try_send(Task::Write(job)) {
+            Ok(()) => return Ok(()),
+            Err(TrySendError::Full(task)) => (StoreError::Busy, task),
+            Err(TrySendError::Disconnected(task)) => (StoreError::Closed, task),
+        };
+        if let Task::Write(job) = task {
+            refuse(job, &error);
+        }
+        Err(error)
+    }
+
+    /// Moves the write-ahead log into the database after the writes that were handed in; waits at most `patience`.
+    pub(crate) fn checkpoint(&self, patience: Duration) {
+        let (done, is_done) = sync_channel(1);
+        let Some(tasks) = &self.tasks else { return };
+        if tasks.try_send(Task::Checkpoint(done)).is_ok() {
+            // Another process that reads may be in the way; it moves the log when it ends.
+            let _ = is_done.recv_timeout(patience);
         }
     }
 }
@@ -54,7 +82,7 @@ impl Writer {
 impl Drop for Writer {
     /// What was taken in is written before the store is gone.
     fn drop(&mut self) {
-        self.jobs = None;
+        self.tasks = None;
         if let Some(thread) = self.thread.take()
             && thread.thread().id() != std::thread::current().id()
         {
@@ -63,18 +91,40 @@ impl Drop for Writer {
     }
 }
 
-fn run(connection: &Connection, waiting: &Receiver<Job>, mut after: After) {
+fn run(connection: &Connection, waiting: &Receiver<Task>, mut after: After) {
     while let Ok(first) = waiting.recv() {
-        let mut group = vec![first];
-        while group.len() < GROUP_WRITES_MAX
-            && let Ok(next) = waiting.try_recv()
-        {
-            group.push(next);
+        let mut group = Vec::new();
+        let mut next = Some(first);
+        let mut asked = None;
+        while let Some(task) = next.take() {
+            match task {
+                Task::Write(job) => group.push(job),
+                Task::Checkpoint(done) => {
+                    asked = Some(done);
+                    break;
+                }
+            }
+            if group.len() < GROUP_WRITES_MAX {
+                next = waiting.try_recv().ok();
+            }
         }
-        commit(connection, group, &mut after);
+        if !group.is_empty() {
+            commit(connection, group, &mut after);
+        }
+        if let Some(done) = asked {
+            checkpoint(connection);
+            // Whoever asked may not wait any more.
+            let _ = done.try_send(());
+        }
     }
-    // The file is whole without its log.
-    let _ = connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
+    checkpoint(connection);
+}
+
+/// Makes the file whole without its log.
+fn checkpoint(connection: &Connection) {
+    if let Err(error) = connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)") {
+        tracing::warn!(target: "toolcrib", "the write-ahead log stays beside the database: {error}");
+    }
 }
 
 fn commit(connection: &Connection, group: Vec<Job>, after: &mut After) {
@@ -86,16 +136,31 @@ fn commit(connection: &Connection, group: Vec<Job>, after: &mut After) {
         return;
     }
     let mut done = Vec::with_capacity(group.len());
-    for job in group {
+    let mut group = group.into_iter();
+    for job in group.by_ref() {
         done.push(apart(connection, job));
+        // The database gave the transaction up: a further savepoint would be a transaction of its own.
+        if connection.is_autocommit() {
+            break;
+        }
     }
     let fate = connection.execute_batch("COMMIT").map_err(|error| {
-        let _ = connection.execute_batch("ROLLBACK");
+        if !connection.is_autocommit() {
+            let _ = connection.execute_batch("ROLLBACK");
+        }
         StoreError::NotCommitted(Arc::new(error))
     });
-    let fate = fate.and_then(|()| after(connection));
+    let fate = fate.and_then(|()| {
+        after(connection).map_err(|error| {
+            tracing::error!(target: "toolcrib", "the end of the audit is behind its records: {error}");
+            StoreError::Unanchored(Arc::new(error))
+        })
+    });
     for tell in done {
         tell(fate.clone());
+    }
+    for job in group {
+        refuse(job, fate.as_ref().err().unwrap_or(&StoreError::Closed));
     }
 }
 
@@ -182,8 +247,8 @@ mod tests {
         let made = Arc::new(AtomicUsize::new(0));
         let job = || -> Job {
             let made = made.clone();
-            Box::new(move |_| {
-                made.fetch_add(1, Ordering::SeqCst);
+            Box::new(move |transaction| {
+                made.fetch_add(usize::from(transaction.is_ok()), Ordering::SeqCst);
                 Done { keep: true, tell: Box::new(|_| {}) }
             })
         };

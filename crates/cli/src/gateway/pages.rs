@@ -62,7 +62,17 @@ impl Pages {
             // Whoever looks here is nobody's caller: the stop of everybody is told with its reason.
             let stops = safety.stops().shown(safety.now_ms(), |scope| *scope == Scope::Everybody);
             members.extend(stops.as_object().cloned().unwrap_or_default());
-            members.insert("audit".to_owned(), safety.distrusted().map_or("unbroken", |_| "broken").into());
+            let unwritable = safety.unwritable();
+            let audit = match (safety.distrusted(), &unwritable) {
+                (Some(_), _) => "broken",
+                (None, Some(_)) => "unwritable",
+                (None, None) => "unbroken",
+            };
+            members.insert("audit".to_owned(), audit.into());
+            members.insert("audit_lost".to_owned(), safety.lost_records().into());
+            if let Some(reason) = unwritable {
+                members.insert("audit_unwritable".to_owned(), reason.into());
+            }
         }
         let body = body.to_string();
         Page { status: if is_ready { 200 } else { 503 }, media_type: "application/json", body: body + "\n" }
@@ -80,8 +90,14 @@ impl Pages {
                 body,
                 "# HELP toolcrib_stops Emergency stops in force.\n# TYPE toolcrib_stops gauge\ntoolcrib_stops {stops}\n\
                  # HELP toolcrib_audit_broken Whether the audit was found broken.\n# TYPE toolcrib_audit_broken gauge\n\
-                 toolcrib_audit_broken {}",
-                u8::from(safety.distrusted().is_some())
+                 toolcrib_audit_broken {}\n\
+                 # HELP toolcrib_audit_unwritable Whether records of the audit cannot be written at the moment.\n\
+                 # TYPE toolcrib_audit_unwritable gauge\ntoolcrib_audit_unwritable {}\n\
+                 # HELP toolcrib_audit_lost_total Records of the audit that could never be written.\n\
+                 # TYPE toolcrib_audit_lost_total counter\ntoolcrib_audit_lost_total {}",
+                u8::from(safety.distrusted().is_some()),
+                u8::from(safety.unwritable().is_some()),
+                safety.lost_records()
             );
         }
         body.push_str("# HELP toolcrib_server_up Whether a server behind the gateway answers.\n# TYPE toolcrib_server_up gauge\n");

@@ -13,12 +13,16 @@
 mod audit;
 mod crash;
 mod foreign;
+mod full;
 mod limits;
+mod readonly;
 mod rest;
+mod retention;
 mod revoked;
 mod running;
 mod shares;
 mod stop;
+mod stores;
 mod tokens;
 mod ways;
 

@@ -40,6 +40,10 @@ pub enum Kind {
     Credential,
     /// The log began anew; what was before it is in a file.
     Restarted,
+    /// The oldest records were taken out of the database.
+    Pruned,
+    /// State of a call or a token whose earlier records were taken out.
+    Carried,
 }
 
 /// One record. Members that do not apply are left out.
@@ -75,6 +79,9 @@ pub struct Event {
     pub by: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// Of a pruning: whether the records that are left tell the state of every call and token that is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub complete: Option<bool>,
 }
 
 impl Event {
@@ -96,6 +103,7 @@ impl Event {
             latency_us: None,
             by: None,
             note: None,
+            complete: None,
         }
     }
 
@@ -144,6 +152,8 @@ pub enum Purpose {
     Anchor,
     /// The link before the first record that is kept.
     Base,
+    /// The last record of an archive.
+    Segment,
 }
 
 impl Purpose {
@@ -153,6 +163,7 @@ impl Purpose {
             Self::Head => b"toolcrib audit head 2",
             Self::Anchor => b"toolcrib audit anchor 2",
             Self::Base => b"toolcrib audit base 2",
+            Self::Segment => b"toolcrib audit segment 2",
         }
     }
 }
@@ -287,6 +298,12 @@ pub enum Broken {
     Anchor,
     #[error("the file audit.anchor names another record {seq} than the log has")]
     OtherThanAnchor { seq: u64 },
+    #[error("records {first} to {last} are in none of the files")]
+    Gap { first: u64, last: u64 },
+    #[error("the file that ends at record {last} is not the one that the next record follows")]
+    OtherArchive { last: u64 },
+    #[error("two files hold record {seq}")]
+    Overlap { seq: u64 },
     #[error("the {what} {name} is {kept} in its table, but {told} in the log")]
     State { what: &'static str, name: String, kept: String, told: String },
 }
@@ -353,6 +370,16 @@ impl Walk {
         checkpoint.seq == record.seq
             && checkpoint.link == record.link
             && self.key.verifies(Purpose::Checkpoint, checkpoint)
+    }
+
+    /// The end of an archive, signed as such. Gives the number of its last record.
+    pub fn seal(self, end: &Checkpoint) -> Result<u64, Broken> {
+        match end {
+            end if !self.key.verifies(Purpose::Segment, end) => Err(Broken::Head),
+            end if end.seq != self.seq => Err(Broken::CutOff { last: self.seq, signed: end.seq }),
+            end if end.link != self.previous => Err(Broken::Changed { seq: end.seq }),
+            _ => Ok(self.seq),
+        }
     }
 
     /// The end; `head` is the signed last record, absent only in a log without records. Gives the number of records.

@@ -1,5 +1,5 @@
 //! The audit as a file: the key it is signed with, then one record a line with its hash, signed checkpoints between, the
-//! signed end last.
+//! signed end last. The end of an export is the `head` of the log, the end of an archive is `sealed`.
 //!
 //! Guarantees: a line that is not exactly as it was written is a broken log, however little it differs; nothing may
 //! follow the end.
@@ -36,7 +36,7 @@ pub fn line(record: &Kept) -> String {
     format!(r#"{{"seq":{},"hash":"{}","record":{}}}"#, record.seq, to_hex(&record.link), record.body)
 }
 
-/// The line of a `checkpoint` or of the `head`.
+/// The line of a `checkpoint`, of the `head` or of the `sealed` end.
 #[must_use]
 pub fn signed(name: &str, checkpoint: &Checkpoint) -> String {
     json!({ name: written(checkpoint) }).to_string()
@@ -58,6 +58,7 @@ enum Line {
     Record(Kept),
     Checkpoint(Checkpoint),
     Head(Checkpoint),
+    Sealed(Checkpoint),
 }
 
 fn read(text: &str) -> Option<Line> {
@@ -74,7 +75,63 @@ fn read(text: &str) -> Option<Line> {
         // As it was written, or it was changed.
         (signed(name, &checkpoint) == text).then_some(checkpoint)
     };
-    read("checkpoint").map(Line::Checkpoint).or_else(|| read("head").map(Line::Head))
+    read("checkpoint")
+        .map(Line::Checkpoint)
+        .or_else(|| read("head").map(Line::Head))
+        .or_else(|| read("sealed").map(Line::Sealed))
+}
+
+/// Extent of a file that was verified.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Extent {
+    /// Signed link before the first record; absent in a file that begins with the first record of all.
+    pub base: Option<Checkpoint>,
+    /// Last record and its link; absent in a file without records and without a signed end.
+    pub end: Option<Checkpoint>,
+}
+
+impl Extent {
+    /// Number of the first record.
+    #[must_use]
+    pub fn first(&self) -> u64 {
+        self.base.as_ref().map_or(0, |base| base.seq) + 1
+    }
+
+    /// Number of the last record.
+    #[must_use]
+    pub fn last(&self) -> u64 {
+        self.end.as_ref().map_or(self.first() - 1, |end| end.seq)
+    }
+}
+
+/// Checks that files follow each other without a gap, and gives all of them as one. `next` is the base of the log in
+/// the database, which has to follow the last file.
+pub fn chained(mut files: Vec<Extent>, next: Option<&Checkpoint>) -> Result<Option<Extent>, Broken> {
+    files.sort_by_key(Extent::first);
+    let mut files = files.into_iter();
+    let Some(mut whole) = files.next() else { return Ok(None) };
+    for file in files {
+        follows(&whole, file.base.as_ref())?;
+        whole.end = file.end;
+    }
+    if next.is_some() {
+        follows(&whole, next)?;
+    }
+    Ok(Some(whole))
+}
+
+fn follows(whole: &Extent, base: Option<&Checkpoint>) -> Result<(), Broken> {
+    let (last, after) = (whole.last(), base.map_or(0, |base| base.seq));
+    if after < last {
+        return Err(Broken::Overlap { seq: after + 1 });
+    }
+    if after > last {
+        return Err(Broken::Gap { first: last + 1, last: after });
+    }
+    match (&whole.end, base) {
+        (Some(end), Some(base)) if end.link == base.link => Ok(()),
+        _ => Err(Broken::OtherArchive { last }),
+    }
 }
 
 /// Verifies an export while it is read.
@@ -86,13 +143,17 @@ pub struct Reading {
     /// A record whose checkpoint may follow.
     held: Option<Kept>,
     head: Option<Checkpoint>,
+    /// Whether the end is that of an archive.
+    is_sealed: bool,
+    base: Option<Checkpoint>,
     last: u64,
 }
 
 impl Reading {
     #[must_use]
     pub fn new(key: PublicKey) -> Self {
-        Self { key, is_titled: false, walk: Walk::new(key), held: None, head: None, last: 0 }
+        let (held, head, base) = (None, None, None);
+        Self { key, is_titled: false, walk: Walk::new(key), held, head, is_sealed: false, base, last: 0 }
     }
 
     /// The next line, without its end.
@@ -109,6 +170,7 @@ impl Reading {
             if let Some(base) = base {
                 self.walk = Walk::new(key).after(&base)?;
                 self.last = base.seq;
+                self.base = Some(base);
             }
             return Ok(());
         }
@@ -128,6 +190,10 @@ impl Reading {
                 self.settle(None)?;
                 self.head = Some(head);
             }
+            Line::Sealed(end) => {
+                self.settle(None)?;
+                (self.head, self.is_sealed) = (Some(end), true);
+            }
         }
         Ok(())
     }
@@ -139,12 +205,21 @@ impl Reading {
         }
     }
 
-    /// The end of the file; gives the number of records.
-    pub fn end(mut self) -> Result<u64, Broken> {
+    /// The end of the file; gives the number of the last record.
+    pub fn end(self) -> Result<u64, Broken> {
+        self.extent().map(|extent| extent.last())
+    }
+
+    /// The end of the file; gives its extent.
+    pub fn extent(mut self) -> Result<Extent, Broken> {
         if !self.is_titled {
             return Err(Broken::Head);
         }
         self.settle(None)?;
-        self.walk.end(self.head.as_ref())
+        match &self.head {
+            Some(end) if self.is_sealed => self.walk.seal(end)?,
+            head => self.walk.end(head.as_ref())?,
+        };
+        Ok(Extent { base: self.base, end: self.head })
     }
 }

@@ -1,10 +1,14 @@
-//! What happens beside the calls: records are written, and what other processes stopped is noticed.
+//! Work beside the calls, on a thread of its own: records are written, changes of other processes are noticed, the audit
+//! is kept within its limits.
 
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::Safety;
-use crate::limits::{AUDIT_FLUSH_MS, STOP_SEEN_MS_MAX};
+use super::keep::Retention;
+use crate::limits::{AUDIT_FLUSH_MS, AUDIT_RETENTION_MS, STOP_SEEN_MS_MAX};
+
+const DAY_MS: u64 = 86_400_000;
 
 /// Half of what is promised, so that the promise holds with a slow look.
 const TICK_MS: u64 =
@@ -28,25 +32,74 @@ fn run(kept: &Weak<Safety>) {
         }
     };
     runtime.block_on(async {
-        let mut seen = None;
+        let (mut seen, mut said, mut retained) = (None, None, None);
         loop {
             tokio::time::sleep(Duration::from_millis(TICK_MS)).await;
             let Some(safety) = kept.upgrade() else { return };
-            if let Err(error) = look(&safety, &mut seen).await {
+            // A failure is logged once, not at every look.
+            let error = look(&safety, &mut seen).await.err().map(|error| error.to_string());
+            if let Some(error) = error.as_ref().filter(|error| said.as_ref() != Some(*error)) {
                 tracing::warn!(target: "toolcrib", "{error}");
             }
+            said = error;
+            retain(&safety, &mut retained);
         }
+    });
+}
+
+/// Whether the audit's size and age have to be looked at again.
+fn is_due(last: Option<Instant>, now: Instant) -> bool {
+    last.is_none_or(|last| now.duration_since(last) >= Duration::from_millis(AUDIT_RETENTION_MS))
+}
+
+/// Has the store shorten the audit, where the policy limits it.
+fn retain(safety: &Safety, last: &mut Option<Instant>) {
+    let policy = safety.policy();
+    let is_limited = policy.audit_keep_days.is_some() || policy.audit_bytes_max.is_some();
+    let now = Instant::now();
+    if !is_limited || !is_due(*last, now) {
+        return;
+    }
+    *last = Some(now);
+    let kept_ms = policy.audit_keep_days.map(|days| u64::from(days).saturating_mul(DAY_MS));
+    safety.store().retain(Retention {
+        since_ms: kept_ms.map(|kept_ms| safety.now_ms().saturating_sub(kept_ms)),
+        bytes_max: policy.audit_bytes_max,
+        archive: policy.audit_archive.clone(),
+        by: "policy".to_owned(),
     });
 }
 
 async fn look(safety: &Safety, seen: &mut Option<u64>) -> Result<(), super::keep::Unkept> {
     let written = safety.flush().await;
+    for stop in safety.stops().take_unkept() {
+        // A stop that fails again is tried again at the next look.
+        if let Err(error) = safety.put_stop(Arc::unwrap_or_clone(stop)).await {
+            tracing::debug!(target: "toolcrib", "a stop is in force but still not kept: {error}");
+        }
+    }
     let revision = safety.store().revision().await?;
     if *seen != Some(revision) || safety.stops().has_ended(safety.now_ms()) {
         safety.refresh().await?;
+        safety.store().reread().await?;
         // The revision was read first, so what is in force now is at least as new.
         safety.store().acknowledge(revision)?;
         *seen = Some(revision);
     }
     written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// R4.8, `AUDIT_RETENTION_MS`: the audit is looked at when the process starts, and then in this interval.
+    #[test]
+    fn the_audit_is_looked_at_every_audit_retention_ms() {
+        let start = Instant::now();
+        let after = |ms: u64| start + Duration::from_millis(ms);
+        assert!(is_due(None, start));
+        assert!(!is_due(Some(start), after(AUDIT_RETENTION_MS - 1)));
+        assert!(is_due(Some(start), after(AUDIT_RETENTION_MS)));
+    }
 }

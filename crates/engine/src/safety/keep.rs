@@ -3,6 +3,7 @@
 //! Every change that is decided brings its audit record along, and both become durable together or not at all.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::allowance::{Allowance, Exceeded, User};
@@ -98,6 +99,19 @@ pub enum Decided {
     Over(Box<Approval>),
 }
 
+/// How much of the audit is kept in the database. Whole segments are taken out, the oldest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Retention {
+    /// Records from this time on are kept, in milliseconds of Unix time.
+    pub since_ms: Option<u64>,
+    /// Maximum bytes of the database, without its free pages.
+    pub bytes_max: Option<u64>,
+    /// Folder that the segments are written to before they are taken out; absent: they are deleted.
+    pub archive: Option<PathBuf>,
+    /// Who decided it, for the audit.
+    pub by: String,
+}
+
 pub trait SafetyStore: Send + Sync + fmt::Debug {
     fn put_token(&self, token: Token, event: Event) -> Keeping<'_, ()>;
     /// Tokens that are neither used nor revoked nor expired.
@@ -123,6 +137,21 @@ pub trait SafetyStore: Send + Sync + fmt::Debug {
 
     /// Records that stand alone.
     fn append(&self, events: Vec<Event>) -> Keeping<'_, ()>;
+    /// Appends records that the caller keeps until they are written.
+    fn append_shared(&self, events: Arc<Vec<Event>>) -> Keeping<'_, ()> {
+        self.append(events.to_vec())
+    }
+    /// Writes the ends of calls that could not be written when they ended; gives how many still wait.
+    fn retry(&self) -> Keeping<'_, usize> {
+        Box::pin(async { Ok(0) })
+    }
+    /// Number of ends of calls that were never written, because too many waited.
+    fn lost(&self) -> u64 {
+        0
+    }
+    /// Begins to take out of the audit what need not be kept, and returns at once. Does nothing while an earlier call's
+    /// work goes on.
+    fn retain(&self, _retention: Retention) {}
 
     /// Keeps a stop and returns the revision that has it. Keeps at most `STOPS_MAX` stops that end by themselves: the
     /// one that began first makes room.
@@ -137,10 +166,14 @@ pub trait SafetyStore: Send + Sync + fmt::Debug {
     fn revoke_credential(&self, name: String, event: Event) -> Keeping<'_, bool>;
     fn credentials(&self) -> Keeping<'_, Vec<(Credential, Keyed)>>;
 
-    /// Grows with every change of stops and credentials, whichever process made it.
+    /// Grows with every change of stops, credentials and profiles, whichever process made it.
     fn revision(&self) -> Keeping<'_, u64>;
     /// Tells the other processes of this store that this one has put everything up to `revision` in force.
     fn acknowledge(&self, revision: u64) -> Result<(), Unkept>;
     /// Returns the names of the other live processes of this store that have not acknowledged `revision`.
     fn behind(&self, revision: u64) -> Result<Vec<String>, Unkept>;
+    /// Reads again what the store keeps in memory of things that other processes change.
+    fn reread(&self) -> Keeping<'_, ()> {
+        Box::pin(async { Ok(()) })
+    }
 }

@@ -95,8 +95,14 @@ impl Safety {
         self.stops.add(&stop);
         let scope = stop.scope.clone();
         let event = self.about_stop(Kind::Stop, &scope, &stop.by, Some(&stop.reason));
-        // Where it cannot be kept it stays in force here.
-        let revision = self.store().put_stop(stop, event).await?;
+        // A stop that cannot be kept stays in force here, and the housekeeper tries again.
+        let revision = match self.store().put_stop(stop.clone(), event).await {
+            Ok(revision) => revision,
+            Err(error) => {
+                self.stops.is_unkept(&stop);
+                return Err(error);
+            }
+        };
         self.stops.is_durable(&scope);
         Ok(revision)
     }
@@ -104,8 +110,9 @@ impl Safety {
     /// Lifts a stop; false if there was none. Whoever calls this decides who may: never a model alone.
     pub async fn unlock(&self, scope: Scope, by: &str) -> Result<bool, Unkept> {
         let event = self.about_stop(Kind::Unlock, &scope, by, None);
+        let lifted = self.store().lift_stop(scope.clone(), event).await?;
+        // Only now: a stop whose lifting cannot be written stays in force.
         self.stops.is_durable(&scope);
-        let lifted = self.store().lift_stop(scope, event).await?;
         self.refresh().await?;
         Ok(lifted)
     }

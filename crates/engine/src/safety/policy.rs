@@ -3,6 +3,7 @@
 //! Reads *effective* annotations (R1.4): the operator's word first, then what the definition says of itself. The first
 //! rule whose patterns fit a tool counts; without one a destructive tool is `unaware` and any other `never`.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -99,6 +100,15 @@ pub struct Policy {
     pub run_with_broken_audit: bool,
     /// Keys of gateways whose confirmations count here (R12.4).
     pub trusted_gateways: Vec<GatewayKey>,
+    /// Days that records of the audit are kept in the database; absent: for ever.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit_keep_days: Option<u32>,
+    /// Maximum bytes of the database; the oldest records of the audit are taken out above it. Absent: no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit_bytes_max: Option<u64>,
+    /// Folder that records are written to before they are taken out; absent: they are deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit_archive: Option<PathBuf>,
 }
 
 impl Default for Policy {
@@ -122,6 +132,9 @@ impl Default for Policy {
             upstream_text: Screening::Quarantine,
             run_with_broken_audit: false,
             trusted_gateways: Vec::new(),
+            audit_keep_days: None,
+            audit_bytes_max: None,
+            audit_archive: None,
         }
     }
 }

@@ -25,6 +25,8 @@ pub struct Stops {
     all: ArcSwap<All>,
     /// In force, but not known to be durable; also serialises changes.
     fresh: Mutex<All>,
+    /// In force, but the store could not keep them; they are tried again.
+    unkept: Mutex<All>,
 }
 
 impl Stops {
@@ -67,6 +69,19 @@ impl Stops {
     /// The store holds it now.
     pub(crate) fn is_durable(&self, scope: &Scope) {
         self.lock().remove(scope);
+        self.unkept.lock().unwrap_or_else(PoisonError::into_inner).remove(scope);
+    }
+
+    /// Remembers a stop that the store could not keep. It stays in force in this process.
+    pub(crate) fn is_unkept(&self, stop: &Stop) {
+        let mut unkept = self.unkept.lock().unwrap_or_else(PoisonError::into_inner);
+        insert(&mut unkept, stop);
+    }
+
+    /// Takes the stops that the store could not keep, to try them again.
+    pub(crate) fn take_unkept(&self) -> Vec<Arc<Stop>> {
+        let mut unkept = self.unkept.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *unkept).into_values().collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, All> {

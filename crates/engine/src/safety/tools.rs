@@ -157,12 +157,21 @@ pub(crate) async fn answer(
             .await?
         }
         SafetyTool::Stop => {
-            let held = safety.stop(Scope::Everybody, &who.caller, &text("reason")).await?;
-            let unlock = safety.command(&Scope::Everybody.unlock());
-            let mut line = format!("Stopped. Only an operator can unlock: `{unlock}`, or REST.");
-            if let Some(warning) = held.warning() {
-                line.push_str(&format!(" Warning: {warning}. Tell the person."));
-            }
+            let line = match safety.stop(Scope::Everybody, &who.caller, &text("reason")).await {
+                Ok(held) => {
+                    let unlock = safety.command(&Scope::Everybody.unlock());
+                    let warning = held.warning().map(|warning| format!(" Warning: {warning}. Tell the person."));
+                    let warning = warning.unwrap_or_default();
+                    format!("Stopped. Only an operator can unlock: `{unlock}`, or REST.{warning}")
+                }
+                Err(error) => {
+                    tracing::error!(target: "toolcrib", "a stop is in force but not kept: {error}");
+                    format!(
+                        "Stopped in this process, but the stop could not be written ({error}): other processes of the \
+                         data folder are NOT stopped, and a restart forgets it. It is tried again until it is written."
+                    )
+                }
+            };
             status(safety, &who, &line)?
         }
         SafetyTool::Unlock => {

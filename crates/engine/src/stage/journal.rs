@@ -2,7 +2,7 @@
 //!
 //! Guarantees: a destructive or confirmed call leaves only after its intent is on disk, in the same transaction that
 //! burnt what let it pass; where that cannot be written, it does not leave. Any other call leaves nothing here but a
-//! record at its end, gathered off its way.
+//! record at its end, gathered off its way; while such records cannot be written, only read-only calls leave.
 
 use toolcrib_contract::Digest;
 
@@ -25,13 +25,35 @@ impl<'a> Call<'a, Cleared<'a>> {
         let confirmed = ConfirmedBy::of(&pass.clearance, resolved.entry.judged().demand);
         let receipt = match pass {
             Pass { safety, clearance: Clearance::Free } if !resolved.entry.judged().effect.destructive => {
-                safety.trail().room().await;
+                let entry = &resolved.entry;
+                // The tools of the safety itself always leave: a stop must work on a full disk.
+                let needs_record = !entry.judged().effect.read_only && entry.safety().is_none();
+                if !safety.trail().room().await && needs_record {
+                    return Err(unrecorded(safety, caller, &resolved));
+                }
                 Receipt::call(safety, caller, &resolved.entry, resolved.arguments.node().raw())
             }
             pass => Box::pin(admit(&pass, caller, &resolved)).await?,
         };
         Ok(Call { engine, caller, request, stage: Recorded { resolved, receipt, confirmed } })
     }
+}
+
+/// Refuses a call that changes something while its record could not be written.
+fn unrecorded(safety: &Safety, caller: &Caller<'_>, resolved: &Resolved<'_>) -> Refusal {
+    let entry = &resolved.entry;
+    safety.note(Event {
+        tool: Some(entry.name().to_owned()),
+        contract: Some(entry.contract().digest().to_string()),
+        arguments: Some(Digest::of_verbatim(resolved.arguments.node()).to_string()),
+        decision: Some("refused"),
+        rule: Some(entry.judged().rule.to_string()),
+        note: Some("the audit cannot be written".to_owned()),
+        ..safety.event(Kind::Refused, &Who::of(caller))
+    });
+    Refusal::Gated(Box::new(ToolResult::error(
+        "Not run: the audit cannot be written, and a call that is not read-only may not run without. Tell the person.",
+    )))
 }
 
 /// Burns the clearance and writes the intent.

@@ -169,3 +169,26 @@ fn a_version_is_replaced_only_when_asked() {
         assert_eq!((done.added, done.replaced, count(&store)), (0, 1, 1));
     });
 }
+
+/// Issue 21: a file is read and judged to its end before its transaction begins: one that is faulty at its end is refused
+/// while another write holds the catalogue.
+#[test]
+fn a_faulty_file_is_refused_before_the_catalogue_is_locked() {
+    let store = Catalogue::in_memory().unwrap();
+    let (started, has_started) = std::sync::mpsc::channel();
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    let held = store.write::<_, StoreError, _>(move |_| {
+        started.send(()).unwrap();
+        let _ = released.recv();
+        Ok(())
+    });
+    has_started.recv().unwrap();
+    let file = format!(r#"{{"data":{{"servers":[{GOOD},{{"name":"c/d"}}]}}}}"#);
+    let (told, is_told) = std::sync::mpsc::channel();
+    let catalogue = store.clone();
+    std::thread::spawn(move || told.send(take(&catalogue, &file, false).is_err()));
+    let refused = is_told.recv_timeout(std::time::Duration::from_secs(10));
+    drop(release);
+    held.wait_blocking().unwrap();
+    assert_eq!(refused, Ok(true), "it waited for the catalogue");
+}

@@ -26,8 +26,15 @@ pub(super) async fn stop(asked: &Asked<'_>) -> Told {
     if caller.is_some() {
         asked.operator()?;
     }
-    let held =
-        asked.safety.stop(scope(caller), &asked.by(), &reason).await.map_err(|error| unkept(&error))?;
+    let held = match asked.safety.stop(scope(caller), &asked.by(), &reason).await {
+        Ok(held) => held,
+        Err(error) => {
+            tracing::error!(target: "toolcrib", "a stop is in force but not kept: {error}");
+            let message = "the stop is in force in this process, but could not be written: other processes of the data \
+                           folder are NOT stopped; it is tried again until it is written";
+            return Err(Refused::new(StatusCode::SERVICE_UNAVAILABLE, "store_failed", message));
+        }
+    };
     let (_, mut told) = status(asked);
     let Some(warning) = held.warning() else { return Ok((StatusCode::OK, told)) };
     if let Some(members) = told.as_object_mut() {

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::shelves::Shelves;
 use super::sqlite::SqliteShelves;
 use crate::error::StoreError;
+use crate::migration;
 #[cfg(feature = "postgres")]
 use crate::postgres::Postgres;
 use crate::store::{Pending, Store};
@@ -22,10 +23,12 @@ enum Database {
 
 impl Catalogue {
     /// Opens what `address` names: a PostgreSQL database by `postgres://…`, else SQLite's file of that path, which is
-    /// made if there is none. Either is brought up to date.
+    /// made if there is none. Either is brought up to date. The path of a data folder's journal names the catalogue of
+    /// that folder.
     pub fn open(address: &str) -> Result<Self, StoreError> {
         if !is_url(address) {
-            return Ok(Store::open(Path::new(address))?.into());
+            let path = crate::separation::catalogue_file(Path::new(address))?;
+            return Ok(Store::open_with(&path, migration::CATALOGUE)?.into());
         }
         #[cfg(feature = "postgres")]
         return Ok(Self(Database::Postgres(Postgres::open(address)?)));

@@ -6,9 +6,12 @@ use rusqlite::{Connection, OptionalExtension, params};
 use toolcrib_engine::safety::audit::{
     Broken, Checkpoint, Event, Kept, Link, PublicKey, Purpose, Signer, Walk, genesis, is_checkpoint, link,
 };
+use toolcrib_engine::safety::keep::{Intent, Retention};
 
+use super::retention::{self, Cut, Pruned};
 use super::rows::{bytes, number, positive};
 use super::states::States;
+use super::intents;
 use crate::anchor::{self, Anchored};
 use crate::error::StoreError;
 use crate::limits::AUDIT_PAGE_RECORDS;
@@ -53,7 +56,7 @@ pub(crate) fn head(db: &Connection) -> Result<Option<Checkpoint>, StoreError> {
     checkpoint(db, "SELECT seq, link, signature FROM audit_head WHERE id = ?1", 1)
 }
 
-fn base(db: &Connection) -> Result<Option<Checkpoint>, StoreError> {
+pub(super) fn base(db: &Connection) -> Result<Option<Checkpoint>, StoreError> {
     checkpoint(db, "SELECT seq, link, signature FROM audit_base WHERE id = ?1", 1)
 }
 
@@ -77,13 +80,25 @@ pub(crate) fn restart(
     event: Event,
 ) -> Result<(), StoreError> {
     db.execute_batch(
-        "DELETE FROM audit; DELETE FROM audit_checkpoints; DELETE FROM audit_head; DELETE FROM audit_base",
+        "DELETE FROM audit; DELETE FROM audit_checkpoints; DELETE FROM audit_head; DELETE FROM audit_pruned",
     )?;
+    set_base(db, base)?;
+    append(db, signer, &[event])
+}
+
+/// Puts a signed link before the first record that is kept.
+pub(super) fn set_base(db: &Connection, base: &Checkpoint) -> Result<(), StoreError> {
     db.execute(
-        "INSERT INTO audit_base (id, seq, link, signature) VALUES (1, ?1, ?2, ?3)",
+        "INSERT INTO audit_base (id, seq, link, signature) VALUES (1, ?1, ?2, ?3)
+         ON CONFLICT (id) DO UPDATE SET seq = ?1, link = ?2, signature = ?3",
         params![number(base.seq), base.link, base.signature],
     )?;
-    append(db, signer, &[event])
+    Ok(())
+}
+
+/// Returns the signed checkpoint at record `seq`.
+pub(super) fn checkpoint_at(db: &Connection, seq: u64) -> Result<Option<Checkpoint>, StoreError> {
+    checkpoint(db, "SELECT seq, link, signature FROM audit_checkpoints WHERE seq = ?1", seq)
 }
 
 fn checkpoint(db: &Connection, query: &str, key: u64) -> Result<Option<Checkpoint>, StoreError> {
@@ -160,6 +175,22 @@ impl AuditLog {
         self.store.read(base).wait_blocking()
     }
 
+    /// Returns what a pruning would take out of the log.
+    pub fn cut(&self, retention: &Retention) -> Result<Option<Cut>, StoreError> {
+        let retention = retention.clone();
+        self.store.read(move |db| retention::cut(db, &retention, u64::MAX)).wait_blocking()
+    }
+
+    /// Takes the oldest segments out of the log, as many as one step may; nothing where none has to go.
+    pub fn prune(&self, signer: &Signer, retention: &Retention) -> Result<Option<Pruned>, StoreError> {
+        retention::prune(&self.store, signer, retention)
+    }
+
+    /// Calls whose end nobody knows, and those that have not ended.
+    pub fn unended(&self) -> Result<Vec<Intent>, StoreError> {
+        self.store.read(intents::unended).wait_blocking()
+    }
+
     /// The signed end.
     pub fn head(&self) -> Result<Option<Checkpoint>, StoreError> {
         self.store.read(head).wait_blocking()
@@ -200,8 +231,25 @@ fn walk(db: &Connection, key: PublicKey, anchor: Anchored) -> Result<Verified, S
         }
     }
     let mut states = States::read(db)?;
-    let mut query = db.prepare("SELECT seq, body, link FROM audit ORDER BY seq")?;
-    let mut rows = query.query([])?;
+    if let Err(broken) = steps(db, &mut walk, &mut states, u64::MAX)? {
+        return Ok(Err(broken));
+    }
+    let head = match head(db) {
+        Err(StoreError::Corrupt { .. }) => return Ok(Err(Broken::Head)),
+        other => other?,
+    };
+    Ok(walk.end(head.as_ref()).and_then(|count| states.check(base.is_some()).map(|()| count)))
+}
+
+/// Walks the records up to `last` and takes in the states that they tell.
+pub(super) fn steps(
+    db: &Connection,
+    walk: &mut Walk,
+    states: &mut States,
+    last: u64,
+) -> Result<Result<(), Broken>, StoreError> {
+    let mut query = db.prepare("SELECT seq, body, link FROM audit WHERE seq <= ?1 ORDER BY seq")?;
+    let mut rows = query.query([number(last)])?;
     while let Some(row) = rows.next()? {
         let seq = positive(row.get("seq")?);
         // A link of another length is an edit like any other.
@@ -210,9 +258,8 @@ fn walk(db: &Connection, key: PublicKey, anchor: Anchored) -> Result<Verified, S
             Ok(body) => body,
             Err(_) => return Ok(Err(Broken::Changed { seq })),
         };
-        let sql = "SELECT seq, link, signature FROM audit_checkpoints WHERE seq = ?1";
         let checkpoint = if is_checkpoint(seq) {
-            match checkpoint(db, sql, seq) {
+            match checkpoint_at(db, seq) {
                 Err(StoreError::Corrupt { .. }) => return Ok(Err(Broken::Checkpoint { seq })),
                 other => other?,
             }
@@ -224,11 +271,7 @@ fn walk(db: &Connection, key: PublicKey, anchor: Anchored) -> Result<Verified, S
             return Ok(Err(broken));
         }
     }
-    let head = match head(db) {
-        Err(StoreError::Corrupt { .. }) => return Ok(Err(Broken::Head)),
-        other => other?,
-    };
-    Ok(walk.end(head.as_ref()).and_then(|count| states.check(base.is_some()).map(|()| count)))
+    Ok(Ok(()))
 }
 
 /// Returns the records after `after`, at most [`AUDIT_PAGE_RECORDS`].

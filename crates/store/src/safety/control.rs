@@ -1,4 +1,4 @@
-//! Stops and credentials: what every process has to know of at once.
+//! Stops, credentials and the revision: what every process has to know of at once.
 
 use rusqlite::{Connection, params};
 use toolcrib_engine::limits::STOPS_MAX;
@@ -10,8 +10,13 @@ use super::rows::{bytes, number, positive};
 use crate::error::StoreError;
 
 fn bump(db: &Connection) -> Result<(), StoreError> {
-    db.execute("UPDATE revision SET number = number + 1", [])?;
-    Ok(())
+    next_revision(db).map(|_| ())
+}
+
+/// Raises the revision, so that other processes look again; returns the new number.
+pub(super) fn next_revision(db: &Connection) -> Result<u64, StoreError> {
+    db.prepare_cached("UPDATE revision SET number = number + 1")?.execute([])?;
+    revision(db)
 }
 
 pub(super) fn revision(db: &Connection) -> Result<u64, StoreError> {

@@ -107,6 +107,19 @@ pub(super) fn recover(
     Ok(found)
 }
 
+/// Calls whose end nobody knows, and those that have not ended, latest first.
+pub(super) fn unended(db: &Connection) -> Result<Vec<Intent>, StoreError> {
+    let mut query = db.prepare_cached(
+        "SELECT * FROM intents WHERE outcome IN ('unknown', 'open') ORDER BY started_ms DESC, id",
+    )?;
+    let mut rows = query.query([])?;
+    let mut all = Vec::new();
+    while let Some(row) = rows.next()? {
+        all.push(read(row)?);
+    }
+    Ok(all)
+}
+
 pub(super) fn unknown(db: &Connection, limit: u32) -> Result<Vec<Intent>, StoreError> {
     let mut query = db.prepare_cached(
         "SELECT * FROM intents WHERE outcome = 'unknown' ORDER BY started_ms DESC, id LIMIT ?1",

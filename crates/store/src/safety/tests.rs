@@ -132,3 +132,123 @@ fn a_page_of_the_audit_has_audit_page_records() {
     let last = first.records.last().unwrap().seq;
     assert_eq!(audit_log::page(&db, last).unwrap().records.len(), 1);
 }
+
+fn admission(id: &str) -> Admission {
+    let intent = Intent { id: id.to_owned(), binding: binding(), started_ms: 1, ending: None };
+    let event =
+        Event { intent: Some(id.to_owned()), ..Event::new(1, toolcrib_engine::safety::audit::Kind::Intent) };
+    Admission { clearance: Clearance::Free, intent, event, now_ms: 1 }
+}
+
+fn ended(id: &str) -> Event {
+    let kind = toolcrib_engine::safety::audit::Kind::Outcome;
+    Event { intent: Some(id.to_owned()), outcome: Some("done"), ..Event::new(2, kind) }
+}
+
+fn folder(name: &str) -> std::path::PathBuf {
+    let folder = std::env::temp_dir().join(format!("toolcrib-safety-{}-{name}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn outcomes(store: &Store) -> Vec<(String, String)> {
+    let read = store.read::<_, StoreError, _>(|db| {
+        let mut query = db.prepare("SELECT id, outcome FROM intents ORDER BY id")?;
+        let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    });
+    read.wait_blocking().unwrap()
+}
+
+fn records(store: &Store, kind: &'static str) -> usize {
+    let read = store.read::<_, StoreError, _>(move |db| {
+        let kind = format!("%\"kind\":\"{kind}\"%");
+        Ok(db.query_row("SELECT count(*) FROM audit WHERE body LIKE ?1", [kind], |row| row.get::<_, i64>(0))?)
+    });
+    usize::try_from(read.wait_blocking().unwrap()).unwrap()
+}
+
+/// Issue 21, two stores: a long write of the catalogue delays no intent, because it is in a database of its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_write_of_the_catalogue_delays_no_intent() {
+    let folder = folder("undelayed");
+    let data = crate::DataFolder::open(&folder).unwrap();
+    let safety = SqliteSafety::new(data.store.clone(), signer(), Some(&folder)).unwrap();
+    let (started, has_started) = std::sync::mpsc::channel();
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    let import = data.catalogue().unwrap().write::<_, StoreError, _>(move |shelves| {
+        shelves.begin_many()?;
+        started.send(()).unwrap();
+        let _ = released.recv();
+        Ok(())
+    });
+    has_started.recv().unwrap();
+    for number in 0..20 {
+        let begun = std::time::Instant::now();
+        safety.admit(admission(&number.to_string())).await.unwrap().unwrap();
+        assert!(begun.elapsed() < std::time::Duration::from_millis(250), "{:?}", begun.elapsed());
+    }
+    drop(release);
+    import.wait().await.unwrap();
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// R12.1, R4.8: the end of a call that cannot be written is written later, exactly once.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_end_that_cannot_be_written_is_written_later() {
+    let folder = folder("ends");
+    let store = Store::open(&folder.join("t.db")).unwrap();
+    let safety = SqliteSafety::new(store.clone(), signer(), Some(&folder)).unwrap();
+    safety.admit(admission("a")).await.unwrap().unwrap();
+    let rename = |from: &'static str, to: &'static str| {
+        let renamed = store.write::<_, StoreError, _>(move |db| {
+            Ok(db.execute_batch(&format!("ALTER TABLE {from} RENAME TO {to}"))?)
+        });
+        renamed.wait_blocking().unwrap();
+    };
+    tokio::task::block_in_place(|| rename("audit", "audit_away"));
+    safety.finish("a".to_owned(), Ending::Done, ended("a"));
+    // The write is made in its turn.
+    while safety.endings.count() == 0 {
+        tokio::task::yield_now().await;
+    }
+    assert!(safety.retry().await.is_err());
+    assert_eq!(safety.endings.count(), 1, "it waits on");
+    assert_eq!(tokio::task::block_in_place(|| outcomes(&store)), [("a".to_owned(), "open".to_owned())]);
+    tokio::task::block_in_place(|| rename("audit_away", "audit"));
+    assert_eq!(safety.retry().await.unwrap(), 0);
+    assert_eq!(safety.retry().await.unwrap(), 0);
+    assert_eq!(tokio::task::block_in_place(|| outcomes(&store)), [("a".to_owned(), "done".to_owned())]);
+    assert_eq!(tokio::task::block_in_place(|| records(&store, "outcome")), 1);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// R4.8: a call whose intent is durable but not anchored is refused, and its intent does not stay open; a stop and
+/// records that are durable are neither refused nor written twice.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_is_not_let_through_while_the_anchor_is_behind() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let folder = folder("anchor");
+    let fails = Arc::new(AtomicBool::new(false));
+    let anchor = fails.clone();
+    let after = Box::new(move |_: &Connection| match anchor.load(Ordering::SeqCst) {
+        true => Err(StoreError::Closed),
+        false => Ok(()),
+    });
+    let store = Store::open_followed(&folder.join("t.db"), after).unwrap();
+    let safety = SqliteSafety::new(store.clone(), signer(), Some(&folder)).unwrap();
+    fails.store(true, Ordering::SeqCst);
+    assert!(safety.admit(admission("a")).await.is_err(), "nobody is told that it may run");
+    let stop = Stop { scope: Scope::Everybody, by: "b".into(), reason: "r".into(), since_ms: 1, expires_ms: None };
+    let event = Event::new(1, toolcrib_engine::safety::audit::Kind::Stop);
+    safety.put_stop(stop, event).await.unwrap();
+    safety.append(vec![Event::new(1, toolcrib_engine::safety::audit::Kind::Call)]).await.unwrap();
+    fails.store(false, Ordering::SeqCst);
+    assert_eq!(safety.retry().await.unwrap(), 0);
+    assert_eq!(tokio::task::block_in_place(|| outcomes(&store)), [("a".to_owned(), "refused".to_owned())]);
+    for kind in ["intent", "outcome", "stop", "call"] {
+        assert_eq!(tokio::task::block_in_place(|| records(&store, kind)), 1, "{kind}");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
