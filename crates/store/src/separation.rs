@@ -90,7 +90,10 @@ fn copy(folder: &Path) -> Result<(), StoreError> {
     migration::migrate(&mut catalogue, migration::CATALOGUE)?;
     let name = journal.to_str().ok_or(StoreError::Corrupt { what: "path of the data folder" })?;
     catalogue.execute("ATTACH ?1 AS journal", [name])?;
-    let transaction = catalogue.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    let transaction = catalogue.transaction()?;
+    // The first statement takes the write lock of the catalogue alone. BEGIN IMMEDIATE would take the journal's as well,
+    // which the caller holds.
+    transaction.execute("DELETE FROM main.catalogue_servers WHERE 0", [])?;
     let is_empty: bool =
         transaction.query_row("SELECT NOT EXISTS (SELECT 1 FROM main.catalogue_servers)", [], |row| row.get(0))?;
     if is_empty {
