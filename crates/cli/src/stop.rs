@@ -70,7 +70,8 @@ pub(crate) fn stop(args: &StopArgs) -> Outcome {
         })
     })?;
     if let Some(warning) = held.warning() {
-        let hint = "end these processes, or run the command again: the stop holds in one as soon as it runs again";
+        let hint =
+            "end these processes, or run the command again: the stop holds in one as soon as it runs again";
         return Err(Failure::new(Exit::Unreachable, anyhow!("{warning}")).hint(hint));
     }
     let json = json!({"outcome": "stopped", "caller": caller, "who": scope.words(), "reason": args.reason});
