@@ -73,7 +73,8 @@ pub(crate) fn stop(args: &StopArgs) -> Outcome {
             .hint("free space in the data folder and repeat it, or end the processes that serve")
     })?;
     if let Some(warning) = held.warning() {
-        let hint = "end these processes, or run the command again: the stop holds in one as soon as it runs again";
+        let hint =
+            "end these processes, or run the command again: the stop holds in one as soon as it runs again";
         return Err(Failure::new(Exit::Unreachable, anyhow!("{warning}")).hint(hint));
     }
     let json = json!({"outcome": "stopped", "caller": caller, "who": scope.words(), "reason": args.reason});

@@ -191,8 +191,7 @@ impl Sessions {
 
     /// Ends the sessions whose principal may no longer be served, with their streams and calls under way.
     pub(crate) fn end_revoked(&self, holds: impl Fn(&Principal, u64) -> bool) {
-        let ended =
-            lock(&self.shelf).retain(|session| holds(session.session.principal(), session.since_ms));
+        let ended = lock(&self.shelf).retain(|session| holds(session.session.principal(), session.since_ms));
         for session in ended {
             tracing::info!(target: "toolcrib", "a session ended with the credential that opened it");
             session.end();

@@ -139,13 +139,7 @@ impl Remote {
     }
 
     /// Whether a server's question is that of its gate about this very call, which a person confirmed here already.
-    fn is_confirmed(
-        &self,
-        method: &str,
-        params: Node<'_>,
-        request: &Request<'_>,
-        context: &Context,
-    ) -> bool {
+    fn is_confirmed(&self, method: &str, params: Node<'_>, request: &Request<'_>, context: &Context) -> bool {
         method == "elicitation/create"
             && context.confirmed_by() == Some(ConfirmedBy::Person)
             && self.upstream.gate_key().is_some()

@@ -149,8 +149,7 @@ impl<'a> Request<'a> {
 
     /// The whole message.
     pub(crate) fn write(&self, id: u64, revision: Revision) -> Vec<u8> {
-        let call =
-            self.call.as_ref().map_or(0, |(called, arguments)| called.member.len() + arguments.len());
+        let call = self.call.as_ref().map_or(0, |(called, arguments)| called.member.len() + arguments.len());
         let mut out = Vec::with_capacity(
             call + self.params.len() + self.modern_params.len() + self.meta.len() + FRAME_BYTES_ABOUT,
         );

@@ -42,11 +42,10 @@ impl Pair {
         let (outer_data, inner_data) = (outer_data.display().to_string(), inner_data.display().to_string());
         assert!(program(&["credential", "list", "--data", &outer_data]).status.success());
         let key = std::fs::read_to_string(folder.0.join("outer/audit.pub")).unwrap();
-        let trust = if trusted { format!("trusted_gateways = [\"{}\"]\n", key.trim()) } else { String::new() };
+        let trust =
+            if trusted { format!("trusted_gateways = [\"{}\"]\n", key.trim()) } else { String::new() };
         let policy = folder.file("policy.toml", &format!("[safety]\n{trust}{inner_policy}"));
-        let own = || {
-            ["--demo", "workshop", "--data", &inner_data, "--policy", &policy].map(str::to_owned)
-        };
+        let own = || ["--demo", "workshop", "--data", &inner_data, "--policy", &policy].map(str::to_owned);
         let inner = (way != Way::Stdio).then(|| Gateway::start_with(own(), &[]));
         let text = match &inner {
             Some(inner) => {
@@ -60,8 +59,10 @@ impl Pair {
             }
         };
         let config = folder.file("toolcrib.toml", &text);
-        let outer =
-            Gateway::start_with(["--data".to_owned(), outer_data], &["--config", &config, "--prefix", "never"]);
+        let outer = Gateway::start_with(
+            ["--data".to_owned(), outer_data],
+            &["--config", &config, "--prefix", "never"],
+        );
         until("served", || outer.tools().contains(&TOOL.to_owned()));
         Self { outer, inner, folder }
     }
@@ -115,7 +116,9 @@ fn one_question_and_one_execution(pair: &Pair, how: &str) {
     let (message, asked) = legacy.call("tools/call", &wish(2), yes);
     assert_eq!((launched(&message), asked), (&json!(2), 1), "{how}: {message}");
     let plain_legacy = Legacy::new(outer, &json!({}));
-    let call_legacy = |params: &Value| plain_legacy.call("tools/call", params, |_| panic!("asked")).0;
+    let call_legacy = |params: &Value| {
+        plain_legacy.calling("tools/call", params).send(outer.address).unwrap().json().unwrap()
+    };
     let call_modern = |params: &Value| outer.ask("tools/call", params);
     let calls: [(u32, &dyn Fn(&Value) -> Value); 2] = [(3, &call_modern), (4, &call_legacy)];
     for (count, call) in calls {
@@ -148,7 +151,9 @@ fn a_trusted_gateway_vouches_and_nobody_is_asked_twice() {
         // A two-step token at the gateway proves no person.
         let token = |tool: &str| {
             let arguments = json!({"action": tool, "params_summary": "a test", "arguments": {"count": 5}});
-            let given = pair.outer.ask("tools/call", &json!({"name": "get_confirmation_token", "arguments": arguments}));
+            let given = pair
+                .outer
+                .ask("tools/call", &json!({"name": "get_confirmation_token", "arguments": arguments}));
             given["result"]["structuredContent"]["token"].as_str().map(str::to_owned)
         };
         if let Some(token) = token(TOOL) {
@@ -180,7 +185,8 @@ fn a_token_counts_at_both_gates_or_the_refusal_names_the_setting() {
         let arguments = json!({"action": TOOL, "params_summary": "a test", "arguments": {"count": 6}});
         let wish_token = json!({"name": "get_confirmation_token", "arguments": arguments});
         let given = pair.outer.ask("tools/call", &wish_token);
-        let token = given["result"]["structuredContent"]["token"].as_str().unwrap_or_else(|| panic!("{given}"));
+        let token =
+            given["result"]["structuredContent"]["token"].as_str().unwrap_or_else(|| panic!("{given}"));
         let mut confirmed = wish(6);
         confirmed["arguments"]["confirmation_token"] = token.into();
         let message = pair.outer.ask("tools/call", &confirmed);
@@ -248,9 +254,8 @@ fn a_statement_that_is_replayed_changed_or_of_an_unknown_key_is_refused() {
     let old = trusted.vouch(audience.trim(), TOOL, &digest("8"), ConfirmedBy::Person, 0).unwrap();
     refused(&call(inner, &old, 8), "expired");
     refused(&call(inner, &good.replace("person", "token"), 8), "signature");
-    // Through the gateway a client's own statement goes no further, and the gateway's gate asks.
-    let message = call(&pair.outer, &good, 8);
-    assert!(text(&message).contains("waits for a person"), "{message}");
+    // What a client brings goes no further than the gateway, which trusts nobody.
+    refused(&call(&pair.outer, &good, 8), "does not trust");
     assert!(pair.records("inner", "intent").is_empty());
     let message = call(inner, &good, 8);
     assert_eq!(launched(&message), &json!(8), "{message}");

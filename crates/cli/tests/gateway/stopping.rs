@@ -15,8 +15,7 @@ fn gateway(folder: &Folder) -> Gateway {
     let own = |name: &str| folder.0.join(name).display().to_string();
     let policy = folder.file("policy.toml", "[safety]\ndestructive = \"never\"\n");
     let (data, behind) = (own("data"), own("behind"));
-    let words =
-        ["--", PROGRAM, "serve", "--stdio", "--demo", "workshop", "--data", behind.as_str()];
+    let words = ["--", PROGRAM, "serve", "--stdio", "--demo", "workshop", "--data", behind.as_str()];
     let own = ["--data".to_owned(), data, "--policy".to_owned(), policy];
     let gateway = Gateway::start_with(own, &words);
     until("served", || gateway.tools().contains(&TOOL.to_owned()));
@@ -82,13 +81,17 @@ fn a_stop_holds_back_answers_and_subscriptions() {
     for (method, params) in [
         ("prompts/get", json!({"name": "p"})),
         ("resources/read", json!({"uri": "file:///x"})),
-        ("completion/complete", json!({"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "a", "value": ""}})),
+        (
+            "completion/complete",
+            json!({"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "a", "value": ""}}),
+        ),
     ] {
         let message = modern(method, &params, &able()).send(gateway.address).unwrap().json().unwrap();
         assert!(message.to_string().contains("a drill"), "{method}: {message}");
     }
     let behind = folder.0.join("behind").display().to_string();
-    let listed = Command::new(PROGRAM).args(["audit", "list", "--format", "json", "--data", &behind]).output();
+    let listed =
+        Command::new(PROGRAM).args(["audit", "list", "--format", "json", "--data", &behind]).output();
     let listed = String::from_utf8(listed.unwrap().stdout).unwrap();
     assert!(!listed.contains("\"intent\""), "nothing ran: {listed}");
 }

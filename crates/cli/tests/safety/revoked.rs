@@ -35,8 +35,7 @@ impl<'a> Session<'a> {
             "protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}},
             "clientInfo": {"name": "raw", "version": "0"}}});
         let authorization = format!("Bearer {secret}");
-        let request =
-            Request::post_json("/mcp", &hello.to_string()).header("Authorization", &authorization);
+        let request = Request::post_json("/mcp", &hello.to_string()).header("Authorization", &authorization);
         let response = request.send(serving.address).unwrap();
         let id = response.header("mcp-session-id").unwrap().to_owned();
         let session = Self { serving, id, authorization };
@@ -147,9 +146,7 @@ fn a_request_whose_credential_is_revoked_while_its_body_comes_is_refused() {
     let (first, second) = body.split_at(10);
     connection.write_all(format!("{head}{first}").as_bytes()).unwrap();
     folder.does(&["credential", "revoke", "ann"]);
-    crate::running::until("it is known here", || {
-        serving.rest("GET", "stop", Some(&ann), None).status == 401
-    });
+    crate::running::until("it is known here", || serving.rest("GET", "stop", Some(&ann), None).status == 401);
     connection.write_all(second.as_bytes()).unwrap();
     let mut answer = String::new();
     connection.read_to_string(&mut answer).unwrap();

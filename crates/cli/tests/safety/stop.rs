@@ -165,8 +165,7 @@ fn a_confirmation_during_a_stop_runs_nothing() {
     }
     folder.does(&["unlock"]);
     until("it is unlocked", || runs(&serving));
-    for result in
-        [retry(), plain.confirmed(tool, &arguments, &id), plain.confirmed(tool, &arguments, &token)]
+    for result in [retry(), plain.confirmed(tool, &arguments, &id), plain.confirmed(tool, &arguments, &token)]
     {
         assert_eq!(result["structuredContent"], json!({"launched": 3}), "nothing was burnt: {result}");
     }

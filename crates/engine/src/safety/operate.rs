@@ -41,7 +41,8 @@ impl InForce {
         if self.unconfirmed.is_empty() {
             return None;
         }
-        let (names, has) = (self.unconfirmed.join(", "), if self.unconfirmed.len() == 1 { "has" } else { "have" });
+        let (names, has) =
+            (self.unconfirmed.join(", "), if self.unconfirmed.len() == 1 { "has" } else { "have" });
         Some(format!(
             "the stop is written, but {names} {has} not confirmed it within {STOP_HELD_MS_MAX} ms and may still serve"
         ))
@@ -202,6 +203,9 @@ mod tests {
         assert_eq!(InForce { unconfirmed: Vec::new() }.warning(), None);
         let one = InForce { unconfirmed: vec![process("12-1700000000000000000")] };
         let said = one.warning().unwrap();
-        assert!(said.contains("process 12 has not") && said.contains(&STOP_HELD_MS_MAX.to_string()), "{said}");
+        assert!(
+            said.contains("process 12 has not") && said.contains(&STOP_HELD_MS_MAX.to_string()),
+            "{said}"
+        );
     }
 }

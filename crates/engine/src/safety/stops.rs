@@ -38,8 +38,7 @@ impl Stops {
             insert(&mut all, stop);
         }
         let before = self.all.load();
-        let ended: Vec<&Arc<Stop>> =
-            before.values().filter(|stop| !all.contains_key(&stop.scope)).collect();
+        let ended: Vec<&Arc<Stop>> = before.values().filter(|stop| !all.contains_key(&stop.scope)).collect();
         for stop in &ended {
             log(stop, "an emergency stop has ended");
         }
@@ -207,7 +206,8 @@ mod tests {
     #[test]
     fn a_repeated_stop_has_the_newest_reason() {
         let stops = Stops::default();
-        let told = |reason: &str, since_ms| Stop { reason: reason.into(), since_ms, ..stop(Scope::Everybody) };
+        let told =
+            |reason: &str, since_ms| Stop { reason: reason.into(), since_ms, ..stop(Scope::Everybody) };
         let shown = |stops: &Stops| {
             let stop = stops.of(&Principal::Local, &Share::Unknown, 9).unwrap();
             (stop.reason.clone(), stop.since_ms)

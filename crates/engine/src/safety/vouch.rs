@@ -87,7 +87,9 @@ pub struct GatewayKey(VerifyingKey);
 
 /// A text that is no public key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no key: it has 64 hexadecimal digits, as in the file audit.pub of the gateway's data folder")]
+#[error(
+    "{0:?} is no key: it has 64 hexadecimal digits, as in the file audit.pub of the gateway's data folder"
+)]
 pub struct BadKey(String);
 
 impl TryFrom<String> for GatewayKey {
@@ -225,9 +227,11 @@ impl Unvouched {
                 "An operator of this server can trust the gateway: trusted_gateways = [\"{key}\"] in the section \
                  [safety] of the server's policy."
             ),
-            Self::NoPerson => "An operator of the gateway can demand a person for this tool there: demand = \"human\" \
+            Self::NoPerson => {
+                "An operator of the gateway can demand a person for this tool there: demand = \"human\" \
                  in a rule of its section [safety]."
-                .to_owned(),
+                    .to_owned()
+            }
             _ => "Call it again through the gateway to have it confirmed anew.".to_owned(),
         }
     }

@@ -112,8 +112,7 @@ mod tests {
     #[test]
     fn a_live_process_is_behind_until_it_acknowledges() {
         let path = folder("behind");
-        let (own, other) =
-            (ProcessLock::take(Some(&path)).unwrap(), ProcessLock::take(Some(&path)).unwrap());
+        let (own, other) = (ProcessLock::take(Some(&path)).unwrap(), ProcessLock::take(Some(&path)).unwrap());
         assert_eq!(own.behind(1).unwrap(), [other.name()], "it has just opened");
         other.acknowledge(1).unwrap();
         assert!(own.behind(1).unwrap().is_empty());

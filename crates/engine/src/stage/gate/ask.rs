@@ -47,7 +47,7 @@ pub(super) async fn confirmed(call: &Gated<'_>, safety: &Safety) -> Result<Clear
     if let Some(token) = resolved.token.as_deref() {
         return presented(call, safety, &who, token, person, operator);
     }
-    if !operator && let Some(clearance) = ask_client(call, safety, &who, &round).await? {
+    if !operator && let Some(clearance) = ask_client(call, safety, &who, &round, unvouched.as_ref()).await? {
         return Ok(clearance);
     }
     // Whoever is behind the gateway could not show this server's own tokens and handles.
@@ -161,13 +161,13 @@ async fn ask_client(
     safety: &Safety,
     who: &Who,
     round: &Round,
+    unvouched: Option<&Unvouched>,
 ) -> Result<Option<Clearance>, Refusal> {
     if !call.caller.peer.can(Capability::ElicitationForm) {
         return Ok(None);
     }
     let entry = &call.stage.0.entry;
-    let message =
-        vouch::question(entry.name(), entry.judged().effect.destructive, call.arguments().raw());
+    let message = vouch::question(entry.name(), entry.judged().effect.destructive, call.arguments().raw());
     // A person sees every argument or is asked elsewhere.
     if message.chars().count() > CONFIRMATION_CHARS_MAX {
         return Ok(None);
@@ -192,7 +192,13 @@ async fn ask_client(
             Err(AskError::NotDeclared(_) | AskError::Unreachable) => Ok(None),
             Err(AskError::Cancelled) => Err(Refusal::Cancelled),
             Err(error) => {
-                let text = format!("Not run: nobody confirmed it ({error}).");
+                let mut text = format!("Not run: nobody confirmed it ({error}).");
+                if let Some(why) = unvouched {
+                    let way_out = why.way_out();
+                    text.push_str(&format!(
+                        " The confirmation of the gateway in front is not accepted: {why}. {way_out}"
+                    ));
+                }
                 Err(call.refuse(safety, who, "no answer", ToolResult::error(text)))
             }
         },
