@@ -168,7 +168,7 @@ fn spoken(report: &Value) -> String {
         Some(other) => other.to_string(),
         None => String::new(),
     };
-    let counted = |effect: &str| {
+    let of_effect = |effect: &str| {
         let tools = report.get("tools").and_then(Value::as_array).into_iter().flatten();
         tools.filter(|tool| tool.get("effect").and_then(Value::as_str) == Some(effect)).count()
     };
@@ -181,9 +181,9 @@ fn spoken(report: &Value) -> String {
         word("/answered_ms"),
         warnings(report),
         counted(usize::try_from(tools).unwrap_or(usize::MAX), "tool"),
-        counted("read-only"),
-        counted("writes"),
-        counted("destructive"),
+        of_effect("read-only"),
+        of_effect("writes"),
+        of_effect("destructive"),
     );
     if let Some(all) = report.get("servers").and_then(Value::as_array).filter(|all| !all.is_empty()) {
         text.push_str(&servers(all));

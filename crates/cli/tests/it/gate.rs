@@ -1,11 +1,12 @@
 //! `call` passes the gate, the emergency stop and the audit of its data folder (R12.3).
 
 use std::process::Command;
+use std::time::Duration;
 
 use serde_json::Value;
+use toolcrib_testkit::process::Process;
 
 use crate::home::{Home, Ran};
-use crate::serving::desk;
 use crate::terminal::{self, Said};
 
 const TRANSFER: [&str; 5] = ["call", "desk/transfer_cash", "from=main", "to=pro", "amount=10"];
@@ -194,13 +195,17 @@ fn a_servers_question_is_answered_at_the_terminal() {
 #[test]
 fn a_gateway_behind_the_url_asks_at_the_terminal() {
     let (home, own) = (Home::new("gate-url-server"), Home::new("gate-url-client"));
-    let (_process, url) = desk(&home);
-    let words = ["call", &format!("{url}/transfer_cash"), "from=main", "to=pro", "amount=10"];
+    let mut command = home.command(&["serve", "--demo", "workshop", "--listen", "127.0.0.1:0"]);
+    let mut process = Process::start(&mut command).unwrap();
+    let url = |line: &str| line.strip_prefix("toolcrib serves at ").map(str::to_owned);
+    let url = process.wait_for_line("saying where it serves", Duration::from_secs(20), url).unwrap();
+    let tool = format!("{url}/launch_confetti");
+    let words = ["call", &tool, "count=3"];
     let said = typed(&own, &words, "y\ny\n");
-    assert_eq!((said.code, said.out.contains("\"amount\"")), (0, true), "{}{}", said.out, said.shown);
+    assert_eq!((said.code, said.out.contains("\"launched\": 3")), (0, true), "{}{}", said.out, said.shown);
     for home in [&home, &own] {
         let told = told(&records(home, &[]));
-        assert_eq!(told.iter().filter(|told| *told == "outcome transfer_cash done").count(), 1, "{told:?}");
+        assert_eq!(told.iter().filter(|told| *told == "outcome launch_confetti done").count(), 1, "{told:?}");
     }
     let scripted = own.run(&with(&words, &["--yes"]));
     assert_eq!(scripted.code, 1, "{}{}", scripted.out, scripted.err);

@@ -4,7 +4,7 @@ use crate::answer::ToolResult;
 use crate::caller::Caller;
 use crate::entry::{Behind, Entry};
 use crate::refusal::Refusal;
-use crate::safety::keep::{Scope, Stop};
+use crate::safety::keep::Stop;
 use crate::safety::tools::SafetyTool;
 use crate::safety::{Safety, Who};
 use crate::session::SessionId;
