@@ -138,7 +138,7 @@ fn confirmed_by(safety: &Safety, clearance: &Clearance) -> Option<String> {
         Clearance::Asked | Clearance::Sealed { .. } | Clearance::Token { .. } => {
             safety.person().map(str::to_owned)
         }
-        Clearance::Free | Clearance::Approval { .. } => None,
+        Clearance::Free | Clearance::Approval { .. } | Clearance::Vouched { .. } => None,
     }
 }
 
