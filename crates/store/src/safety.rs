@@ -40,8 +40,8 @@ pub(crate) use audit_log::{head as audit_head, holds as audit_holds};
 use endings::{Ended, Endings};
 use process::ProcessLock;
 pub use profiles::SqliteProfiles;
-pub use retention::{Cut, Pruned};
 use retention::Pruning;
+pub use retention::{Cut, Pruned};
 
 pub(crate) const MODULE: Module = Module {
     name: "safety",
