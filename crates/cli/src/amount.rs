@@ -2,8 +2,10 @@
 
 /// Reads an age with its unit; gives milliseconds.
 pub(crate) fn duration_ms(text: &str) -> Result<u64, String> {
-    let units = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000), ("w", 604_800_000)];
-    amount(text, &units).ok_or_else(|| "an age is a number and one of ms, s, m, h, d, w, such as 90d".to_owned())
+    let units =
+        [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000), ("w", 604_800_000)];
+    amount(text, &units)
+        .ok_or_else(|| "an age is a number and one of ms, s, m, h, d, w, such as 90d".to_owned())
 }
 
 /// Reads a size with its unit, or without one in bytes.
@@ -20,7 +22,9 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
         ("GB", 1_000_000_000),
         ("TB", 1_000_000_000_000),
     ];
-    amount(text, &units).ok_or_else(|| "a size is a number of bytes, or with KiB, MiB, GiB, kB, MB, GB, such as 512MiB".to_owned())
+    amount(text, &units).ok_or_else(|| {
+        "a size is a number of bytes, or with KiB, MiB, GiB, kB, MB, GB, such as 512MiB".to_owned()
+    })
 }
 
 fn amount(text: &str, units: &[(&str, u64)]) -> Option<u64> {

@@ -157,8 +157,7 @@ impl<'c> Importer<'c> {
             Format::Upstream => {
                 let place = root.join("data");
                 let data = find("data").ok_or_else(|| missing(&root, "data"))?;
-                let inner =
-                    split::pieces(text, data.start, &place)?.ok_or_else(|| missing(&root, "data"))?;
+                let inner = split::pieces(text, data.start, &place)?.ok_or_else(|| missing(&root, "data"))?;
                 let servers =
                     inner.list.iter().find(|(name, _)| name == "servers").map(|(_, range)| range.clone());
                 let servers = servers.ok_or_else(|| missing(&place, "servers"))?;

@@ -79,7 +79,9 @@ fn uri(path: &Path) -> Option<String> {
     let mut text = "file:".to_owned();
     for byte in std::path::absolute(path).ok()?.to_str()?.bytes() {
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => text.push(char::from(byte)),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
+                text.push(char::from(byte))
+            }
             other => text.push_str(&format!("%{other:02X}")),
         }
     }

@@ -42,8 +42,8 @@ use endings::{Ended, Endings};
 pub use look::Look;
 use process::ProcessLock;
 pub use profiles::SqliteProfiles;
-pub use retention::{Cut, Pruned};
 use retention::Pruning;
+pub use retention::{Cut, Pruned};
 
 pub(crate) const MODULE: Module = Module {
     name: "safety",

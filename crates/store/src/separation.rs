@@ -59,11 +59,8 @@ pub(crate) fn separate(folder: &Path) -> Result<(), StoreError> {
     migration::migrate(&mut journal, migration::ALL)?;
     // The write lock is held from the copy to the drop: another process that moves waits here.
     journal.execute_batch("BEGIN IMMEDIATE")?;
-    let moved = if holds_catalogue(&journal)? {
-        copy(folder).and_then(|()| forget(&journal))
-    } else {
-        Ok(())
-    };
+    let moved =
+        if holds_catalogue(&journal)? { copy(folder).and_then(|()| forget(&journal)) } else { Ok(()) };
     match moved {
         Ok(()) => journal.execute_batch("COMMIT")?,
         Err(error) => {
@@ -95,7 +92,8 @@ fn copy(folder: &Path) -> Result<(), StoreError> {
     // which the caller holds.
     transaction.execute("DELETE FROM main.catalogue_servers WHERE 0", [])?;
     let is_empty: bool =
-        transaction.query_row("SELECT NOT EXISTS (SELECT 1 FROM main.catalogue_servers)", [], |row| row.get(0))?;
+        transaction
+            .query_row("SELECT NOT EXISTS (SELECT 1 FROM main.catalogue_servers)", [], |row| row.get(0))?;
     if is_empty {
         for table in TABLES {
             transaction.execute_batch(&format!(

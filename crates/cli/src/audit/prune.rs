@@ -64,14 +64,17 @@ pub(super) fn run(args: &Args) -> Outcome {
     let log = folder.audit();
     let Some(cut) = log.cut(&retention).map_err(unkept)? else { return nothing(args.form) };
     if args.archive.is_none() && !args.yes {
-        let question = format!("delete {} records of the audit ({} to {})?", cut.records(), cut.first, cut.last);
+        let question =
+            format!("delete {} records of the audit ({} to {})?", cut.records(), cut.first, cut.last);
         if !confirmed(&question, "keep them with --archive DIR, or delete them with --yes")? {
             return Err(Failure::new(Exit::Usage, anyhow!("nothing was deleted")));
         }
     }
     if let Err(broken) = log.verify(folder.keys.signer.public()).map_err(unkept)? {
         let error = anyhow!("the audit is broken ({broken}): nothing was taken out");
-        return Err(Failure::new(Exit::Findings, error).hint("`toolcrib audit verify`, `toolcrib audit restart`"));
+        return Err(
+            Failure::new(Exit::Findings, error).hint("`toolcrib audit verify`, `toolcrib audit restart`")
+        );
     }
     let (mut first, mut last, mut records, mut bytes) = (None, 0, 0, 0);
     let (mut lines, mut files) = (Vec::new(), Vec::new());

@@ -46,7 +46,11 @@ impl Bed {
         std::fs::create_dir_all(&data).unwrap();
         let policy = folder.policy(POLICY);
         let free = folder.path().join("free.toml");
-        std::fs::write(&free, "[safety]\ndestructive = \"never\"\nrepeats_max = 0\nrepeats_read_only_max = 0\n").unwrap();
+        std::fs::write(
+            &free,
+            "[safety]\ndestructive = \"never\"\nrepeats_max = 0\nrepeats_read_only_max = 0\n",
+        )
+        .unwrap();
         let script = "mount -t tmpfs -o size=8m none \"$1\" || exit 99; data=$1; policy=$2; program=$3; behind=$4; free=$5; \
                       exec \"$program\" serve --listen 127.0.0.1:0 --data \"$data\" --policy \"$policy\" -- \
                       \"$program\" serve --stdio --demo workshop --data \"$behind\" --policy \"$free\"";
@@ -135,7 +139,10 @@ fn a_full_disk_loses_nothing_quietly_and_everything_goes_on_when_there_is_space(
         reads += 1;
     }
     let metrics = bed.get("/metrics");
-    assert!(metrics.contains("toolcrib_audit_unwritable 1") && metrics.contains("toolcrib_audit_lost_total 0"), "{metrics}");
+    assert!(
+        metrics.contains("toolcrib_audit_unwritable 1") && metrics.contains("toolcrib_audit_lost_total 0"),
+        "{metrics}"
+    );
     assert!(bed.process.said().contains("the audit cannot be written"), "{}", bed.process.said());
 
     // Another process cannot stop anything now, and says so.

@@ -20,7 +20,8 @@ fn read_only(folder: &Path, words: &[&str]) -> Option<Output> {
         .args(words)
         .output()
         .ok()?;
-    let may_mount = output.status.code() != Some(99) && !String::from_utf8_lossy(&output.stderr).contains("unshare:");
+    let may_mount =
+        output.status.code() != Some(99) && !String::from_utf8_lossy(&output.stderr).contains("unshare:");
     if !may_mount {
         eprintln!("skipped: this user may not mount");
     }
@@ -60,7 +61,8 @@ fn the_audit_is_verified_on_a_read_only_folder() {
     assert_eq!(files(), before, "nothing was made");
     // An edit is found there as well.
     let db = Connection::open(folder.path().join("toolcrib.db")).unwrap();
-    db.execute_batch("UPDATE audit SET body = body || ' ' WHERE seq = 3; PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+    db.execute_batch("UPDATE audit SET body = body || ' ' WHERE seq = 3; PRAGMA wal_checkpoint(TRUNCATE)")
+        .unwrap();
     drop(db);
     let broken = read_only(folder.path(), &["audit", "verify"]).unwrap();
     assert_eq!(broken.status.code(), Some(1), "{}", said(&broken));
@@ -89,5 +91,9 @@ fn a_log_beside_the_database_is_read_or_named() {
     std::fs::remove_file(folder.path().join("toolcrib.db-shm")).unwrap();
     let refused = read_only(folder.path(), &["audit", "verify"]).unwrap();
     assert_eq!(refused.status.code(), Some(3), "{}", said(&refused));
-    assert!(said(&refused).contains("toolcrib.db-wal holds records that cannot be read"), "{}", said(&refused));
+    assert!(
+        said(&refused).contains("toolcrib.db-wal holds records that cannot be read"),
+        "{}",
+        said(&refused)
+    );
 }

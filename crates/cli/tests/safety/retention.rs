@@ -74,7 +74,8 @@ fn pruned(folder: &Folder, words: &[&str]) -> Value {
 }
 
 fn archives(folder: &Path) -> Vec<PathBuf> {
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     files
 }
@@ -87,7 +88,10 @@ fn old_records_are_archived_and_everything_verifies() {
     let place_text = place.to_str().unwrap();
     let age = ["--older-than", "30d"];
     let would = pruned(&folder, &[&age[..], &["--dry-run"]].concat());
-    assert_eq!((&would["outcome"], &would["records"], &would["last"]), (&json!("would_prune"), &json!(2_000), &json!(2_000)));
+    assert_eq!(
+        (&would["outcome"], &would["records"], &would["last"]),
+        (&json!("would_prune"), &json!(2_000), &json!(2_000))
+    );
     let refused = folder.run(&[&["audit", "prune"], &age[..]].concat());
     assert_eq!(refused.status.code(), Some(2), "deleting has to be confirmed");
     assert!(String::from_utf8(refused.stderr).unwrap().contains("--archive"));
@@ -106,7 +110,10 @@ fn old_records_are_archived_and_everything_verifies() {
     let listed = folder.does(&["audit", "list", "--last", "20"]);
     let digest = done["files"][0]["digest"].as_str().unwrap();
     let told = listed.lines().find(|line| line.contains("kind=pruned")).unwrap();
-    assert!(told.contains("audit-1-2000.jsonl") && told.contains(digest) && told.contains("2000 records"), "{told}");
+    assert!(
+        told.contains("audit-1-2000.jsonl") && told.contains(digest) && told.contains("2000 records"),
+        "{told}"
+    );
     assert_eq!(pruned(&folder, &[&age[..], &["--archive", place_text]].concat())["outcome"], "nothing");
 
     // The call of which nobody knows the end is told of still, and its state is verified still.
@@ -139,7 +146,11 @@ fn old_records_are_archived_and_everything_verifies() {
     assert_eq!(code(&folder, &["audit", "verify", place_text]), Some(0));
     let key = std::fs::read_to_string(folder.path().join("audit.pub")).unwrap();
     for file in &texts {
-        assert_eq!(code(&folder, &["audit", "verify", file, "--key", key.trim()]), Some(0), "{file} by itself");
+        assert_eq!(
+            code(&folder, &["audit", "verify", file, "--key", key.trim()]),
+            Some(0),
+            "{file} by itself"
+        );
     }
     let serving = Serving::policy(&folder, PLENTY);
     assert!(serving.client().call("generate_fantasy_character", json!({}))["isError"].is_null());
@@ -166,7 +177,9 @@ fn tampering_with_segments_is_found() {
     db.execute("VACUUM INTO ?1", [backup.to_str().unwrap()]).unwrap();
     let restore = || {
         db.execute("ATTACH ?1 AS backup", [backup.to_str().unwrap()]).unwrap();
-        for table in ["audit", "audit_checkpoints", "audit_head", "audit_base", "audit_pruned", "intents", "tokens"] {
+        for table in
+            ["audit", "audit_checkpoints", "audit_head", "audit_base", "audit_pruned", "intents", "tokens"]
+        {
             let copy = format!("DELETE FROM {table}; INSERT INTO {table} SELECT * FROM backup.{table}");
             db.execute_batch(&copy).unwrap();
         }
@@ -190,7 +203,10 @@ fn tampering_with_segments_is_found() {
     };
     let older = files.iter().find(|file| !title(file).is_null()).unwrap();
     for (what, sql) in [
-        ("a moved base", format!("UPDATE audit_base SET seq = {}; DELETE FROM audit WHERE seq <= {}", base + 5, base + 5)),
+        (
+            "a moved base",
+            format!("UPDATE audit_base SET seq = {}; DELETE FROM audit WHERE seq <= {}", base + 5, base + 5),
+        ),
         (
             "a base of a later record, with its link",
             format!(
@@ -207,7 +223,10 @@ fn tampering_with_segments_is_found() {
         }),
         ("the base of another segment", of(older)),
         ("no base", "DELETE FROM audit_base".to_owned()),
-        ("a missing segment", format!("DELETE FROM audit WHERE seq BETWEEN {} AND {}", base + 100, base + 200)),
+        (
+            "a missing segment",
+            format!("DELETE FROM audit WHERE seq BETWEEN {} AND {}", base + 100, base + 200),
+        ),
         ("no record of the pruning", "DELETE FROM audit WHERE body LIKE '%\"pruned\"%'".to_owned()),
     ] {
         db.execute_batch(&sql).unwrap_or_else(|error| panic!("{what}: {error}"));

@@ -154,7 +154,9 @@ fn a_killed_move_of_the_catalogue_loses_nothing() {
         assert_eq!(folder.run(&["audit", "verify"]).status.code(), Some(0));
         let old = Connection::open(folder.path().join("toolcrib.db")).unwrap();
         let left: i64 = old
-            .query_row("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'catalogue%'", [], |row| row.get(0))
+            .query_row("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'catalogue%'", [], |row| {
+                row.get(0)
+            })
             .unwrap();
         assert_eq!(left, 0, "nothing of it is left in the journal");
     }

@@ -38,6 +38,9 @@ pub(crate) struct Trail {
     waiting: Mutex<Waiting>,
     taken: Notify,
     lost: AtomicU64,
+    /// Held while records are on their way to the store: whoever flushes at the end of a process waits for records that
+    /// the housekeeper has taken and not written yet.
+    flushing: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Default)]
@@ -96,6 +99,7 @@ impl Trail {
 
     /// Writes the records that wait. Those that cannot be written wait on.
     pub(crate) async fn flush(&self, store: &dyn SafetyStore) -> Result<(), Unkept> {
+        let _one_at_a_time = self.flushing.lock().await;
         let events = Arc::new(self.take());
         if !events.is_empty() {
             match store.append_shared(events.clone()).await {

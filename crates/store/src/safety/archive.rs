@@ -103,7 +103,8 @@ fn place(draft: &Path, path: &Path, digest: &str, key: PublicKey) -> Result<(), 
     match std::fs::hard_link(draft, path) {
         Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {
             if !read_back(path, key).is_ok_and(|(_, there)| there == digest) {
-                let cause = io::Error::new(io::ErrorKind::AlreadyExists, "another file of this name is there");
+                let cause =
+                    io::Error::new(io::ErrorKind::AlreadyExists, "another file of this name is there");
                 return Err(failed(cause));
             }
         }

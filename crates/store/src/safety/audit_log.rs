@@ -8,10 +8,10 @@ use toolcrib_engine::safety::audit::{
 };
 use toolcrib_engine::safety::keep::{Intent, Retention};
 
+use super::intents;
 use super::retention::{self, Cut, Pruned};
 use super::rows::{bytes, number, positive};
 use super::states::States;
-use super::intents;
 use crate::anchor::{self, Anchored};
 use crate::error::StoreError;
 use crate::limits::AUDIT_PAGE_RECORDS;

@@ -233,8 +233,7 @@ impl Step {
             Carried::Token { id, told } => ("tokens", "state", id, told),
         };
         let query = format!("SELECT {column} FROM {table} WHERE id = ?1");
-        let kept: Option<String> =
-            db.prepare_cached(&query)?.query_row([id], |row| row.get(0)).optional()?;
+        let kept: Option<String> = db.prepare_cached(&query)?.query_row([id], |row| row.get(0)).optional()?;
         let Some(kept) = kept else { return Ok(None) };
         let gone = match state {
             Carried::Call { .. } if kept == *told && !matches!(&**told, "open" | "unknown") => {
@@ -273,8 +272,7 @@ fn was_complete(db: &Connection) -> Result<bool, StoreError> {
         #[serde(default)]
         complete: Option<bool>,
     }
-    let seq: Option<i64> =
-        db.query_row("SELECT seq FROM audit_pruned", [], |row| row.get(0)).optional()?;
+    let seq: Option<i64> = db.query_row("SELECT seq FROM audit_pruned", [], |row| row.get(0)).optional()?;
     let Some(body) = seq.map(|seq| body(db, positive(seq))).transpose()?.flatten() else {
         return Ok(false);
     };

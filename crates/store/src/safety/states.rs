@@ -131,6 +131,7 @@ impl States {
 
 fn rows(db: &Connection, query: &str) -> Result<HashMap<String, State>, StoreError> {
     let mut query = db.prepare(query)?;
-    let rows = query.query_map([], |row| Ok((row.get(0)?, State { kept: row.get(1)?, told: None, is_carried: false })))?;
+    let rows = query
+        .query_map([], |row| Ok((row.get(0)?, State { kept: row.get(1)?, told: None, is_carried: false })))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }

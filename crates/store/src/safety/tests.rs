@@ -164,7 +164,8 @@ fn outcomes(store: &Store) -> Vec<(String, String)> {
 fn records(store: &Store, kind: &'static str) -> usize {
     let read = store.read::<_, StoreError, _>(move |db| {
         let kind = format!("%\"kind\":\"{kind}\"%");
-        Ok(db.query_row("SELECT count(*) FROM audit WHERE body LIKE ?1", [kind], |row| row.get::<_, i64>(0))?)
+        Ok(db
+            .query_row("SELECT count(*) FROM audit WHERE body LIKE ?1", [kind], |row| row.get::<_, i64>(0))?)
     });
     usize::try_from(read.wait_blocking().unwrap()).unwrap()
 }
@@ -240,7 +241,8 @@ async fn a_call_is_not_let_through_while_the_anchor_is_behind() {
     let safety = SqliteSafety::new(store.clone(), signer(), Some(&folder)).unwrap();
     fails.store(true, Ordering::SeqCst);
     assert!(safety.admit(admission("a")).await.is_err(), "nobody is told that it may run");
-    let stop = Stop { scope: Scope::Everybody, by: "b".into(), reason: "r".into(), since_ms: 1, expires_ms: None };
+    let stop =
+        Stop { scope: Scope::Everybody, by: "b".into(), reason: "r".into(), since_ms: 1, expires_ms: None };
     let event = Event::new(1, toolcrib_engine::safety::audit::Kind::Stop);
     safety.put_stop(stop, event).await.unwrap();
     safety.append(vec![Event::new(1, toolcrib_engine::safety::audit::Kind::Call)]).await.unwrap();
