@@ -98,8 +98,9 @@ impl Ledger {
                     let message: Value = serde_json::from_slice(&body).unwrap_or_default();
                     match ledger.respond(&message)? {
                         Some(reply) => answer(&connection, &reply.to_string())?,
-                        None => (&connection)
-                            .write_all(b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n")?,
+                        None => {
+                            (&connection).write_all(b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n")?
+                        }
                     }
                 }
                 Ok(())

@@ -95,7 +95,9 @@ impl Draft {
                 .replace("{name}", &self.name)
                 .replace("{old}", &shown(self.old.as_ref()))
                 .replace("{new}", &shown(self.new.as_ref())),
-            None => format!("internal error: no rule is called {:?}, so the change counts as breaking", self.id),
+            None => {
+                format!("internal error: no rule is called {:?}, so the change counts as breaking", self.id)
+            }
         };
         Some(Change {
             id: self.id,

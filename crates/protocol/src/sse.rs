@@ -251,7 +251,10 @@ mod tests {
             sent += line.len();
         }
         let (held, capacity) = (decoder.event.data.len(), decoder.event.data.capacity());
-        assert!(held > EVENT_BYTES_MAX - 2 * line.len() && capacity <= EVENT_BYTES_MAX, "{capacity} for {held}");
+        assert!(
+            held > EVENT_BYTES_MAX - 2 * line.len() && capacity <= EVENT_BYTES_MAX,
+            "{capacity} for {held}"
+        );
         assert!(decoder.feed(line.as_bytes(), &mut events).is_err());
     }
 }

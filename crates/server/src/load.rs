@@ -150,9 +150,15 @@ mod tests {
         assert_eq!((mib(load.replays.total.max), mib(load.replays.share.max)), (64, 16));
         assert_eq!((load.connections.total.max, load.connections.share.max), (10_000, 5_000));
         assert_eq!((load.detached.total.max, load.detached.share.max), (4_096, 512));
-        for bounds in
-            [load.sessions, load.heads, load.bodies, load.answers, load.replays, load.connections, load.detached]
-        {
+        for bounds in [
+            load.sessions,
+            load.heads,
+            load.bodies,
+            load.answers,
+            load.replays,
+            load.connections,
+            load.detached,
+        ] {
             assert!(bounds.share.max < bounds.total.max, "{bounds:?}");
         }
     }

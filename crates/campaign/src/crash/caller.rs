@@ -59,7 +59,8 @@ impl<'a> Caller<'a> {
 
     /// Gets a token for a new call and sends it, again when the connection dies, with the same token.
     pub(super) fn spend(&mut self, number: usize) -> Result<Call> {
-        let manner = Manner::ALL.into_iter().cycle().nth(number / 8 % Manner::ALL.len()).unwrap_or(Manner::Plain);
+        let manner =
+            Manner::ALL.into_iter().cycle().nth(number / 8 % Manner::ALL.len()).unwrap_or(Manner::Plain);
         let mut call = Call { name: format!("call-{number:06}"), manner, told: Told::Nothing };
         let tool = self.tools.get(number % self.tools.len()).cloned().unwrap_or_default();
         let token = self.token(&tool, &call.arguments())?;
@@ -80,8 +81,7 @@ impl<'a> Caller<'a> {
 
     fn token(&mut self, tool: &str, arguments: &Value) -> Result<String> {
         let wish = json!({"action": tool, "params_summary": "a campaign", "arguments": arguments});
-        let post =
-            Post::modern("tools/call", &json!({"name": "get_confirmation_token", "arguments": wish}));
+        let post = Post::modern("tools/call", &json!({"name": "get_confirmation_token", "arguments": wish}));
         loop {
             let answer = self.ask(&post).unwrap_or_default();
             if let Some(token) = answer.pointer("/result/structuredContent/token").and_then(Value::as_str) {
@@ -118,7 +118,8 @@ impl<'a> Caller<'a> {
 
 fn told(answer: &Value) -> Told {
     let text = answer.pointer("/result/content/0/text").and_then(Value::as_str).unwrap_or_default();
-    let is_error = answer.pointer("/result/isError") == Some(&Value::Bool(true)) || answer.get("error").is_some();
+    let is_error =
+        answer.pointer("/result/isError") == Some(&Value::Bool(true)) || answer.get("error").is_some();
     match () {
         () if !is_error && answer.get("result").is_some() => Told::Done,
         () if text.contains("may have had its effect") => Told::Unknown,

@@ -87,7 +87,10 @@ impl Verdict {
         fault(SECOND_INTENT, journalled.ends.len() > 1);
         let ends = |word: &str| journalled.ends.iter().any(|end| end.as_deref() == Some(word));
         fault(DONE_NOT_EXECUTED, ends("done") && executed == 0);
-        fault(FAILED_BUT_EXECUTED, (ends("failed") || ends("refused")) && executed > 0 && !call.manner.says_error());
+        fault(
+            FAILED_BUT_EXECUTED,
+            (ends("failed") || ends("refused")) && executed > 0 && !call.manner.says_error(),
+        );
         fault(NO_END, journalled.ends.iter().any(Option::is_none));
         fault(TOLD_DONE, call.told == Told::Done && !ends("done"));
         fault(TOLD_FAILED, call.told == Told::Failed && executed > 0 && !call.manner.says_error());
@@ -137,7 +140,9 @@ fn journal(records: &[Value]) -> HashMap<String, Journalled> {
         .collect();
     let mut journal: HashMap<String, Journalled> = HashMap::new();
     for record in of_kind("intent") {
-        let (Some(intent), Some(arguments)) = (text(record, "intent"), text(record, "arguments")) else { continue };
+        let (Some(intent), Some(arguments)) = (text(record, "intent"), text(record, "arguments")) else {
+            continue;
+        };
         journal.entry(arguments).or_default().ends.push(outcomes.get(&intent).cloned());
     }
     journal

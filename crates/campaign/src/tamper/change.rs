@@ -19,7 +19,11 @@ pub(super) struct Kind {
 
 const MANY: u64 = u64::MAX;
 
-const fn kind(name: &'static str, tries_max: u64, apply: fn(&Work<'_>, &mut Dice, u64) -> Result<String>) -> Kind {
+const fn kind(
+    name: &'static str,
+    tries_max: u64,
+    apply: fn(&Work<'_>, &mut Dice, u64) -> Result<String>,
+) -> Kind {
     Kind { name, tries_max, apply }
 }
 
@@ -169,8 +173,10 @@ fn delete_and_close(work: &Work<'_>, dice: &mut Dice, _: u64) -> Result<String> 
 fn insert_copy(work: &Work<'_>, dice: &mut Dice, _: u64) -> Result<String> {
     let (seq, from) = (any(work, dice), any(work, dice));
     let db = work.database()?;
-    let (text, link): (String, Vec<u8>) = db
-        .query_row("SELECT body, link FROM audit WHERE seq = ?1", [from], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let (text, link): (String, Vec<u8>) =
+        db.query_row("SELECT body, link FROM audit WHERE seq = ?1", [from], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
     db.execute("UPDATE audit SET seq = -seq WHERE seq > ?1", [seq])?;
     db.execute("UPDATE audit SET seq = -seq + 1 WHERE seq < 0", [])?;
     db.execute("INSERT INTO audit (seq, body, link) VALUES (?1, ?2, ?3)", params![seq + 1, text, link])?;
@@ -208,7 +214,8 @@ fn rewrite(work: &Work<'_>, dice: &mut Dice, _: u64) -> Result<String> {
             .finalize()
             .to_vec();
         transaction.execute("UPDATE audit SET link = ?2 WHERE seq = ?1", params![at, previous])?;
-        transaction.execute("UPDATE audit_checkpoints SET link = ?2 WHERE seq = ?1", params![at, previous])?;
+        transaction
+            .execute("UPDATE audit_checkpoints SET link = ?2 WHERE seq = ?1", params![at, previous])?;
     }
     transaction.execute("UPDATE audit_head SET link = ?1", [previous])?;
     transaction.commit()?;
@@ -312,8 +319,10 @@ fn anchor_as_head(work: &Work<'_>, _: &mut Dice, attempt: u64) -> Result<String>
 fn checkpoint_signature(work: &Work<'_>, dice: &mut Dice, _: u64) -> Result<String> {
     let checkpoint = any_checkpoint(work, dice)?;
     let changed = flipped(checkpoint.signature.clone(), dice);
-    work.database()?
-        .execute("UPDATE audit_checkpoints SET signature = ?2 WHERE seq = ?1", params![checkpoint.seq, changed])?;
+    work.database()?.execute(
+        "UPDATE audit_checkpoints SET signature = ?2 WHERE seq = ?1",
+        params![checkpoint.seq, changed],
+    )?;
     Ok(format!("record {}", checkpoint.seq))
 }
 
@@ -367,7 +376,8 @@ fn older_copy_grown(work: &Work<'_>, _: &mut Dice, attempt: u64) -> Result<Strin
     let end: i64 = transaction.query_row("SELECT max(seq) FROM audit", [], |row| row.get(0))?;
     for (seq, body, link) in rows.into_iter().filter(|(seq, ..)| *seq > end) {
         let other = body.replacen("\"at_ms\":1", "\"at_ms\":2", 1);
-        transaction.execute("INSERT INTO audit (seq, body, link) VALUES (?1, ?2, ?3)", params![seq, other, link])?;
+        transaction
+            .execute("INSERT INTO audit (seq, body, link) VALUES (?1, ?2, ?3)", params![seq, other, link])?;
     }
     transaction.commit()?;
     Ok(format!("copy {attempt}"))
@@ -381,7 +391,8 @@ fn outcome(work: &Work<'_>, dice: &mut Dice, _: u64) -> Result<String> {
         |row| Ok((row.get(0)?, row.get(1)?)),
     )?;
     let words = ["done", "failed", "unknown", "open", "refused"];
-    let other = words.into_iter().filter(|word| *word != now).nth(usize::try_from(dice.next() % 4).unwrap_or(0));
+    let other =
+        words.into_iter().filter(|word| *word != now).nth(usize::try_from(dice.next() % 4).unwrap_or(0));
     db.execute("UPDATE intents SET outcome = ?2 WHERE id = ?1", params![id, other])?;
     Ok(format!("{id}: {now} to {other:?}"))
 }

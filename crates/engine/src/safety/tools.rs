@@ -160,7 +160,8 @@ pub(crate) async fn answer(
             let line = match safety.stop(Scope::Everybody, &who.caller, &text("reason")).await {
                 Ok(held) => {
                     let unlock = safety.command(&Scope::Everybody.unlock());
-                    let warning = held.warning().map(|warning| format!(" Warning: {warning}. Tell the person."));
+                    let warning =
+                        held.warning().map(|warning| format!(" Warning: {warning}. Tell the person."));
                     let warning = warning.unwrap_or_default();
                     format!("Stopped. Only an operator can unlock: `{unlock}`, or REST.{warning}")
                 }

@@ -14,6 +14,8 @@ use crate::error::StoreError;
 /// Word of a call that has not ended and of a token that was not used.
 const OPEN: &str = "open";
 const LIVE: &str = "live";
+/// Word of a call whose end nobody knows.
+const UNKNOWN: &str = "unknown";
 
 /// One row: its state in the table, and in the audit so far.
 #[derive(Debug)]
@@ -35,6 +37,8 @@ pub(super) enum Carried {
 pub(super) struct States {
     calls: HashMap<String, State>,
     tokens: HashMap<String, State>,
+    /// Calls that the audit tells of as open or unknown and that have no row. Rows of such calls are kept for good.
+    deleted: HashMap<String, &'static str>,
     /// Whether a pruning said that the records which it left tell every state.
     is_complete: bool,
 }
@@ -60,6 +64,7 @@ impl States {
         Ok(Self {
             calls: rows(db, "SELECT id, outcome FROM intents")?,
             tokens: rows(db, "SELECT id, state FROM tokens")?,
+            deleted: HashMap::new(),
             is_complete: false,
         })
     }
@@ -90,6 +95,14 @@ impl States {
                 (state.told, state.is_carried) = (Some(word.to_owned()), true);
             }
         };
+        if let Some(id) = told.intent.filter(|id| !self.calls.contains_key(*id)) {
+            match (told.kind, told.outcome) {
+                ("intent", _) | ("carried", Some(OPEN)) => self.deleted.insert(id.to_owned(), OPEN),
+                ("outcome" | "carried", Some(UNKNOWN)) => self.deleted.insert(id.to_owned(), UNKNOWN),
+                ("outcome", _) => self.deleted.remove(id),
+                _ => None,
+            };
+        }
         let call = told.intent.and_then(|id| self.calls.get_mut(id));
         let token = told.ticket.and_then(|id| self.tokens.get_mut(id));
         match told.kind {
@@ -125,6 +138,10 @@ impl States {
             }
         };
         different("call", self.calls)?;
+        if let Some((name, told)) = self.deleted.into_iter().next() {
+            let (kept, told) = ("deleted".to_owned(), told.to_owned());
+            return Err(Broken::State { what: "call", name, kept, told });
+        }
         different("token", self.tokens)
     }
 }
