@@ -206,7 +206,9 @@ impl Called<'_> {
             .server
             .list(&toolcrib::Filter::default())
             .iter()
-            .map(|entry| self.source.map_or(entry.name(), |(source, _)| source.own_name(entry.name())).to_owned())
+            .map(|entry| {
+                self.source.map_or(entry.name(), |(source, _)| source.own_name(entry.name())).to_owned()
+            })
             .collect();
         let hint = crate::suggestion::hint(tool, names.iter().map(String::as_str));
         Err(usage(anyhow!("there is no tool {tool:?}")).hint(hint))
@@ -234,7 +236,9 @@ impl Called<'_> {
             let handle = result.pointer("/_meta/toolcrib~1confirmation/handle").and_then(Value::as_str);
             let then = handle.map(|handle| {
                 let command = self.safe.command(&format!("approve allow {handle}"));
-                format!(", or a person allows it with `{command}` and it is called again with {ARGUMENT}={handle}")
+                format!(
+                    ", or a person allows it with `{command}` and it is called again with {ARGUMENT}={handle}"
+                )
             });
             eprintln!(
                 "  hint: --yes is no person, and the policy demands one ({}): confirm the call at a terminal without \

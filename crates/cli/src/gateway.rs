@@ -23,8 +23,8 @@ use crate::gateway::pages::Pages;
 use crate::gateway::reload::Running;
 use crate::progress::{Beside, Progress};
 use crate::safe::Safe;
-use crate::terminal::counted;
 use crate::serve::{ADDRESS, Args, bind, signatures, stop};
+use crate::terminal::counted;
 use crate::toolsets::Toolsets;
 
 /// How long the first answers of the servers are waited for before anybody is served over stdio.

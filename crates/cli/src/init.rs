@@ -87,7 +87,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     edit::write(&args.config, &after)?;
     let file = args.config.display();
-    let text = format!("{file} has {} more\nserve them: toolcrib serve --config {file}\n", counted(new, "server"));
+    let text =
+        format!("{file} has {} more\nserve them: toolcrib serve --config {file}\n", counted(new, "server"));
     args.form.say(&text, &told("written"))?;
     Ok(Exit::Nothing)
 }

@@ -56,12 +56,7 @@ impl Safe {
         Ok(safe)
     }
 
-    fn opened(
-        data: &Data,
-        policy: Policy,
-        operating: Operating,
-        runtime: &Runtime,
-    ) -> Result<Self, Failure> {
+    fn opened(data: &Data, policy: Policy, operating: Operating, runtime: &Runtime) -> Result<Self, Failure> {
         let folder = data.open()?;
         let profiles = Arc::new(SqliteProfiles::open(folder.store.clone()).map_err(unkept)?);
         let safety = runtime.block_on(folder.safety(policy)).map_err(unkept)?;

@@ -83,7 +83,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
 fn unreached(failure: Failure) -> Failure {
     let asks = failure.to_string().contains("the server asks for ");
     failure.hint(match asks {
-        true => "it runs and asks for a credential: give one with --header 'Authorization: Bearer ${VARIABLE}'",
+        true => {
+            "it runs and asks for a credential: give one with --header 'Authorization: Bearer ${VARIABLE}'"
+        }
         false => "start it with `toolcrib serve`",
     })
 }

@@ -55,7 +55,9 @@ impl Person {
             if !confirms {
                 let message = asked.params.get("message").and_then(Value::as_str).unwrap_or_default();
                 let mention: String = one_line(message).chars().take(MENTION_CHARS).collect();
-                eprintln!("toolcrib: the server asks {mention:?}; declined, because there is no terminal to answer at");
+                eprintln!(
+                    "toolcrib: the server asks {mention:?}; declined, because there is no terminal to answer at"
+                );
             }
             self.was_missing |= confirms;
             json!({"action": "decline"})

@@ -277,7 +277,9 @@ mod tests {
         assert!(shown.contains("a whole number is needed") && shown.contains("at least 1"), "{shown}");
         assert!(shown.contains("\"green\" is none of them"), "{shown}");
         assert!(!shown.contains('\u{1b}'), "nothing steers the terminal: {shown:?}");
-        for (typed, action) in [("7\nred\n\n\n\nn\n", "decline"), ("7\nred\n\n\n\nc\n", "cancel"), ("7\n", "cancel")] {
+        for (typed, action) in
+            [("7\nred\n\n\n\nn\n", "decline"), ("7\nred\n\n\n\nc\n", "cancel"), ("7\n", "cancel")]
+        {
             assert_eq!(asked(&form, typed).0, json!({"action": action}));
         }
     }

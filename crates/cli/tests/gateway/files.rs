@@ -177,7 +177,9 @@ fn a_policy_changes_with_the_file() {
     let mut gateway = Gateway::start_with(["--data".to_owned(), data], &["--config", &path]);
     assert_eq!(poke(&gateway, &json!({})), "poked");
     file("[safety]\ndestructive = \"always\"\n");
-    super::running::until("the new policy is in force", || poke(&gateway, &json!({})).contains("waits for a person"));
+    super::running::until("the new policy is in force", || {
+        poke(&gateway, &json!({})).contains("waits for a person")
+    });
     let wish = json!({"action": "s__poke", "params_summary": "a test", "arguments": {"x": 1}});
     let token = || {
         let given = gateway.ask("tools/call", &json!({"name": "get_confirmation_token", "arguments": wish}));
@@ -189,7 +191,8 @@ fn a_policy_changes_with_the_file() {
     file("[safety]\ndestructive = \"always\"\nrequire_arguments = true\n");
     let given = json!({"action": "s__poke", "params_summary": "a test"});
     super::running::until("arguments are required", || {
-        let answer = gateway.ask("tools/call", &json!({"name": "get_confirmation_token", "arguments": given}));
+        let answer =
+            gateway.ask("tools/call", &json!({"name": "get_confirmation_token", "arguments": given}));
         answer["result"]["isError"] == true
     });
     let void = poke(&gateway, &old);
@@ -206,7 +209,8 @@ fn a_policy_changes_with_the_file() {
     assert!(poke(&gateway, &json!({})).contains("waits for a person"));
     file("");
     super::running::until("the default is in force", || {
-        let answer = gateway.ask("tools/call", &json!({"name": "get_confirmation_token", "arguments": given}));
+        let answer =
+            gateway.ask("tools/call", &json!({"name": "get_confirmation_token", "arguments": given}));
         answer["result"]["isError"].is_null()
     });
     assert!(poke(&gateway, &json!({})).contains("waits for a person"), "destructive tools are `unaware`");
@@ -239,7 +243,9 @@ fn a_wrong_key_of_the_section_is_named_with_its_place() {
         let path = folder.file("toolcrib.toml", &format!("[servers.a]\ncommand = \"x\"\n{safety}"));
         Command::new(PROGRAM).args(["config", "validate", &path]).output().unwrap()
     };
-    let good = validate("[safety]\ndestructive = \"human\"\n[[safety.rules]]\ntools = [\"a__*\"]\ndemand = \"never\"\n");
+    let good = validate(
+        "[safety]\ndestructive = \"human\"\n[[safety.rules]]\ntools = [\"a__*\"]\ndemand = \"never\"\n",
+    );
     let said = String::from_utf8_lossy(&good.stdout).into_owned();
     assert!(good.status.success() && said.contains("destructive tools human, 1 rule"), "{good:?}");
     let bad = validate("[safety]\nqueu = false\n");

@@ -317,7 +317,8 @@ fn commands_in_texts_work_when_they_are_copied() {
     assert!(copied(&allow).starts_with("allowed: apr_"), "{allow}");
     let handle = allow.split_whitespace().nth(3).unwrap();
     assert_eq!(poke(json!({"confirmation_token": handle})), "poked");
-    let stopped = gateway.ask("tools/call", &json!({"name": "emergency_stop", "arguments": {"reason": "a drill"}}));
+    let stopped =
+        gateway.ask("tools/call", &json!({"name": "emergency_stop", "arguments": {"reason": "a drill"}}));
     let unlock = command(stopped["result"]["content"][0]["text"].as_str().unwrap(), "toolcrib unlock");
     let refused = poke(json!({"x": 2}));
     assert!(refused.contains("a drill"), "{refused}");

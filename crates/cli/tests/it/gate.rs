@@ -49,7 +49,11 @@ fn a_call_during_a_stop_is_refused_and_recorded() {
     let quote = ["call", "desk/get_quote", "symbol=ACME"];
     let refused = home.run(&quote);
     assert_eq!(refused.code, 1, "{}{}", refused.out, refused.err);
-    assert!(refused.out.contains("it smells of smoke") && refused.out.contains("`toolcrib unlock`"), "{}", refused.out);
+    assert!(
+        refused.out.contains("it smells of smoke") && refused.out.contains("`toolcrib unlock`"),
+        "{}",
+        refused.out
+    );
     let yes = home.run(&with(&TRANSFER, &["--yes"]));
     assert_eq!((yes.code, yes.out.contains("it smells of smoke")), (1, true), "{}{}", yes.out, yes.err);
     assert_eq!(home.run(&["unlock"]).code, 0);
@@ -94,7 +98,11 @@ fn a_confirmation_at_the_terminal_satisfies_every_demand() {
         );
         let by = |kind: &str| records.iter().find(|record| record["kind"] == kind).unwrap()["by"].clone();
         for kind in ["refused", "intent", "outcome"] {
-            assert!(by(kind).as_str().is_some_and(|by| by.starts_with("command line")), "{kind}: {}", by(kind));
+            assert!(
+                by(kind).as_str().is_some_and(|by| by.starts_with("command line")),
+                "{kind}: {}",
+                by(kind)
+            );
         }
         let rule = records.iter().find(|record| record["kind"] == "intent").unwrap()["rule"].clone();
         assert_eq!(rule, format!("{demand} for destructive"));
@@ -139,7 +147,11 @@ fn agreeing_beforehand_is_no_person() {
     let human = with(&TRANSFER, &["--yes", "--policy", "human.toml", "--data", "a b"]);
     let refused = home.run(&human);
     assert_eq!(refused.code, 1, "{}{}", refused.out, refused.err);
-    assert!(refused.err.contains("--yes is no person") && refused.err.contains("at a terminal"), "{}", refused.err);
+    assert!(
+        refused.err.contains("--yes is no person") && refused.err.contains("at a terminal"),
+        "{}",
+        refused.err
+    );
     let allow = command(&refused.err, "toolcrib approve allow ");
     assert!(refused.out.contains(&allow), "{}", refused.out);
     let allowed = shell(&home, &allow);
@@ -161,7 +173,13 @@ fn the_section_of_the_configuration_holds_for_calls() {
     let server = "[servers.asking]\ncommand = \"sh\"\nargs = [\"asking.sh\"]\n";
     home.write("toolcrib.toml", &format!("{server}{rule}"));
     let refused = home.run(&["call", "asking/greet", "--yes"]);
-    assert_eq!((refused.code, refused.out.contains("asking__greet waits for")), (1, true), "{}{}", refused.out, refused.err);
+    assert_eq!(
+        (refused.code, refused.out.contains("asking__greet waits for")),
+        (1, true),
+        "{}{}",
+        refused.out,
+        refused.err
+    );
     assert!(!home.path("executed").exists());
     home.write("never.toml", "[safety]\ndestructive = \"never\"\n");
     let runs = home.run(&["call", "asking/greet", "--policy", "never.toml"]);

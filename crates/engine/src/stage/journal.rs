@@ -11,11 +11,11 @@ use crate::answer::ToolResult;
 use crate::caller::Caller;
 use crate::ending::Ending;
 use crate::refusal::Refusal;
-use crate::safety::{Safety, Who};
 use crate::safety::audit::{Event, Kind};
 use crate::safety::keep::{Admission, Intent};
 use crate::safety::receipt::Receipt;
 use crate::safety::ticket::{self, Binding, Clearance, Spent};
+use crate::safety::{Safety, Who};
 
 impl<'a> Call<'a, Cleared<'a>> {
     pub(super) async fn record(self) -> Result<Call<'a, Recorded<'a>>, Refusal> {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use toolcrib_engine::toolset::config::SelectionConfig;
 use toolcrib_contract::nearest;
+use toolcrib_engine::toolset::config::SelectionConfig;
 use toolcrib_engine::{Mode, Policy, Strictness, Toolset, toolset};
 use toolcrib_protocol::Revision;
 use toolcrib_upstream::spec::{Command, Endpoint};

@@ -237,11 +237,15 @@ fn the_section_safety_is_read_with_the_file() {
     let server = "[servers.a]\ncommand = \"x\"\n";
     let said = |safety: &str| read("toolcrib.toml", &format!("{server}{safety}"));
     assert_eq!(said("").unwrap().safety, None);
-    let rules = "[safety]\ndestructive = \"always\"\n[[safety.rules]]\ntools = [\"a__*\"]\ndemand = \"human\"\n";
+    let rules =
+        "[safety]\ndestructive = \"always\"\n[[safety.rules]]\ntools = [\"a__*\"]\ndemand = \"human\"\n";
     let policy = said(rules).unwrap().safety.unwrap();
     assert_eq!(policy, toolcrib_engine::Policy::parse(rules).unwrap());
     for (safety, says) in [
-        ("[safety]\ndestructve = \"always\"\n", "toolcrib.toml:4:1: unknown field `destructve`; did you mean `destructive`?"),
+        (
+            "[safety]\ndestructve = \"always\"\n",
+            "toolcrib.toml:4:1: unknown field `destructve`; did you mean `destructive`?",
+        ),
         (
             "[[safety.rules]]\ntools = [\"*\"]\ndemnd = \"human\"\n",
             "toolcrib.toml:5:1: unknown field `demnd`; did you mean `demand`?",

@@ -43,14 +43,8 @@ pub(super) async fn pass(call: &Call<'_, Checked<'_>>, safety: &Safety) -> Resul
         return Ok(());
     }
     let session = call.caller.peer.session().and_then(|session| session.id()).map(SessionId::as_str);
-    let times = safety.repeats().count(
-        &share,
-        session,
-        entry.name(),
-        call.arguments(),
-        window_ms,
-        safety.now_ms(),
-    );
+    let times =
+        safety.repeats().count(&share, session, entry.name(), call.arguments(), window_ms, safety.now_ms());
     if times <= most {
         return Ok(());
     }
