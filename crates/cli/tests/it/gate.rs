@@ -241,3 +241,12 @@ fn a_call_makes_the_data_folder_that_it_is_recorded_in() {
     let failed = home.run(&with(&quote, &["--data", "file/folder"]));
     assert_eq!((failed.code, failed.err.contains("--data")), (3, true), "{}", failed.err);
 }
+
+/// R4.1: a refusal that begins with a tool's name writes the name as it is.
+#[test]
+fn a_tools_name_gets_no_capital() {
+    let home = Home::new("gate-capital");
+    let wish = ["call", "desk/get_confirmation_token", "action=get_quote", "params_summary=looks"];
+    let refused = home.run(&wish);
+    assert!(refused.out.starts_with("get_quote is not a destructive tool"), "{}{}", refused.out, refused.err);
+}
