@@ -83,7 +83,10 @@ fn lock_credential_and_stop_speak_json() {
         json!({"outcome": "unlocked", "caller": null, "who": "everybody", "still_stopped": []})
     );
     let verified = told(&home, &["audit", "verify", "--data", "data"]);
-    assert_eq!((&verified["outcome"], keys(&verified)), (&json!("unbroken"), vec!["outcome", "records"]));
+    assert_eq!(
+        (&verified["outcome"], keys(&verified)),
+        (&json!("unbroken"), vec!["outcome", "records", "first", "last"])
+    );
     assert_eq!(told(&home, &["audit", "unknown", "--data", "data"]), json!({"calls": []}));
 }
 

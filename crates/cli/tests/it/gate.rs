@@ -219,7 +219,8 @@ fn a_gateway_behind_the_url_asks_at_the_terminal() {
     let url = process.wait_for_line("saying where it serves", Duration::from_secs(20), url).unwrap();
     let tool = format!("{url}/launch_confetti");
     let words = ["call", &tool, "count=3"];
-    let said = typed(&own, &words, "y\ny\n");
+    // One answer: the other gate is told that a person confirmed the call here.
+    let said = typed(&own, &words, "y\n");
     assert_eq!((said.code, said.out.contains("\"launched\": 3")), (0, true), "{}{}", said.out, said.shown);
     for home in [&home, &own] {
         let told = told(&records(home, &[]));
@@ -227,7 +228,12 @@ fn a_gateway_behind_the_url_asks_at_the_terminal() {
     }
     let scripted = own.run(&with(&words, &["--yes"]));
     assert_eq!(scripted.code, 1, "{}{}", scripted.out, scripted.err);
-    assert!(scripted.out.contains("waits for a person"), "the other gate's own way: {}", scripted.out);
+    // A token confirms nothing for the other gate, unless that one trusts this data folder's key.
+    assert!(
+        scripted.out.contains("Not run") && scripted.out.contains("trusted_gateways"),
+        "{}",
+        scripted.out
+    );
 }
 
 /// R12.3: a data folder that is not there is made; one that cannot be made fails the call before it leaves.

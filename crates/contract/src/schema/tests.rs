@@ -304,16 +304,15 @@ fn patterns_of_many_states_end_within_the_budget_of_a_check() {
         let verdict = schema.judge(document.root(), Effort::Full);
         (verdict, begun.elapsed())
     };
-    let mut texts = vec!["a".repeat(901), "ab".repeat(460), "b".repeat(100)];
     let verdict = |text: &str| judged(&json!([text])).0;
-    assert_eq!(verdict(&texts[0]), Ok(true));
-    assert_eq!(verdict(&texts[2]), Ok(false));
+    // Matching is charged by its CPU time, so that a text which needs many states may be too much for a debug build.
+    assert!(matches!(verdict(&"a".repeat(901)), Ok(true) | Err(Exhausted::Steps)));
+    assert_eq!(verdict(&"b".repeat(100)), Ok(false));
     assert_eq!(verdict(&"a".repeat(1_000_000)), Err(Exhausted::Pattern));
     let longest =
         "a".repeat(limits::CHECK_PATTERN_PAIRS_MAX as usize / schema.admission().pattern_states - 2);
     let (one, took_one) = judged(&json!([longest]));
-    texts = vec!["a".repeat(1_000); 500];
-    let (many, took_many) = judged(&json!(texts));
+    let (many, took_many) = judged(&json!(vec!["a".repeat(1_000); 500]));
     assert!(matches!(one, Ok(true) | Err(Exhausted::Steps)), "{one:?}");
     assert_eq!(many, Err(Exhausted::Steps));
     println!("one text: {took_one:?}, many: {took_many:?}");

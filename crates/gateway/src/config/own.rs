@@ -301,12 +301,17 @@ fn parse(reader: &Reader<'_>) -> Result<File, ConfigError> {
     })
 }
 
+/// Difference in length up to which a name is a slip of another.
+const SLIP_BYTES_MAX: usize = 3;
+
 /// A parser's message; where it lists all names that there are and one is near, only that one.
 fn suggesting(message: &str) -> String {
     let near = || {
         let (wrong, known) = message.strip_prefix("unknown ")?.split_once(", expected ")?;
         let wrong = wrong.split('`').nth(1)?;
         let near = nearest(wrong, known.split('`').skip(1).step_by(2))?;
+        // A slip changes a few characters; of values that are longer by far, such as dates, none was meant.
+        (near.len().abs_diff(wrong.len()) <= SLIP_BYTES_MAX).then_some(())?;
         let (said, _) = message.split_once(", expected ")?;
         Some(format!("{said}; did you mean `{near}`?"))
     };

@@ -40,6 +40,15 @@ pub(super) struct SafetyTable {
     upstream_text: Option<ScreeningWord>,
     /// Whether destructive calls run although the audit was found broken.
     run_with_broken_audit: Option<bool>,
+    /// Keys of gateways whose confirmations count here: 64 hexadecimal digits, as in the file `audit.pub` of each
+    /// gateway's data folder.
+    trusted_gateways: Option<Vec<String>>,
+    /// Days that records of the audit are kept in the database; for ever if absent.
+    audit_keep_days: Option<u32>,
+    /// Maximum bytes of the database; the oldest records of the audit are taken out above it. No limit if absent.
+    audit_bytes_max: Option<u64>,
+    /// Folder that records are written to before they are taken out; they are deleted if absent.
+    audit_archive: Option<String>,
 }
 
 /// What the tools of some names need, or are.
@@ -101,7 +110,14 @@ mod tests {
             read_only: Some(false),
             destructive: Some(true),
         };
-        let policy = serde_json::to_value(Policy { rules: vec![rule], ..Policy::default() }).unwrap();
+        let policy = Policy {
+            rules: vec![rule],
+            audit_keep_days: Some(1),
+            audit_bytes_max: Some(1),
+            audit_archive: Some("archive".into()),
+            ..Policy::default()
+        };
+        let policy = serde_json::to_value(policy).unwrap();
         assert_eq!(keys(&schema["properties"]), keys(&policy));
         assert_eq!(keys(&schema["$defs"]["SafetyRuleTable"]["properties"]), keys(&policy["rules"][0]));
     }
