@@ -99,7 +99,7 @@ impl Ledger {
                     match ledger.respond(&message)? {
                         Some(reply) => answer(&connection, &reply.to_string())?,
                         None => {
-                            (&connection).write_all(b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n")?
+                            (&connection).write_all(b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n")?;
                         }
                     }
                 }
@@ -130,7 +130,9 @@ impl Ledger {
     fn respond(&self, message: &Value) -> Result<Option<Value>> {
         let Some(id) = message.get("id") else { return Ok(None) };
         let complete = |mut result: Value| {
-            result["resultType"] = json!("complete");
+            if let Some(members) = result.as_object_mut() {
+                members.insert("resultType".to_owned(), json!("complete"));
+            }
             json!({"jsonrpc": "2.0", "id": id, "result": result})
         };
         let method = message.get("method").and_then(Value::as_str).unwrap_or_default();

@@ -80,7 +80,7 @@ fn uri(path: &Path) -> Option<String> {
     for byte in std::path::absolute(path).ok()?.to_str()?.bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
-                text.push(char::from(byte))
+                text.push(char::from(byte));
             }
             other => text.push_str(&format!("%{other:02X}")),
         }

@@ -64,8 +64,7 @@ impl<'a> Caller<'a> {
         let mut call = Call { name: format!("call-{number:06}"), manner, told: Told::Nothing };
         let tool = self.tools.get(number % self.tools.len()).cloned().unwrap_or_default();
         let token = self.token(&tool, &call.arguments())?;
-        let mut arguments = call.arguments();
-        arguments["confirmation_token"] = json!(token);
+        let arguments = json!({"call": call.name, "manner": manner.word(), "confirmation_token": token});
         let post = Post::modern("tools/call", &json!({"name": tool, "arguments": arguments}));
         for _ in 0..SENDS_MAX {
             match self.ask(&post) {

@@ -188,7 +188,10 @@ impl Serving {
         let answer = self.call("get_confirmation_token", &wish)?;
         let token = answer.pointer("/result/structuredContent/token").and_then(Value::as_str);
         let mut shown = arguments.clone();
-        shown["confirmation_token"] = json!(token.context("no token")?);
+        let token = json!(token.context("no token")?);
+        if let Some(members) = shown.as_object_mut() {
+            members.insert("confirmation_token".to_owned(), token);
+        }
         Ok(shown)
     }
 

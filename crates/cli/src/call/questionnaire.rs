@@ -255,7 +255,7 @@ mod tests {
         (answer, String::from_utf8(shown).unwrap())
     }
 
-    fn form(properties: Value, required: Value) -> Value {
+    fn form(properties: &Value, required: &Value) -> Value {
         json!({"mode": "form", "message": "Tell\u{1b}[2J me", "requestedSchema":
             {"type": "object", "properties": properties, "required": required}})
     }
@@ -287,7 +287,7 @@ mod tests {
     /// R12.3: one yes or no is one question, and silence is no.
     #[test]
     fn a_single_yes_or_no_is_asked_once() {
-        let form = form(json!({"confirm": {"type": "boolean", "title": "Run it"}}), json!(["confirm"]));
+        let form = form(&json!({"confirm": {"type": "boolean", "title": "Run it"}}), &json!(["confirm"]));
         for (typed, is_yes) in [("y\n", true), ("n\n", false), ("\n", false), ("perhaps\nyes\n", true)] {
             let (answer, shown) = asked(&form, typed);
             assert_eq!(answer, json!({"action": "accept", "content": {"confirm": is_yes}}), "{shown}");

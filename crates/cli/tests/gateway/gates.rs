@@ -120,7 +120,8 @@ fn one_question_and_one_execution(pair: &Pair, how: &str) {
         plain_legacy.calling("tools/call", params).send(outer.address).unwrap().json().unwrap()
     };
     let call_modern = |params: &Value| outer.ask("tools/call", params);
-    let calls: [(u32, &dyn Fn(&Value) -> Value); 2] = [(3, &call_modern), (4, &call_legacy)];
+    type Caller<'a> = &'a dyn Fn(&Value) -> Value;
+    let calls: [(u32, Caller<'_>); 2] = [(3, &call_modern), (4, &call_legacy)];
     for (count, call) in calls {
         let id = handle(&call(&wish(count)));
         pair.approve(&id);
