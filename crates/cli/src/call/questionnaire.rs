@@ -270,7 +270,7 @@ mod tests {
             "share": {"type": "number", "default": 0.5},
             "tags": {"type": "array", "items": {"anyOf": [{"const": "a", "title": "First"}, {"const": "b"}]}},
         });
-        let form = form(fields, json!(["age", "colour"]));
+        let form = form(&fields, &json!(["age", "colour"]));
         let (answer, shown) = asked(&form, "old\n0\n7\ngreen\nblue\n\n\nFirst, b\n\n");
         let content = json!({"age": 7, "colour": "blue", "share": 0.5, "tags": ["a", "b"]});
         assert_eq!(answer, json!({"action": "accept", "content": content}), "{shown}");
