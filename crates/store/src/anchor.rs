@@ -148,7 +148,9 @@ fn parse(entry: &[u8]) -> Option<Checkpoint> {
     let text = std::str::from_utf8(entry).ok()?.strip_suffix('\n')?;
     let mut words = text.split(' ');
     let (seq, link, signature) = (words.next()?, words.next()?, words.next()?);
-    Some(Checkpoint { seq: seq.parse().ok()?, link: from_hex(link)?, signature: from_hex(signature)? })
+    let entry = Checkpoint { seq: seq.parse().ok()?, link: from_hex(link)?, signature: from_hex(signature)? };
+    // As it was written, or it was changed.
+    (write(&entry).strip_suffix('\n') == Some(text)).then_some(entry)
 }
 
 #[cfg(test)]

@@ -23,6 +23,8 @@ pub(super) struct Call {
     pub(super) name: String,
     pub(super) manner: Manner,
     pub(super) told: Told,
+    /// Times that the call was sent; what is told of a second one says nothing about the first.
+    pub(super) sends: usize,
 }
 
 impl Call {
@@ -61,12 +63,13 @@ impl<'a> Caller<'a> {
     pub(super) fn spend(&mut self, number: usize) -> Result<Call> {
         let manner =
             Manner::ALL.into_iter().cycle().nth(number / 8 % Manner::ALL.len()).unwrap_or(Manner::Plain);
-        let mut call = Call { name: format!("call-{number:06}"), manner, told: Told::Nothing };
+        let mut call = Call { name: format!("call-{number:06}"), manner, told: Told::Nothing, sends: 0 };
         let tool = self.tools.get(number % self.tools.len()).cloned().unwrap_or_default();
         let token = self.token(&tool, &call.arguments())?;
         let arguments = json!({"call": call.name, "manner": manner.word(), "confirmation_token": token});
         let post = Post::modern("tools/call", &json!({"name": tool, "arguments": arguments}));
-        for _ in 0..SENDS_MAX {
+        while call.sends < SENDS_MAX {
+            call.sends += 1;
             match self.ask(&post) {
                 Some(answer) => {
                     call.told = told(&answer);

@@ -32,7 +32,7 @@ const SECOND_INTENT: &str = "journalled twice";
 const DONE_NOT_EXECUTED: &str = "recorded done and not executed";
 const FAILED_BUT_EXECUTED: &str = "recorded failed and executed";
 const NO_END: &str = "intent without an end";
-const TOLD_DONE: &str = "told done against the audit";
+const TOLD_DONE: &str = "told done against the facts";
 const TOLD_FAILED: &str = "told failed and executed";
 const TOLD_UNKNOWN: &str = "told unknown against the audit";
 const UNVERIFIED: &str = "audit not verified";
@@ -92,9 +92,12 @@ impl Verdict {
             (ends("failed") || ends("refused")) && executed > 0 && !call.manner.says_error(),
         );
         fault(NO_END, journalled.ends.iter().any(Option::is_none));
-        fault(TOLD_DONE, call.told == Told::Done && !ends("done"));
-        fault(TOLD_FAILED, call.told == Told::Failed && executed > 0 && !call.manner.says_error());
-        fault(TOLD_UNKNOWN, call.told == Told::Unknown && !ends("unknown"));
+        // A gateway that is killed after its answer and before the outcome is durable leaves *unknown* in the audit.
+        let ends_done = ends("done") || ends("unknown");
+        fault(TOLD_DONE, call.told == Told::Done && (executed == 0 || !ends_done));
+        let is_told_failed = call.told == Told::Failed && call.sends == 1;
+        fault(TOLD_FAILED, is_told_failed && executed > 0 && !call.manner.says_error());
+        fault(TOLD_UNKNOWN, call.told == Told::Unknown && call.sends == 1 && !ends("unknown"));
         for end in journalled.ends.iter().flatten() {
             *self.outcomes.entry(end.clone()).or_default() += 1;
         }
