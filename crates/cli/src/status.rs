@@ -105,7 +105,7 @@ fn whole(given: &str) -> String {
     }
 }
 
-/// What a gateway says of itself at `/readyz`; nothing where it is none.
+/// Returns what a gateway says of itself at `/readyz`; nothing where it is none.
 async fn ready(url: &str) -> Value {
     let Some((scheme, rest)) = url.split_once("://") else { return Value::Null };
     let host = rest.split(['/', '?']).next().unwrap_or_default();

@@ -95,7 +95,7 @@ impl Context {
         self.0.unused_token.as_deref()
     }
 
-    /// Who confirmed this call, where somebody had to.
+    /// Kind of confirmation that this call has, where it needed one.
     #[must_use]
     pub fn confirmed_by(&self) -> Option<ConfirmedBy> {
         self.0.confirmation.as_ref().map(|confirmation| confirmation.by)

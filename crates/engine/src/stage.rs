@@ -89,7 +89,7 @@ struct Pass<'a> {
 pub struct Recorded<'a> {
     resolved: Resolved<'a>,
     receipt: Receipt<'a>,
-    /// Who confirmed it, where somebody had to.
+    /// Kind of confirmation that the call has, where it needed one.
     confirmed: Option<ConfirmedBy>,
 }
 

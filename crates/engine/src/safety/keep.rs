@@ -108,7 +108,7 @@ pub struct Retention {
     pub bytes_max: Option<u64>,
     /// Folder that the segments are written to before they are taken out; absent: they are deleted.
     pub archive: Option<PathBuf>,
-    /// Who decided it, for the audit.
+    /// Name of the decider, for the audit.
     pub by: String,
 }
 

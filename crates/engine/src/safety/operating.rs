@@ -3,7 +3,7 @@
 //! The engine knows neither the program's data folder nor who sits at its terminal; the program sets both once. Texts
 //! that name a command are completed by it, so that the command works when it is copied.
 
-/// What the program that runs the server knows about its operation.
+/// Facts about its operation that the program which runs the server knows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Operating {
     /// Words at the end of every command that works on this server's data, such as `--data /srv/toolcrib`; empty where

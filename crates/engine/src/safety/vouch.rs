@@ -46,7 +46,7 @@ pub fn is_question_about(message: &str, tool: &str, raw: &str) -> bool {
     EFFECTS.iter().any(|effect| shown::question(tool, effect, raw) == message)
 }
 
-/// Who confirmed a call.
+/// Kind of confirmation that a call has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ConfirmedBy {
@@ -220,7 +220,7 @@ pub(crate) enum Unvouched {
 }
 
 impl Unvouched {
-    /// What an operator can do about it.
+    /// Returns what an operator can do about it.
     pub(crate) fn way_out(&self) -> String {
         match self {
             Self::Untrusted(key) => format!(
