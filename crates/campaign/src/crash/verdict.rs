@@ -19,6 +19,8 @@ pub(super) struct Verdict {
     calls: usize,
     intents: usize,
     executed: usize,
+    /// Calls that were sent again with the same token after their connection died.
+    sent_again: usize,
     outcomes: HashMap<String, usize>,
     told: HashMap<String, usize>,
     verified: String,
@@ -76,6 +78,7 @@ impl Verdict {
     fn add(&mut self, call: &Call, executed: usize, journalled: &Journalled) {
         *self.told.entry(format!("{:?}", call.told).to_lowercase()).or_default() += 1;
         self.intents += journalled.ends.len();
+        self.sent_again += usize::from(call.sends > 1);
         let mut fault = |kind: &'static str, holds: bool| {
             if holds {
                 self.faults.push((kind, call.name.clone()));
@@ -116,6 +119,7 @@ impl Verdict {
         println!("| what | count |\n| --- | --- |");
         println!("| destructive calls | {} |", self.calls);
         println!("| kill -9 | {gateway} gateway, {stdio} stdio server, {http} HTTP server |");
+        println!("| calls sent again with the same token | {} |", self.sent_again);
         println!("| intents in the audit | {} |", self.intents);
         println!("| executions in the ledgers | {} |", self.executed);
         println!("| recorded outcomes | {} |", counted(&self.outcomes));
