@@ -26,7 +26,7 @@ pub struct Keys {
     pub secrets: SecretKey,
     pub sealer: Sealer,
     pub signer: Signer,
-    /// The same key as the signer's, for another purpose.
+    /// Key that vouches for confirmed calls: the signer's, for another purpose.
     pub voucher: Voucher,
 }
 

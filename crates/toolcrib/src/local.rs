@@ -23,7 +23,7 @@ pub struct CallError {
     pub message: String,
 }
 
-/// What a process says of itself as a client.
+/// Description that a process gives of itself as a client.
 #[derive(Debug, Clone, Default)]
 pub struct LocalClient {
     /// Name, as a client introduces itself; absent: none.
@@ -56,7 +56,7 @@ impl Server {
         self.call_asking(&LocalClient::default(), name, arguments, nobody).await
     }
 
-    /// The same with somebody who answers what is asked in the middle of the call. `answer` returns the result that a
+    /// Calls a tool with somebody who answers what is asked in the middle of the call. `answer` returns the result that a
     /// client would send, such as `{"action": "accept", "content": {…}}`.
     pub async fn call_asking(
         &self,

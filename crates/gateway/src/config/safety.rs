@@ -32,11 +32,11 @@ pub(super) struct SafetyTable {
     rest_requests_per_minute_max: Option<u32>,
     /// Repetitions of one call by one caller within the window before the caller is stopped; 0 counts nothing.
     repeats_max: Option<u32>,
-    /// The same for calls that only read.
+    /// Repetitions of one read-only call by one caller within the window before the caller is stopped; 0 counts nothing.
     repeats_read_only_max: Option<u32>,
     /// Length of the window, in milliseconds.
     repeat_window_ms: Option<u64>,
-    /// What is done about tools of other servers whose text is suspicious.
+    /// Treatment of tools of other servers whose text is suspicious.
     upstream_text: Option<ScreeningWord>,
     /// Whether destructive calls run although the audit was found broken.
     run_with_broken_audit: Option<bool>,
@@ -51,7 +51,7 @@ pub(super) struct SafetyTable {
     audit_archive: Option<String>,
 }
 
-/// What the tools of some names need, or are.
+/// Rule for tools by their names: the confirmation that they need, and corrections of their hints.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
 #[expect(dead_code, reason = "describes the section, which is read as a policy of the engine")]
@@ -65,7 +65,7 @@ struct SafetyRuleTable {
     destructive: Option<bool>,
 }
 
-/// What a call needs before it may run: nothing, a confirmation unless the client asks by itself, a confirmation, or a
+/// Demand on a call before it may run: nothing, a confirmation unless the client asks by itself, a confirmation, or a
 /// person's.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "lowercase")]

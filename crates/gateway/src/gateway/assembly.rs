@@ -84,7 +84,7 @@ struct Basis {
     catalogue: Arc<Catalogue>,
 }
 
-/// What the operator holds every server's tools to.
+/// Pins that the operator holds every server's tools to.
 #[derive(Clone)]
 struct Laws {
     drift: Option<Arc<Drift>>,
