@@ -3,7 +3,6 @@
 //! Guarantees: ids, results and parameters keep their exact text; every difference between revisions that matters
 //! stands in [`revision`], and every conversion between eras in [`convert`].
 
-pub mod again;
 pub mod capability;
 pub mod convert;
 pub mod era;

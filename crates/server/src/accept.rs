@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use toolcrib_engine::Approach;
 
-use crate::http1::{Head, Name};
+use toolcrib_http1::RequestHead;
 
 pub(crate) const JSON: &str = "application/json";
 pub(crate) const EVENT_STREAM: &str = "text/event-stream";
@@ -30,10 +30,10 @@ pub(crate) struct Asks {
 }
 
 impl Accept {
-    pub(crate) fn read(head: &Head) -> Self {
+    pub(crate) fn read(head: &RequestHead) -> Self {
         let mut accept = Self { json: false, events: false, events_first: false };
         let mut given = false;
-        for value in head.values(Name::Accept) {
+        for value in head.values("accept") {
             given = true;
             if value == BOTH.as_bytes() {
                 accept = Self { json: true, events: true, events_first: accept.events_first };
@@ -52,8 +52,8 @@ impl Accept {
 }
 
 /// Whether the body is declared to be JSON.
-pub(crate) fn declares_json(head: &Head) -> bool {
-    let given = head.values(Name::ContentType).next().unwrap_or_default();
+pub(crate) fn declares_json(head: &RequestHead) -> bool {
+    let given = head.values("content-type").next().unwrap_or_default();
     // Nearly all of them say just this.
     given == JSON.as_bytes() || {
         let media = given.split(|byte| *byte == b';').next().unwrap_or_default();
@@ -64,17 +64,18 @@ pub(crate) fn declares_json(head: &Head) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mirrors::head_with;
 
     fn read(value: &str) -> Accept {
-        Accept::read(&Head::with(&[("Accept", value)]))
+        Accept::read(&head_with(&[("Accept", value)]))
     }
 
     #[test]
     fn json_is_declared_with_or_without_parameters() {
-        let declares = |value| declares_json(&Head::with(&[("Content-Type", value)]));
+        let declares = |value| declares_json(&head_with(&[("Content-Type", value)]));
         assert!(declares("application/json") && declares("Application/JSON ; charset=utf-8"));
         assert!(!declares("text/json") && !declares("application/jsonx") && !declares(""));
-        assert!(!declares_json(&Head::with(&[])));
+        assert!(!declares_json(&head_with(&[])));
     }
 
     #[test]
@@ -86,9 +87,9 @@ mod tests {
         assert_eq!(read("text/event-stream"), accept(false, true, true));
         assert_eq!(read("*/*"), accept(true, true, false));
         assert_eq!(read("text/html"), accept(false, false, false));
-        let both = |first: &str| Accept::read(&Head::with(&[("Accept", first), ("Accept", BOTH)]));
+        let both = |first: &str| Accept::read(&head_with(&[("Accept", first), ("Accept", BOTH)]));
         assert_eq!(both("text/event-stream"), accept(true, true, true));
         assert_eq!(both("text/html"), accept(true, true, false));
-        assert_eq!(Accept::read(&Head::with(&[])), accept(true, true, false));
+        assert_eq!(Accept::read(&head_with(&[])), accept(true, true, false));
     }
 }

@@ -6,7 +6,7 @@
 
 use toolcrib_engine::{Names, Selection, UnknownToolset};
 
-use crate::http1::{Head, Name, visible};
+use toolcrib_http1::{RequestHead, visible};
 
 const TOOLSETS: &str = "x-mcp-toolsets";
 const READONLY: &str = "x-mcp-readonly";
@@ -52,12 +52,12 @@ pub(crate) fn selection(endpoint: &str, path: &[u8], query: Option<&str>) -> Opt
 }
 
 /// Narrows a choice by what the headers say.
-pub(crate) fn narrow_by_headers(selection: &mut Selection, head: &Head) -> Result<(), BadChoice> {
-    for value in head.values(Name::McpToolsets) {
+pub(crate) fn narrow_by_headers(selection: &mut Selection, head: &RequestHead) -> Result<(), BadChoice> {
+    for value in head.values(TOOLSETS) {
         let text = visible(value).ok_or(BadChoice::Unreadable(TOOLSETS))?;
         selection.narrow(Names::parse(text));
     }
-    for value in head.values(Name::McpReadonly) {
+    for value in head.values(READONLY) {
         let text = visible(value).ok_or(BadChoice::Unreadable(READONLY))?;
         selection.read_only |= is_true(text.trim());
     }
@@ -100,6 +100,7 @@ fn hex(digit: u8) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mirrors::head_with;
 
     fn chosen(address: &str) -> Option<(Option<Names>, bool)> {
         let (path, query) = match address.split_once('?') {
@@ -132,7 +133,7 @@ mod tests {
 
     #[test]
     fn an_unreadable_header_is_refused() {
-        let head = Head::with(&[(TOOLSETS, "\u{e9}")]);
+        let head = head_with(&[(TOOLSETS, "\u{e9}")]);
         assert!(narrow_by_headers(&mut Selection::default(), &head).is_err());
     }
 }

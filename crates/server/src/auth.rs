@@ -7,12 +7,12 @@ use toolcrib_engine::safety::credential::Credential;
 use toolcrib_engine::{Principal, Safety};
 
 use crate::bearer::token;
-use crate::http1::{Head, Name};
+use toolcrib_http1::RequestHead;
 
 /// Turns a request's credential into a principal, for every request anew.
 pub trait Authenticator: Send + Sync {
     /// The principal, or the challenge to send with 401.
-    fn principal(&self, head: &Head) -> Result<Principal, Challenge>;
+    fn principal(&self, head: &RequestHead) -> Result<Principal, Challenge>;
 
     /// A number that changes whenever somebody's access may have ended.
     fn revocations(&self) -> u64 {
@@ -51,7 +51,7 @@ impl Challenge {
 pub struct Open;
 
 impl Authenticator for Open {
-    fn principal(&self, _head: &Head) -> Result<Principal, Challenge> {
+    fn principal(&self, _head: &RequestHead) -> Result<Principal, Challenge> {
         Ok(Principal::Anonymous)
     }
 }
@@ -71,7 +71,7 @@ impl Credentialled {
 }
 
 impl Authenticator for Credentialled {
-    fn principal(&self, head: &Head) -> Result<Principal, Challenge> {
+    fn principal(&self, head: &RequestHead) -> Result<Principal, Challenge> {
         match credential(&self.safety, head) {
             Shown::Nothing if self.required => Err(Challenge::bearer()),
             Shown::Nothing => Ok(Principal::Anonymous),
@@ -100,10 +100,10 @@ pub(crate) enum Shown {
     Known(Arc<Credential>),
 }
 
-pub(crate) fn credential(safety: &Safety, head: &Head) -> Shown {
+pub(crate) fn credential(safety: &Safety, head: &RequestHead) -> Shown {
     match token(head).and_then(|secret| safety.credentials().find(safety.key(), secret)) {
         Some(credential) => Shown::Known(credential),
-        None if head.has(Name::Authorization) => Shown::Wrong,
+        None if head.has("authorization") => Shown::Wrong,
         None => Shown::Nothing,
     }
 }

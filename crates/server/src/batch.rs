@@ -7,7 +7,9 @@ use bytes::Bytes;
 use toolcrib_engine::{Payload, Reply};
 use toolcrib_protocol::{Code, RpcError};
 
-use crate::limits::{BATCH_ANSWER_BYTES_MAX, UNCOUNTED_BYTES_MAX};
+use toolcrib_http1::limits::UNCOUNTED_BYTES_MAX;
+
+use crate::limits::BATCH_ANSWER_BYTES_MAX;
 
 /// Answers so far.
 #[derive(Debug, Default)]

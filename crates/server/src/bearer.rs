@@ -9,7 +9,7 @@ use toolcrib_contract::Digest;
 use toolcrib_engine::Principal;
 
 use crate::auth::{Authenticator, Challenge};
-use crate::http1::{Head, Name};
+use toolcrib_http1::RequestHead;
 
 #[derive(Debug, Clone, Default)]
 pub struct Bearer {
@@ -42,8 +42,8 @@ impl Bearer {
 
 /// The token of a request: one header, the right scheme, nothing else.
 #[must_use]
-pub fn token(head: &Head) -> Option<&str> {
-    let (scheme, token) = head.only(Name::Authorization)?.split_once(' ')?;
+pub fn token(head: &RequestHead) -> Option<&str> {
+    let (scheme, token) = head.only("authorization")?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
@@ -52,7 +52,7 @@ fn digest(token: &str) -> String {
 }
 
 impl Authenticator for Bearer {
-    fn principal(&self, head: &Head) -> Result<Principal, Challenge> {
+    fn principal(&self, head: &RequestHead) -> Result<Principal, Challenge> {
         let Some(token) = token(head) else { return Err(self.challenge(None)) };
         let found = self.by_digest.get(&digest(token)).cloned();
         found.ok_or_else(|| self.challenge(Some("invalid_token")))
@@ -67,11 +67,12 @@ impl Authenticator for Bearer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mirrors::head_with;
 
     fn ask(value: Option<&str>) -> Result<Principal, Challenge> {
         let bearer = Bearer::new(Some("https://x/meta".into())).with("me", "s3cret");
         let lines: Vec<_> = value.map(|value| ("Authorization", value)).into_iter().collect();
-        bearer.principal(&Head::with(&lines))
+        bearer.principal(&head_with(&lines))
     }
 
     /// R5.9: bearer tokens, with RFC 9728 challenges.
@@ -90,6 +91,6 @@ mod tests {
     #[test]
     fn two_authorization_headers_are_nobody() {
         let line = ("Authorization", "Bearer s3cret");
-        assert!(Bearer::default().with("me", "s3cret").principal(&Head::with(&[line, line])).is_err());
+        assert!(Bearer::default().with("me", "s3cret").principal(&head_with(&[line, line])).is_err());
     }
 }

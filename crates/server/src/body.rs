@@ -1,4 +1,4 @@
-//! Response bodies: a message in one piece, a message spliced from prepared bytes, or a stream of events.
+//! Response bodies: a message in the pieces it is made of, or a stream of events.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,40 +9,40 @@ use bytes::Bytes;
 use tokio::time::{Instant, Sleep, sleep};
 use toolcrib_engine::Payload;
 use toolcrib_engine::quota::Held;
+use toolcrib_engine::reply::{SPLICE_TAIL, Spliced};
+use toolcrib_http1::limits::UNCOUNTED_BYTES_MAX;
+use toolcrib_http1::{ByteStream, ReplyBody};
 use toolcrib_protocol::sse;
 
 use crate::call::CallStream;
-use crate::limits::{KEEP_ALIVE_MS, UNCOUNTED_BYTES_MAX};
+use crate::limits::KEEP_ALIVE_MS;
 use crate::load::Account;
 use crate::sessions::HttpSession;
 use crate::stream_log::LogReader;
 
-/// What is written to the client behind a response's head.
-#[derive(Debug)]
-pub(crate) enum ReplyBody {
-    Payload(Payload),
-    Events(Events),
+/// Body of a message in the pieces it is made of.
+pub(crate) fn payload(payload: Payload) -> ReplyBody {
+    match payload {
+        Payload::Nothing => ReplyBody::Empty,
+        Payload::Whole(whole) => ReplyBody::Whole(whole),
+        Payload::Joined(pieces) => ReplyBody::Pieces(pieces),
+        Payload::Spliced(spliced) => {
+            let Spliced { head, prepared } = *spliced;
+            ReplyBody::Pieces(Box::new([head, prepared, Bytes::from_static(SPLICE_TAIL)]))
+        }
+    }
 }
 
-impl ReplyBody {
-    pub(crate) fn empty() -> Self {
-        Self::Payload(Payload::Nothing)
-    }
+/// Body of a call's events, which are counted for its caller until they are taken.
+pub(crate) fn call(call: CallStream, account: Account) -> ReplyBody {
+    call.count_in(&account);
+    let events = Events { account: Some(account), ..Events::new(Source::Call(Box::new(call))) };
+    ReplyBody::Stream(Box::new(events))
+}
 
-    pub(crate) fn whole(bytes: impl Into<Bytes>) -> Self {
-        Self::Payload(Payload::Whole(bytes.into()))
-    }
-
-    /// What the call says is counted for its caller until it is taken.
-    pub(crate) fn call(call: CallStream, account: Account) -> Self {
-        call.count_in(&account);
-        Self::Events(Events { account: Some(account), ..Events::new(Source::Call(Box::new(call))) })
-    }
-
-    /// The session lives at least as long as somebody reads one of its streams.
-    pub(crate) fn log(reader: LogReader, session: Arc<HttpSession>) -> Self {
-        Self::Events(Events::new(Source::Log { reader, _session: session }))
-    }
+/// Body of a session's stream. The session lives at least as long as somebody reads one of its streams.
+pub(crate) fn log(reader: LogReader, session: Arc<HttpSession>) -> ReplyBody {
+    ReplyBody::Stream(Box::new(Events::new(Source::Log { reader, _session: session })))
 }
 
 /// A stream of encoded events that says it is alive when nothing else is said.
@@ -68,22 +68,6 @@ impl Events {
         Self { source, alarm, account: None, held: None }
     }
 
-    /// The next event; nothing when the stream has ended. Whoever asks has written the event before.
-    pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        self.held = None;
-        let event = match &mut self.source {
-            Source::Call(call) => call.poll_next(cx),
-            Source::Log { reader, .. } => reader.poll_next(cx),
-        };
-        if let Poll::Ready(event) = event {
-            self.alarm.as_mut().reset(Instant::now() + Duration::from_millis(KEEP_ALIVE_MS));
-            return Poll::Ready(self.counted(event));
-        }
-        ready!(std::future::Future::poll(self.alarm.as_mut(), cx));
-        self.alarm.as_mut().reset(Instant::now() + Duration::from_millis(KEEP_ALIVE_MS));
-        Poll::Ready(Some(Bytes::from_static(sse::KEEP_ALIVE)))
-    }
-
     /// Counts a large event while it is written; one for which there is no room ends the stream.
     fn counted(&mut self, event: Option<Bytes>) -> Option<Bytes> {
         if let (Some(event), Some(account)) = (&event, &self.account)
@@ -98,6 +82,23 @@ impl Events {
             }
         }
         event
+    }
+}
+
+impl ByteStream for Events {
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        self.held = None;
+        let event = match &mut self.source {
+            Source::Call(call) => call.poll_next(cx),
+            Source::Log { reader, .. } => reader.poll_next(cx),
+        };
+        if let Poll::Ready(event) = event {
+            self.alarm.as_mut().reset(Instant::now() + Duration::from_millis(KEEP_ALIVE_MS));
+            return Poll::Ready(self.counted(event));
+        }
+        ready!(std::future::Future::poll(self.alarm.as_mut(), cx));
+        self.alarm.as_mut().reset(Instant::now() + Duration::from_millis(KEEP_ALIVE_MS));
+        Poll::Ready(Some(Bytes::from_static(sse::KEEP_ALIVE)))
     }
 }
 

@@ -13,11 +13,10 @@ use toolcrib_protocol::{Code, Revision, RpcError, header, sse, write};
 use crate::accept::{Accept, Asks, EVENT_STREAM, JSON, declares_json};
 use crate::address::{self, BadChoice};
 use crate::auth::{Authenticator, Challenge, Open};
-use crate::body::ReplyBody;
+use crate::body;
 use crate::call::{Answered, Call, First};
-use crate::http1::{Head, Name, Response, Service, Unreadable};
 use crate::ingress::Post;
-use crate::limits::{BODY_BYTES_MAX, BODY_MS_MAX, HEAD_BYTES_MAX, UNCOUNTED_BYTES_MAX};
+use crate::limits::{BODY_BYTES_MAX, BODY_MS_MAX};
 use crate::load::{Account, LoadLimits, Unread};
 use crate::open_streams::OpenStreams;
 use crate::rebinding::{Expected, Rebinding};
@@ -26,6 +25,9 @@ use crate::sessions::{HttpSession, Sessions};
 use crate::shed::{RETRY_AFTER_S, Shed};
 use crate::side::{Page, Side};
 use crate::stream_log::{StreamLog, parse_event_id};
+use toolcrib_http1::limits::{HEAD_BYTES_MAX, UNCOUNTED_BYTES_MAX};
+use toolcrib_http1::server::{Service, Unreadable};
+use toolcrib_http1::{ReplyBody, RequestHead, Response};
 
 /// How an HTTP endpoint behaves where it has a choice.
 #[derive(Debug, Clone)]
@@ -79,7 +81,8 @@ pub struct Endpoint {
 }
 
 /// A request that may be answered.
-pub(crate) struct Admitted {
+#[derive(Debug)]
+pub struct Admitted {
     target: Target,
     /// Network address that it came from.
     address: Option<IpAddr>,
@@ -90,6 +93,7 @@ pub(crate) struct Admitted {
 }
 
 /// What a request is for.
+#[derive(Debug)]
 enum Target {
     Post {
         principal: Principal,
@@ -123,7 +127,7 @@ impl Service for Endpoint {
         taken.map_err(|full| Shed::from(full).response(self.engine.meter()))
     }
 
-    fn admit(&self, head: &Head, from: Option<IpAddr>) -> Result<Admitted, Response> {
+    fn admit(&self, head: &RequestHead, from: Option<IpAddr>) -> Result<Admitted, Response> {
         let revocations = self.revocations();
         self.target(head, from).map(|target| Admitted { target, address: from, body: None, revocations })
     }
@@ -164,7 +168,7 @@ impl Service for Endpoint {
         }
     }
 
-    async fn answer(self: &Arc<Self>, head: Head, admitted: Admitted) -> Response {
+    async fn answer(self: &Arc<Self>, head: RequestHead, admitted: Admitted) -> Response {
         let Admitted { target, address, body, revocations } = admitted;
         match target {
             Target::Post { principal, asks } => {
@@ -176,7 +180,7 @@ impl Service for Endpoint {
                 let caller = principal.clone();
                 let account = || self.unread.account(Share::of(&caller, None, address));
                 let (approach, exchange) = (asks.approach, Exchange::alone(asks.accept.events));
-                let session = head.get(Name::McpSessionId).and_then(|id| self.sessions.find(id, &principal));
+                let session = head.get(header::SESSION_ID).and_then(|id| self.sessions.find(id, &principal));
                 let endpoint = self.clone();
                 let post = Post { endpoint, head, principal, approach, address, body, exchange, session };
                 let mut call = post.start();
@@ -258,8 +262,8 @@ impl Endpoint {
     }
 
     /// Judges a request by its head.
-    fn target(&self, head: &Head, from: Option<IpAddr>) -> Result<Target, Response> {
-        if let Some(asks) = head.asks() {
+    fn target(&self, head: &RequestHead, from: Option<IpAddr>) -> Result<Target, Response> {
+        if let Some(asks) = head.noted::<Asks>() {
             let principal = self.principal(head)?;
             self.check_room(&principal, from)?;
             self.check_choice(&principal, asks.approach.as_deref())?;
@@ -294,7 +298,7 @@ impl Endpoint {
                 let approach = approach(address, head).map_err(|bad| unfollowed(&bad))?;
                 self.check_choice(&principal, approach.as_deref())?;
                 let asks = Asks { accept: postable(head)?, approach };
-                head.note(&asks);
+                head.note(asks.clone());
                 Ok(Target::Post { principal, asks })
             }
             Method::GET => Ok(Target::Get(principal)),
@@ -304,7 +308,7 @@ impl Endpoint {
     }
 
     /// Who sends this, asked for every request anew.
-    fn principal(&self, head: &Head) -> Result<Principal, Response> {
+    fn principal(&self, head: &RequestHead) -> Result<Principal, Response> {
         self.options.authenticator.principal(head).map_err(|challenge| {
             // RFC 6750: who is known and may not is forbidden, not unknown.
             let lacks_scope = challenge.www_authenticate.contains("error=\"insufficient_scope\"");
@@ -331,7 +335,7 @@ impl Endpoint {
     }
 
     /// A legacy session's stream: unsolicited messages, or the rest of one that was lost.
-    fn get(&self, head: &Head, principal: &Principal) -> Response {
+    fn get(&self, head: &RequestHead, principal: &Principal) -> Response {
         let Some(session) = (match self.session_of(head, principal) {
             Ok(session) => session,
             Err(answer) => return *answer,
@@ -345,13 +349,13 @@ impl Endpoint {
         if let Some((number, seen)) = last.and_then(parse_event_id)
             && let Some(log) = session.log(number)
         {
-            return events(ReplyBody::log(log.read_after(seen), session));
+            return events(body::log(log.read_after(seen), session));
         }
         let (log, is_new) = session.news_log();
         if is_new {
             self.fill_news(&session, log.clone());
         }
-        events(ReplyBody::log(log.read_on(), session))
+        events(body::log(log.read_on(), session))
     }
 
     /// Starts what writes a session's unsolicited messages into its log.
@@ -378,7 +382,7 @@ impl Endpoint {
         });
     }
 
-    fn delete(&self, head: &Head, principal: &Principal) -> Response {
+    fn delete(&self, head: &RequestHead, principal: &Principal) -> Response {
         match self.session_of(head, principal) {
             Err(answer) => *answer,
             Ok(None) => not_allowed(),
@@ -393,10 +397,10 @@ impl Endpoint {
     /// The session a GET or DELETE names; `None` when it names none and the method means nothing.
     fn session_of(
         &self,
-        head: &Head,
+        head: &RequestHead,
         principal: &Principal,
     ) -> Result<Option<Arc<HttpSession>>, Box<Response>> {
-        match head.told(Name::McpProtocolVersion) {
+        match head.get_or_unreadable(header::PROTOCOL_VERSION) {
             Some(version) if Revision::is_modern_date(version) => return Ok(None),
             Some(version) if Revision::parse(version).is_none() => {
                 return Err(Box::new(refuse(
@@ -406,7 +410,7 @@ impl Endpoint {
             }
             _ => {}
         }
-        let Some(id) = head.told(Name::McpSessionId) else { return Ok(None) };
+        let Some(id) = head.get_or_unreadable(header::SESSION_ID) else { return Ok(None) };
         match self.sessions.find(id, principal) {
             Some(session) => Ok(Some(session)),
             None => Err(Box::new(refuse(StatusCode::NOT_FOUND, "session not found"))),
@@ -415,9 +419,9 @@ impl Endpoint {
 }
 
 /// The address's choice narrowed by the headers', and what the client calls itself; `None` where neither says anything.
-fn approach(mut selection: Selection, head: &Head) -> Result<Option<Arc<Approach>>, BadChoice> {
+fn approach(mut selection: Selection, head: &RequestHead) -> Result<Option<Arc<Approach>>, BadChoice> {
     address::narrow_by_headers(&mut selection, head)?;
-    let user_agent = head.get(Name::UserAgent).map(Into::into);
+    let user_agent = head.get("user-agent").map(Into::into);
     let says_nothing = user_agent.is_none() && selection == Selection::default();
     Ok((!says_nothing).then(|| Arc::new(Approach { selection, user_agent })))
 }
@@ -427,7 +431,7 @@ fn unfollowed(bad: &BadChoice) -> Response {
 }
 
 /// What a POST says about itself before its body is read.
-fn postable(head: &Head) -> Result<Accept, Response> {
+fn postable(head: &RequestHead) -> Result<Accept, Response> {
     let accept = Accept::read(head);
     if !accept.json && !accept.events {
         let message = "the client must accept application/json and text/event-stream";
@@ -449,7 +453,7 @@ fn stream(
 ) -> Response {
     // Without room for one more call that outlives its connection there is nothing to come back to.
     let (Some(session), Ok(leave)) = (call.session().cloned(), call.detach()) else {
-        return events(ReplyBody::call(call.into_stream(first, answered), account()));
+        return events(body::call(call.into_stream(first, answered), account()));
     };
     let log = session.open_log();
     if session.session.revision().primes_streams() {
@@ -457,7 +461,7 @@ fn stream(
     }
     let reader = log.read_on();
     call.into_log(first, answered, log, leave);
-    events(ReplyBody::log(reader, session))
+    events(body::log(reader, session))
 }
 
 /// An answer that says nothing else.
@@ -467,11 +471,11 @@ fn answer(answered: Answered, streams: bool) -> Response {
     let mut response = if payload == Payload::Nothing {
         Response::empty(code)
     } else if streams && code == StatusCode::OK {
-        events(ReplyBody::Payload(single_event(payload)))
+        events(body::payload(single_event(payload)))
     } else {
-        Response::new(code, JSON, ReplyBody::Payload(payload))
+        Response::new(code, JSON, body::payload(payload))
     };
-    response.held = answered.held;
+    response.held = answered.held.map(|held| held as Box<dyn std::any::Any + Send>);
     match (answered.opened, answered.shed) {
         (Some(id), _) => response.with(header::SESSION_ID, id.as_str()),
         (None, Some(shed)) => shed.dress(response),
@@ -500,7 +504,7 @@ fn single_event(payload: Payload) -> Payload {
 
 fn shown(page: Page) -> Response {
     let code = StatusCode::from_u16(page.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    Response::new(code, page.media_type, ReplyBody::whole(page.body)).with("cache-control", "no-store")
+    Response::new(code, page.media_type, ReplyBody::Whole(page.body.into())).with("cache-control", "no-store")
 }
 
 fn events(body: ReplyBody) -> Response {

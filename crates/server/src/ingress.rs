@@ -16,16 +16,19 @@ use toolcrib_protocol::{Branch, Code, Frame, Meta, Request, Revision, RpcError, 
 use crate::batch::BatchAnswer;
 use crate::call::{Answered, Call, CallFuture, Detached};
 use crate::http::Endpoint;
-use crate::http1::{Head, Name};
-use crate::limits::{BATCH_MESSAGES_MAX, UNCOUNTED_BYTES_MAX};
+use crate::limits::BATCH_MESSAGES_MAX;
 use crate::load::Account;
+use crate::mirrors::Mirrors;
 use crate::sessions::HttpSession;
 use crate::shed::Shed;
+use toolcrib_http1::RequestHead;
+use toolcrib_http1::limits::UNCOUNTED_BYTES_MAX;
+use toolcrib_protocol::header;
 
 /// Everything a POST needs to be answered.
 pub(crate) struct Post {
     pub(crate) endpoint: Arc<Endpoint>,
-    pub(crate) head: Head,
+    pub(crate) head: RequestHead,
     pub(crate) principal: Principal,
     pub(crate) approach: Option<Arc<Approach>>,
     /// Network address that it came from.
@@ -165,8 +168,8 @@ impl Post {
 
     fn branch(&self, names_version_in_meta: bool, is_initialize: bool) -> Branch {
         Branch::decide(names_version_in_meta, is_initialize, || Told {
-            version: self.head.told(Name::McpProtocolVersion),
-            has_session: self.head.has(Name::McpSessionId),
+            version: self.head.get_or_unreadable(header::PROTOCOL_VERSION),
+            has_session: self.head.has(header::SESSION_ID),
         })
     }
 
@@ -182,7 +185,8 @@ impl Post {
             }
         };
         let (principal, exchange) = (self.principal.clone(), self.exchange.clone());
-        let caller = match caller::modern(principal, Some(&self.head), request, exchange) {
+        let mirrors = Mirrors(&self.head);
+        let caller = match caller::modern(principal, Some(&mirrors), request, exchange) {
             Ok(caller) => caller.by(self.approach.clone()).from_address(self.address),
             Err(refusal) => return self.engine().rescue(Revision::FIRST_MODERN, request, refusal),
         };

@@ -34,8 +34,8 @@ use self::keys::Keys;
 pub use self::refusal::{BadKeys, Part, TokenRefusal, Unusable};
 use crate::auth::{Authenticator, Challenge};
 use crate::bearer::{Bearer, token};
-use crate::http1::Head;
 use crate::limits::JWT_BYTES_MAX;
+use toolcrib_http1::RequestHead;
 
 /// Verifier of one issuer's tokens.
 pub struct JwtBearer {
@@ -133,7 +133,7 @@ fn object(json: &[u8], part: Part) -> Result<Document<'_>, TokenRefusal> {
 }
 
 impl Authenticator for JwtBearer {
-    fn principal(&self, head: &Head) -> Result<Principal, Challenge> {
+    fn principal(&self, head: &RequestHead) -> Result<Principal, Challenge> {
         let Some(token) = token(head) else { return Err(self.bearer.challenge(None)) };
         if let Ok(principal) = self.bearer.principal(head) {
             return Ok(principal);

@@ -14,22 +14,8 @@ pub const BODIES_BYTES_MAX: usize = 128 * 1024 * 1024;
 /// others and can still send five bodies of 4 MiB that are costly to read.
 pub const BODIES_BYTES_PER_SHARE_MAX: usize = 64 * 1024 * 1024;
 
-/// Bytes of a body or an answer that are not counted: 16 KiB per connection, so that an ordinary call takes no lock and
-/// is served however much the large ones use.
-pub const UNCOUNTED_BYTES_MAX: usize = 16 * 1024;
-
-/// Bytes per second that a body over 16 KiB must bring on average after its grace time: 32 KiB, slower than any link
-/// that is in use and too fast to hold a thousand bodies open for nothing.
-pub const BODY_RATE_BYTES_MIN: usize = 32 * 1024;
-
-/// Grace time before the rate of a body counts, in milliseconds: five seconds, for a link that stalls for a moment.
-pub const BODY_GRACE_MS: u64 = 5_000;
-
 /// How long a request's head may take to arrive, in milliseconds; also how long an idle connection is kept.
 pub const HEAD_MS_MAX: u64 = 30_000;
-
-/// Bytes of a request's head.
-pub const HEAD_BYTES_MAX: usize = 64 * 1024;
 
 /// Bytes of all request heads over 16 KiB that are received or answered at once: room for 512 heads of the largest
 /// size.
@@ -37,27 +23,6 @@ pub const HEADS_BYTES_MAX: usize = 32 * 1024 * 1024;
 
 /// Bytes of request heads over 16 KiB for one address: half of all, so that one caller leaves room for others.
 pub const HEADS_BYTES_PER_SHARE_MAX: usize = 16 * 1024 * 1024;
-
-/// Bytes of a head that a connection keeps in mind, to know it when it comes again.
-pub const HEAD_KEPT_BYTES_MAX: usize = 2 * 1024;
-
-/// Headers of one request.
-pub const HEADERS_MAX: usize = 100;
-
-/// Empty lines before a request's head, which some clients send behind the request before.
-pub const EMPTY_LINES_MAX: usize = 8;
-
-/// Bytes of the line that begins a chunk of a request's body, its extensions included.
-pub const CHUNK_LINE_BYTES_MAX: usize = 4 * 1024;
-
-/// Bytes of the chunk extensions of one request, which nothing here uses.
-pub const CHUNK_EXTENSION_BYTES_MAX: usize = 16 * 1024;
-
-/// Bytes of the trailers of one request, its last empty line included; nothing here uses them.
-pub const TRAILER_BYTES_MAX: usize = 16 * 1024;
-
-/// Bytes of a request's body that are read before other connections of the thread have a turn.
-pub const BODY_TURN_BYTES_MAX: usize = 256 * 1024;
 
 /// Connections open at once; further ones wait to be accepted.
 pub const CONNECTIONS_MAX: usize = 10_000;
@@ -134,26 +99,6 @@ pub const STDIO_IN_FLIGHT_MAX: usize = 256;
 
 /// How long a failed `accept` pauses the listener, in milliseconds.
 pub const ACCEPT_PAUSE_MS: u64 = 50;
-
-/// Bytes a client may send ahead of the answer to its last request: several ordinary calls. The rest waits in the
-/// socket, so that thousands of connections with a slow call each do not fill the memory.
-pub const AHEAD_BYTES_MAX: usize = 16 * 1024;
-
-/// How long a client may take nothing of its answer, in milliseconds.
-pub const WRITE_MS_MAX: u64 = 30_000;
-
-/// Bytes of its answer that a client must take in a second on average, besides `WRITE_MS_MAX`: less than any modem.
-pub const WRITE_BYTES_PER_S_MIN: u64 = 4 * 1024;
-
-/// How long a client that is still sending is listened to after the last answer, in milliseconds.
-pub const LINGER_MS_MAX: u64 = 1_000;
-
-/// Bytes that are read from such a client: a whole body of the largest size, so that it reads its answer.
-pub const LINGER_BYTES_MAX: usize = 4 * 1024 * 1024;
-
-/// Connections that are listened to in that way at once; others are closed at once. A thousand refused uploads would be
-/// gigabytes to read.
-pub const LINGERING_MAX: usize = 16;
 
 /// Bytes of one JSON Web Token; tokens with long lists of groups have up to 8 KiB.
 pub const JWT_BYTES_MAX: usize = 16 * 1024;

@@ -10,9 +10,9 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
+use toolcrib_http1::server;
 
 use crate::http::Endpoint;
-use crate::http1;
 use crate::limits::{HEAD_MS_MAX, REVOKED_LOOK_MS, SESSION_SWEEP_MS, SHUTDOWN_MS_MAX};
 use crate::seats::Seats;
 use crate::workers::{Stay, Workers};
@@ -135,7 +135,7 @@ async fn connection(
 ) -> Option<TcpStream> {
     let address = stream.peer_addr().ok().map(|peer| peer.ip());
     let within = Duration::from_millis(head_ms_max);
-    http1::serve(stream, endpoint, address, stopped, within, || stay.is_over()).await
+    server::serve(stream, endpoint, address, stopped, within, || stay.is_over()).await
 }
 
 /// Serves one connection without a network address until it ends, or gracefully until `stopped` says so.
@@ -147,7 +147,7 @@ pub async fn serve_connection<S>(
 ) where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    http1::serve(stream, endpoint, None, stopped, Duration::from_millis(head_ms_max), || false).await;
+    server::serve(stream, endpoint, None, stopped, Duration::from_millis(head_ms_max), || false).await;
 }
 
 #[cfg(test)]

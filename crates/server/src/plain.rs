@@ -18,13 +18,14 @@ use toolcrib_engine::quota::{Held, Quota};
 use toolcrib_engine::{Principal, Share};
 
 use crate::accept::JSON;
-use crate::body::ReplyBody;
-use crate::http1::{self, Head, Response, Service, Unreadable};
-use crate::limits::{BODY_BYTES_MAX, BODY_MS_MAX, HEAD_BYTES_MAX, HEAD_MS_MAX, SHUTDOWN_MS_MAX};
+use crate::limits::{BODY_BYTES_MAX, BODY_MS_MAX, HEAD_MS_MAX, SHUTDOWN_MS_MAX};
 use crate::load::LoadLimits;
 use crate::rebinding::Expected;
 use crate::seats::Seats;
 use crate::shed::Shed;
+use toolcrib_http1::limits::HEAD_BYTES_MAX;
+use toolcrib_http1::server::{self, Service, Unreadable};
+use toolcrib_http1::{ReplyBody, RequestHead, Response};
 
 /// What becomes of a request that was read whole: status, headers, body. The content type is JSON unless a header says otherwise.
 #[derive(Debug)]
@@ -36,7 +37,7 @@ pub struct PlainResponse {
 
 /// Answers requests.
 pub trait Answers: Send + Sync + 'static {
-    fn answer(&self, request: Head) -> Pin<Box<dyn Future<Output = PlainResponse> + Send + '_>>;
+    fn answer(&self, request: RequestHead) -> Pin<Box<dyn Future<Output = PlainResponse> + Send + '_>>;
 }
 
 /// A bound address, ready to serve.
@@ -96,7 +97,7 @@ impl PlainListener {
                     tokio::spawn(async move {
                         let address = stream.peer_addr().ok().map(|peer| peer.ip());
                         let within = Duration::from_millis(HEAD_MS_MAX);
-                        http1::serve(stream, plain, address, stopped, within, || false).await;
+                        server::serve(stream, plain, address, stopped, within, || false).await;
                         drop(seat);
                     });
                 }
@@ -118,7 +119,7 @@ impl Service for Plain {
         taken.map_err(|full| Shed::from(full).response(&self.meter))
     }
 
-    fn admit(&self, head: &Head, address: Option<IpAddr>) -> Result<Admitted, Response> {
+    fn admit(&self, head: &RequestHead, address: Option<IpAddr>) -> Result<Admitted, Response> {
         match self.expected.check(head) {
             Ok(()) => Ok(Admitted { address, body: None }),
             Err(rebinding) => Err(refused(StatusCode::FORBIDDEN, &rebinding.to_string())),
@@ -148,7 +149,7 @@ impl Service for Plain {
         }
     }
 
-    async fn answer(self: &Arc<Self>, head: Head, admitted: Admitted) -> Response {
+    async fn answer(self: &Arc<Self>, head: RequestHead, admitted: Admitted) -> Response {
         let response = written(self.answers.answer(head).await);
         drop(admitted);
         response
@@ -161,7 +162,7 @@ fn written(answer: PlainResponse) -> Response {
     let mut response = Response::empty(status);
     if !answer.body.is_empty() {
         response.media_type = (!is_named).then_some(JSON);
-        response.body = ReplyBody::whole(answer.body);
+        response.body = ReplyBody::Whole(answer.body.into());
     }
     answer.headers.iter().fold(response, |response, (name, value)| response.with(name, value))
 }
@@ -180,7 +181,7 @@ mod tests {
     struct Nothing;
 
     impl Answers for Nothing {
-        fn answer(&self, _: Head) -> Pin<Box<dyn Future<Output = PlainResponse> + Send + '_>> {
+        fn answer(&self, _: RequestHead) -> Pin<Box<dyn Future<Output = PlainResponse> + Send + '_>> {
             Box::pin(async { PlainResponse { status: 204, headers: Vec::new(), body: Vec::new() } })
         }
     }

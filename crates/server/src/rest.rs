@@ -20,8 +20,8 @@ use toolcrib_engine::{Engine, Safety};
 
 use crate::accept::declares_json;
 use crate::auth::{Challenge, Shown, credential};
-use crate::http1::{Head, Response};
 use crate::shed::Shed;
+use toolcrib_http1::{RequestHead, Response};
 
 pub(crate) const PREFIX: &str = "/api/v1/";
 
@@ -32,7 +32,7 @@ struct Asked<'a> {
     engine: &'a Engine,
     safety: &'a Arc<Safety>,
     credential: &'a Credential,
-    head: &'a Head,
+    head: &'a RequestHead,
 }
 
 /// A refusal: status, a code for programs, a sentence for people, and after how many seconds to try again.
@@ -54,7 +54,7 @@ impl Refused {
 type Told = Result<(StatusCode, Value), Refused>;
 
 /// Answers one request; the body is read already.
-pub(crate) async fn answer(engine: &Engine, head: &Head) -> Response {
+pub(crate) async fn answer(engine: &Engine, head: &RequestHead) -> Response {
     let Some(safety) = engine.safety() else {
         return refusal(&Refused::new(StatusCode::NOT_FOUND, "not_found", "there is nothing at this path"));
     };

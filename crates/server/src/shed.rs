@@ -9,7 +9,7 @@ use toolcrib_engine::meter::Meter;
 use toolcrib_engine::quota::Full;
 use toolcrib_protocol::{Code, RpcError, write};
 
-use crate::http1::Response;
+use toolcrib_http1::Response;
 
 /// Seconds after which bytes in flight have usually gone: bodies are read and answers taken within moments.
 pub(crate) const RETRY_AFTER_S: u64 = 1;

@@ -38,6 +38,7 @@ pub use toolcrib_engine::{
 };
 pub use toolcrib_protocol::{self as protocol, Capability, Level, Revision};
 pub use toolcrib_server::{
-    Authenticator, Bearer, Challenge, Credentialled, Expected, Head, HttpOptions, JwtBearer, Page, Side,
+    Authenticator, Bearer, Challenge, Credentialled, Expected, HttpOptions, JwtBearer, Page, RequestHead,
+    Side,
 };
 pub use {schemars, serde_json};

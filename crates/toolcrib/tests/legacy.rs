@@ -48,7 +48,7 @@ async fn eventually(flag: &AtomicBool) -> bool {
 struct ByBearer;
 
 impl Authenticator for ByBearer {
-    fn principal(&self, head: &toolcrib::Head) -> Result<Principal, Challenge> {
+    fn principal(&self, head: &toolcrib::RequestHead) -> Result<Principal, Challenge> {
         head.get("authorization")
             .and_then(|value| value.strip_prefix("Bearer "))
             .map(Principal::subject)

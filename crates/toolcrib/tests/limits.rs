@@ -11,9 +11,8 @@ use support::*;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use toolcrib::engine::limits::{CALL_MS_MAX, LIST_TTL_MS, PAGE_ITEMS_MAX, STATE_BYTES_MAX};
 use toolcrib::{Context, Question, Server, ToolError};
-use toolcrib_server::limits::{
-    BATCH_MESSAGES_MAX, BODY_BYTES_MAX, HEAD_BYTES_MAX, HEADERS_MAX, STDIO_IN_FLIGHT_MAX,
-};
+use toolcrib_http1::limits::{HEAD_BYTES_MAX, HEADERS_MAX};
+use toolcrib_server::limits::{BATCH_MESSAGES_MAX, BODY_BYTES_MAX, STDIO_IN_FLIGHT_MAX};
 
 fn object() -> Value {
     json!({"type": "object"})

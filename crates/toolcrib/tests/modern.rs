@@ -202,7 +202,7 @@ impl Clock for Hands {
 struct ByHeader;
 
 impl Authenticator for ByHeader {
-    fn principal(&self, head: &toolcrib::Head) -> Result<Principal, Challenge> {
+    fn principal(&self, head: &toolcrib::RequestHead) -> Result<Principal, Challenge> {
         let name = head.get("x-user").unwrap_or("nobody");
         Ok(Principal::subject(name))
     }
@@ -213,7 +213,7 @@ impl Authenticator for ByHeader {
 struct Twice(AtomicU64);
 
 impl Authenticator for Twice {
-    fn principal(&self, _: &toolcrib::Head) -> Result<Principal, Challenge> {
+    fn principal(&self, _: &toolcrib::RequestHead) -> Result<Principal, Challenge> {
         match self.0.fetch_add(1, Ordering::SeqCst) {
             number @ 0..2 => Ok(Principal::subject(&format!("caller-{number}"))),
             _ => Err(Challenge::bearer()),

@@ -6,6 +6,9 @@
 use std::io;
 
 use toolcrib_engine::long_work::LongWorkError;
+use toolcrib_http1::chunks::ChunkError;
+use toolcrib_http1::client::{HeadError, ReadError};
+use toolcrib_http1::framing::Ambiguous;
 use toolcrib_protocol::{Revision, RpcError};
 
 use crate::oauth::OAuthError;
@@ -44,6 +47,8 @@ pub enum Cause {
     TooMuch { limit: &'static str, max: usize, what: &'static str },
     #[error("the server sent something that is no answer: {0}")]
     Garbage(&'static str),
+    #[error("the server sent an HTTP answer whose end cannot be told: {0}")]
+    Ambiguous(Ambiguous),
     #[error("the server's message could not be read: {0}")]
     Unread(LongWorkError),
     #[error("the server refused: {} ({})", .0.message, .0.code)]
@@ -62,6 +67,29 @@ pub enum Cause {
     Unavailable(Box<str>),
     #[error("the server failed {failures} times in a row and is left alone for a moment")]
     Broken { failures: u32 },
+}
+
+impl From<ReadError> for Cause {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Closed => Self::Closed,
+            ReadError::Upgrade => Self::Garbage("it switches to a protocol that nobody asked for"),
+            ReadError::Head(HeadError::TooLarge { limit, max })
+            | ReadError::Chunks(ChunkError::TooLarge { limit, max })
+            | ReadError::InterimBytes { limit, max } => Self::TooLarge { limit, max },
+            ReadError::Head(HeadError::TooManyFields { limit, max }) => {
+                Self::TooMuch { limit, max, what: "headers" }
+            }
+            ReadError::InterimHeads { limit, max } => {
+                Self::TooMuch { limit, max, what: "interim heads before its answer" }
+            }
+            ReadError::Head(HeadError::NoHttp) => Self::Garbage("it is no HTTP/1"),
+            ReadError::Head(HeadError::NoStatus) => Self::Garbage("its status is none of HTTP's"),
+            ReadError::Head(HeadError::Ambiguous(ambiguous)) => Self::Ambiguous(ambiguous),
+            ReadError::Chunks(ChunkError::Malformed(what)) => Self::Garbage(what),
+            ReadError::Chunks(ChunkError::NoRoom) => Self::Garbage("a chunk's size is beyond all numbers"),
+        }
+    }
 }
 
 /// A cause, and whether the server may have seen the request. The cause is behind a pointer: every answer travels in a

@@ -4,12 +4,10 @@
 //! answer is read by the task that asked. No redirect is followed: a server that moves is the operator's business.
 
 mod body;
-mod chunk;
 mod conn;
 pub(crate) mod fetch;
-mod head;
-mod interim;
 pub(crate) mod link;
+mod media;
 #[cfg(test)]
 pub(crate) mod once;
 mod outgoing;

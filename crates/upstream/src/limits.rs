@@ -18,30 +18,6 @@ pub const UPSTREAM_MESSAGE_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Values and keys of one message from a server.
 pub const UPSTREAM_MESSAGE_NODES_MAX: usize = 1024 * 1024;
 
-/// Bytes of the head of an HTTP answer.
-pub const UPSTREAM_HEAD_BYTES_MAX: usize = 64 * 1024;
-
-/// Bytes of the head of an answer that a connection keeps in mind, to know it when it comes again.
-pub const UPSTREAM_HEAD_KEPT_BYTES_MAX: usize = 2 * 1024;
-
-/// Headers of an HTTP answer.
-pub const UPSTREAM_HEADERS_MAX: usize = 100;
-
-/// Interim heads (1xx) before one HTTP answer: one for each second of a call's default deadline.
-pub const UPSTREAM_INTERIM_HEADS_MAX: usize = 64;
-
-/// Bytes of all interim heads (1xx) before one HTTP answer: as much as one head may have.
-pub const UPSTREAM_INTERIM_BYTES_MAX: usize = 64 * 1024;
-
-/// Bytes of the line that begins a chunk of an HTTP answer, its extensions included.
-pub const UPSTREAM_CHUNK_LINE_BYTES_MAX: usize = 4 * 1024;
-
-/// Bytes of the chunk extensions of one HTTP answer, which nothing here uses.
-pub const UPSTREAM_CHUNK_EXTENSION_BYTES_MAX: usize = 16 * 1024;
-
-/// Bytes of the trailers of one HTTP answer, its last empty line included; nothing here uses them.
-pub const UPSTREAM_TRAILER_BYTES_MAX: usize = 16 * 1024;
-
 /// Bytes of an answer above which it is large: a server's large answers are read one at a time, with pauses.
 pub const UPSTREAM_LARGE_BYTES: usize = 1024 * 1024;
 

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use toolcrib_server::observed::{Observed, REFUSED_PATH, observe};
+use toolcrib_http1::server::observed::{Observed, REFUSED_PATH, observe};
 
 use super::framing::Head;
 use crate::script::{Script, block_on, splits};

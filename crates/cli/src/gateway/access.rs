@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use arc_swap::ArcSwap;
 use tokio::task::JoinHandle;
 use toolcrib::engine::Principal;
-use toolcrib::{Authenticator, Bearer, Challenge, Expected, Head, HttpOptions, JwtBearer, Side};
+use toolcrib::{Authenticator, Bearer, Challenge, Expected, HttpOptions, JwtBearer, RequestHead, Side};
 use toolcrib_gateway::Config;
 use toolcrib_gateway::config::{Auth, Jwks, Jwt};
 use toolcrib_server::limits::JWKS_BYTES_MAX;
@@ -85,7 +85,7 @@ impl Porter {
 }
 
 impl Authenticator for Porter {
-    fn principal(&self, head: &Head) -> Result<Principal, Challenge> {
+    fn principal(&self, head: &RequestHead) -> Result<Principal, Challenge> {
         self.current.load().principal(head)
     }
 

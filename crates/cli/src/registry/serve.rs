@@ -9,7 +9,7 @@ use anyhow::{Context as _, anyhow};
 use toolcrib_contract::json::{Document, Limits, Node};
 use toolcrib_registry::api::{Api, Options, Publisher, Request};
 use toolcrib_server::Expected;
-use toolcrib_server::Head;
+use toolcrib_server::RequestHead;
 use toolcrib_server::plain::{Answers, PlainListener, PlainResponse};
 
 use super::budget::target;
@@ -39,7 +39,7 @@ pub(crate) struct Args {
 struct Mounted(Api);
 
 impl Answers for Mounted {
-    fn answer(&self, head: Head) -> Pin<Box<dyn Future<Output = PlainResponse> + Send + '_>> {
+    fn answer(&self, head: RequestHead) -> Pin<Box<dyn Future<Output = PlainResponse> + Send + '_>> {
         let header = |name: &str| head.get(name).map(str::to_owned);
         let own = Request {
             method: head.method().as_str().to_owned(),

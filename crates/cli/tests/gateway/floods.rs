@@ -56,24 +56,24 @@ fn flooded_start(over: Over, behaviour: &str, says: &[&str]) {
     trial.assert_small(baseline, behaviour);
 }
 
-/// R5.6: `UPSTREAM_INTERIM_HEADS_MAX` ends a flood of 103 heads, `UPSTREAM_HEAD_BYTES_MAX` one of empty lines.
+/// R5.6: `INTERIM_HEADS_MAX` ends a flood of 103 heads, `HEAD_BYTES_MAX` one of empty lines.
 #[test]
 fn endless_interim_heads_and_empty_lines_are_refused_by_the_limits_name() {
-    flooded_call(Http, "endless-interim-heads", &["UPSTREAM_INTERIM_HEADS_MAX"]);
-    flooded_call(Http, "endless-empty-lines", &["UPSTREAM_HEAD_BYTES_MAX"]);
+    flooded_call(Http, "endless-interim-heads", &["INTERIM_HEADS_MAX"]);
+    flooded_call(Http, "endless-empty-lines", &["HEAD_BYTES_MAX"]);
 }
 
-/// R5.6: `UPSTREAM_TRAILER_BYTES_MAX`
+/// R5.6: `TRAILER_BYTES_MAX`
 #[test]
 fn endless_trailers_are_refused_by_the_limits_name() {
-    flooded_call(Http, "endless-trailers", &["UPSTREAM_TRAILER_BYTES_MAX"]);
+    flooded_call(Http, "endless-trailers", &["TRAILER_BYTES_MAX"]);
 }
 
-/// R5.6: `UPSTREAM_CHUNK_LINE_BYTES_MAX` for one line, `UPSTREAM_CHUNK_EXTENSION_BYTES_MAX` for all of a body.
+/// R5.6: `CHUNK_LINE_BYTES_MAX` for one line, `CHUNK_EXTENSION_BYTES_MAX` for all of a body.
 #[test]
 fn endless_chunk_lines_and_extensions_are_refused_by_the_limits_name() {
-    flooded_call(Http, "endless-chunk-line", &["UPSTREAM_CHUNK_LINE_BYTES_MAX"]);
-    flooded_call(Http, "endless-chunk-extensions", &["UPSTREAM_CHUNK_EXTENSION_BYTES_MAX"]);
+    flooded_call(Http, "endless-chunk-line", &["CHUNK_LINE_BYTES_MAX"]);
+    flooded_call(Http, "endless-chunk-extensions", &["CHUNK_EXTENSION_BYTES_MAX"]);
 }
 
 /// R5.6: a body of one-byte chunks costs far more than its bytes say.
@@ -118,8 +118,8 @@ fn a_call_ends_in_time_when_its_answer_drips() {
 /// R5.6: lists and first requests have the same limits and their own deadline.
 #[test]
 fn a_server_that_floods_its_list_or_its_start_fails_in_time() {
-    flooded_start(Http, "endless-interim-heads@start", &["UPSTREAM_INTERIM_HEADS_MAX"]);
-    flooded_start(Http, "endless-trailers@list", &["UPSTREAM_TRAILER_BYTES_MAX"]);
+    flooded_start(Http, "endless-interim-heads@start", &["INTERIM_HEADS_MAX"]);
+    flooded_start(Http, "endless-trailers@list", &["TRAILER_BYTES_MAX"]);
     flooded_start(Http, "endless-pings@list", &["within 2000 ms"]);
     flooded_start(Http, "drip@start", &["within 2000 ms"]);
     flooded_start(Http, "drip@list", &["within 2000 ms"]);

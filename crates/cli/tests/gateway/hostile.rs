@@ -272,7 +272,7 @@ fn a_gibibyte_over_http_is_refused_by_the_limits_name() {
 /// R5.6: headers without end.
 #[test]
 fn a_head_without_end_is_refused_by_the_limits_name() {
-    harm_in_a_call(Http, "endless-head", "UPSTREAM_HEAD_BYTES_MAX");
+    harm_in_a_call(Http, "endless-head", "HEAD_BYTES_MAX");
 }
 
 /// R5.6: comments without end, and one event without end; read with a pause after UPSTREAM_STREAM_TURN_BYTES_MAX.

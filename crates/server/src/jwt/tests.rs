@@ -8,6 +8,7 @@ use toolcrib_testkit::signer::Signer;
 
 use super::*;
 use crate::limits::{JWKS_AGE_MS_MAX, JWKS_BYTES_MAX, JWKS_KEYS_MAX, JWKS_REFETCH_MS_MIN, JWT_LEEWAY_S};
+use crate::mirrors::head_with;
 
 const ISSUER: &str = "https://issuer";
 const RESOURCE: &str = "https://gateway/mcp";
@@ -358,7 +359,7 @@ fn a_client_learns_the_error_code_and_not_the_reason() {
     let signer = Signer::new("k1").unwrap();
     let jwt = verifier(&signer.keys());
     let ask = |token: &str| {
-        let head = Head::with(&[("Authorization", &format!("Bearer {token}"))]);
+        let head = head_with(&[("Authorization", &format!("Bearer {token}"))]);
         jwt.principal(&head).map_err(|challenge| challenge.www_authenticate)
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();

@@ -117,7 +117,7 @@ impl Tool for Nothing {
 pub(crate) struct Bearer;
 
 impl Authenticator for Bearer {
-    fn principal(&self, head: &toolcrib::Head) -> Result<Principal, Challenge> {
+    fn principal(&self, head: &toolcrib::RequestHead) -> Result<Principal, Challenge> {
         let token = head.get("authorization");
         token.map(Principal::subject).ok_or(Challenge { www_authenticate: "Bearer".into() })
     }

@@ -7,10 +7,11 @@
 use std::sync::Arc;
 
 use tokio::sync::OwnedSemaphorePermit;
+use toolcrib_http1::ResponseHead;
+use toolcrib_http1::client::BodyReader;
 
-use super::chunk::{ChunkLines, more};
 use super::conn::Conn;
-use super::head::{Framing, Head, Media};
+use super::media::Media;
 use super::pool::Pool;
 use crate::error::Cause;
 use crate::limits::{
@@ -21,8 +22,7 @@ pub(crate) struct Body {
     conn: Option<Box<Conn>>,
     pool: Arc<Pool>,
     keeps_alive: bool,
-    state: State,
-    lines: ChunkLines,
+    reader: BodyReader,
     turn: Turn,
 }
 
@@ -37,18 +37,6 @@ struct Turn {
     permit: Option<OwnedSemaphorePermit>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    Left(u64),
-    ChunkHead,
-    ChunkLeft(u64),
-    /// The line break after a chunk.
-    ChunkEnd,
-    Trailers,
-    UntilClose,
-    Done,
-}
-
 /// Bytes of a long body that are read before other tasks have a turn; also the largest piece.
 const REST_BYTES: usize = 32 * 1024;
 
@@ -57,16 +45,10 @@ const REST_BYTES: usize = 32 * 1024;
 const PIECE_COST_BYTES: usize = 256;
 
 impl Body {
-    pub(crate) fn new(conn: Box<Conn>, pool: Arc<Pool>, head: &Head) -> Self {
-        let keeps_alive = head.keeps_alive;
-        let state = match head.framing {
-            Framing::Length(bytes) => State::Left(bytes),
-            Framing::Chunked => State::ChunkHead,
-            Framing::UntilClose => State::UntilClose,
-        };
-        let (lines, turn) = (ChunkLines::default(), Turn::new(head.media));
-        let mut body = Self { conn: Some(conn), pool, keeps_alive, state, lines, turn };
-        if state == State::Left(0) {
+    pub(crate) fn new(conn: Box<Conn>, pool: Arc<Pool>, head: &ResponseHead, media: Media) -> Self {
+        let (reader, turn) = (BodyReader::new(head.framing()), Turn::new(media));
+        let mut body = Self { conn: Some(conn), pool, keeps_alive: head.keeps_alive(), reader, turn };
+        if body.reader.is_done() {
             body.finish();
         }
         body
@@ -75,13 +57,11 @@ impl Body {
     /// The whole body as text, if it is no longer than `bytes_max`, which is what `limit` says.
     pub(crate) async fn text(&mut self, limit: &'static str, bytes_max: usize) -> Result<String, Cause> {
         let too_large = || Cause::TooLarge { limit, max: bytes_max };
-        let whole = match self.state {
-            State::Left(bytes) => match usize::try_from(bytes) {
-                Ok(bytes) if bytes <= bytes_max => self.announced(bytes).await?,
-                _ => return Err(too_large()),
-            },
+        let whole = match self.reader.announced().map(usize::try_from) {
+            Some(Ok(bytes)) if bytes <= bytes_max => self.announced(bytes).await?,
+            Some(_) => return Err(too_large()),
             // Boxed: one whose length is known is no larger for it.
-            _ => Box::pin(self.gathered(bytes_max, too_large)).await?,
+            None => Box::pin(self.gathered(bytes_max, too_large)).await?,
         };
         String::from_utf8(whole).map_err(|_| Cause::Garbage("it is not UTF-8"))
     }
@@ -130,6 +110,7 @@ impl Body {
         // More than was announced: who knows what it belongs to.
         self.keeps_alive &= whole.len() == bytes;
         whole.truncate(bytes);
+        self.reader.skip(bytes as u64);
         self.finish();
         Ok(whole)
     }
@@ -140,59 +121,17 @@ impl Body {
         take: impl FnOnce(&[u8]) -> Result<(), Cause>,
     ) -> Result<bool, Cause> {
         self.rest().await;
-        loop {
-            let state = self.state;
-            let Some(conn) = &mut self.conn else { return Ok(false) };
-            match state {
-                State::Done => return Ok(false),
-                State::Left(left) | State::ChunkLeft(left) => {
-                    if conn.ahead().is_empty() {
-                        let hint = usize::try_from(left).unwrap_or(usize::MAX);
-                        more(conn, hint).await?;
-                        continue;
-                    }
-                    let here = usize::try_from(left).unwrap_or(usize::MAX);
-                    let here = here.min(conn.ahead().len()).min(REST_BYTES);
-                    let outcome = take(conn.ahead().get(..here).unwrap_or_default());
-                    conn.take(here);
-                    self.turn.count(here + PIECE_COST_BYTES);
-                    let left = left - here as u64;
-                    let is_chunk = matches!(state, State::ChunkLeft(_));
-                    match (left, is_chunk) {
-                        (0, false) => self.finish(),
-                        (0, true) => self.state = State::ChunkEnd,
-                        (left, false) => self.state = State::Left(left),
-                        (left, true) => self.state = State::ChunkLeft(left),
-                    }
-                    return outcome.map(|()| true);
-                }
-                State::UntilClose => {
-                    if conn.ahead().is_empty() && conn.read(0).await.map_err(|_| Cause::Closed)? == 0 {
-                        self.finish();
-                        return Ok(false);
-                    }
-                    let here = conn.ahead().len().min(REST_BYTES);
-                    let outcome = take(conn.ahead().get(..here).unwrap_or_default());
-                    conn.take(here);
-                    self.turn.count(here + PIECE_COST_BYTES);
-                    return outcome.map(|()| true);
-                }
-                State::ChunkHead => {
-                    let size = self.lines.size(conn).await?;
-                    self.state = if size == 0 { State::Trailers } else { State::ChunkLeft(size) };
-                }
-                State::ChunkEnd => {
-                    ChunkLines::end(conn).await?;
-                    self.state = State::ChunkHead;
-                }
-                State::Trailers => {
-                    if self.lines.trailer(conn).await? {
-                        self.finish();
-                        return Ok(false);
-                    }
-                }
-            }
+        let Some(conn) = &mut self.conn else { return Ok(false) };
+        let turn = &mut self.turn;
+        let taken = self.reader.piece(conn, REST_BYTES, |piece| {
+            turn.count(piece.len() + PIECE_COST_BYTES);
+            take(piece)
+        });
+        let taken = taken.await?;
+        if self.reader.is_done() {
+            self.finish();
         }
+        taken.transpose().map(|taken| taken.is_some())
     }
 
     /// Says how much of what was read is kept in memory: of one server's bodies one at a time may be large.
@@ -220,7 +159,6 @@ impl Body {
 
     fn finish(&mut self) {
         self.turn.permit = None;
-        self.state = State::Done;
         if let Some(conn) = self.conn.take()
             && self.keeps_alive
         {

@@ -34,7 +34,7 @@ async fn post_within(
     let posted = async {
         let mut answer = link.plain("POST", "Content-Type: application/json\r\n", body).await?;
         let _ = answer.body.text("DOCUMENT_BYTES_MAX", DOCUMENT_BYTES_MAX).await;
-        match answer.head.status {
+        match answer.status() {
             200..=299 => Ok(()),
             status => Err(UpstreamError::sent(Cause::Status { status })),
         }
@@ -48,7 +48,7 @@ async fn fetch_within(ms_max: u64, url: &str, ca_file: Option<&Path>) -> Result<
     let link = HttpLink::new(&endpoint).map_err(UpstreamError::unsent)?;
     let read = async {
         let mut answer = link.plain("GET", "Accept: application/json\r\n", "").await?;
-        match answer.head.status {
+        match answer.status() {
             200 => {
                 answer.body.text("DOCUMENT_BYTES_MAX", DOCUMENT_BYTES_MAX).await.map_err(UpstreamError::sent)
             }

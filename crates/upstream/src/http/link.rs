@@ -4,11 +4,11 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use toolcrib_http1::ResponseHead;
 use toolcrib_protocol::{Era, Revision, sse};
 
 use super::body::Body;
-use super::head::{Head, Media};
-use super::interim::read_head;
+use super::media::Media;
 use super::outgoing::{Outgoing, POSTED};
 use super::pending::{HttpPending, resumable};
 use super::pool::Pool;
@@ -39,8 +39,26 @@ pub(crate) struct HttpLink {
 
 /// The head and body of an answer.
 pub(crate) struct Answer {
-    pub(crate) head: Head,
+    pub(crate) head: ResponseHead,
+    pub(crate) media: Media,
     pub(crate) body: Body,
+}
+
+impl Answer {
+    pub(crate) fn status(&self) -> u16 {
+        self.head.status()
+    }
+
+    /// Id of the session that the server opened, if it can be sent back.
+    pub(super) fn session(&self) -> Option<&str> {
+        let is_visible = |id: &&str| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_graphic());
+        self.head.get("mcp-session-id").filter(is_visible)
+    }
+
+    /// `WWW-Authenticate` of a refusal.
+    pub(crate) fn challenge(&self) -> Option<&str> {
+        self.head.get("www-authenticate").filter(|_| matches!(self.status(), 401 | 403))
+    }
 }
 
 impl HttpLink {
@@ -101,11 +119,11 @@ impl HttpLink {
             };
             let answer = self.post(text, Some(request), Some(revision)).await?;
             if request.method == "initialize"
-                && let Some(session) = answer.head.session()
+                && let Some(session) = answer.session()
             {
                 self.set_session(session);
             }
-            match answer.head.media {
+            match answer.media {
                 Media::Other if answer.head.is_success() => {
                     Err(UpstreamError::sent(Cause::Garbage("its answer is neither JSON nor a stream")))
                 }
@@ -126,12 +144,12 @@ impl HttpLink {
         mut answer: Answer,
         era: Era,
     ) -> Result<Box<HttpPending>, UpstreamError> {
-        let status = answer.head.status;
+        let status = answer.status();
         if matches!(status, 401 | 403) {
             return Err(UpstreamError::unsent(Cause::Unauthorized { status }));
         }
         // A refusal says in its body what it means, if anything.
-        let body = match answer.head.media {
+        let body = match answer.media {
             Media::Json => answer.body.refusal().await,
             Media::Events | Media::Other => None,
         };
@@ -150,7 +168,7 @@ impl HttpLink {
     /// Posts a notification or a response; nothing comes back.
     pub(crate) async fn tell(&self, text: &[u8]) -> Result<(), UpstreamError> {
         let mut answer = self.post(text, None, self.revision.get().copied()).await?;
-        let status = answer.head.status;
+        let status = answer.status();
         // Read to its end so that the connection can be used again.
         let _ = answer.body.refusal().await;
         match status {
@@ -190,7 +208,7 @@ impl HttpLink {
         let none = |error| UpstreamError::unsent(Cause::Token(error));
         let token = bearer.ready().await.map_err(none)?;
         let answer = self.exchange(outgoing).await?;
-        match (answer.head.status, answer.head.challenge().and_then(more_rights)) {
+        match (answer.status(), answer.challenge().and_then(more_rights)) {
             // It was taken back, or has ended by the server's clock: one more try with another.
             (401, _) => drop(Box::pin(bearer.renew(token.as_ref())).await.map_err(none)?),
             (403, Some(scopes)) => {
@@ -218,9 +236,10 @@ impl HttpLink {
                 }
                 return Err(UpstreamError::sent(Cause::Closed));
             }
-            let head = read_head(&mut conn).await.map_err(UpstreamError::sent)?;
-            let body = Body::new(conn, self.pool.clone(), &head);
-            return Ok(Answer { head, body });
+            let head = conn.head().await.map_err(|error| UpstreamError::sent(error.into()))?;
+            let media = Media::of(&head);
+            let body = Body::new(conn, self.pool.clone(), &head, media);
+            return Ok(Answer { head, media, body });
         }
     }
 
@@ -244,7 +263,7 @@ impl HttpLink {
     /// Takes up a stream that broke, after the event that was seen last.
     pub(crate) async fn resume(&self, last_event: &str) -> Result<Answer, UpstreamError> {
         let answer = self.get(Some(last_event)).await?;
-        match (answer.head.status, answer.head.media) {
+        match (answer.status(), answer.media) {
             (200, Media::Events) => Ok(answer),
             (404, _) => Err(UpstreamError::sent(Cause::SessionGone)),
             (status, _) => Err(UpstreamError::sent(Cause::Status { status })),
@@ -269,7 +288,7 @@ impl HttpLink {
             bearer.ready().await.map_err(|error| UpstreamError::unsent(Cause::Token(error)))?;
         }
         let answer = self.get(None).await?;
-        match (answer.head.status, answer.head.media) {
+        match (answer.status(), answer.media) {
             (200, Media::Events) => Ok(answer),
             (status @ (401 | 403), _) => Err(UpstreamError::unsent(Cause::Unauthorized { status })),
             (status, _) => Err(UpstreamError::sent(Cause::Status { status })),
@@ -282,10 +301,8 @@ impl HttpLink {
         let mut brake = Brake::default();
         loop {
             let mut answer = match self.get(last_event.as_deref()).await {
-                Ok(answer) if answer.head.status == 200 && answer.head.media == Media::Events => answer,
-                Ok(answer)
-                    if answer.head.status == 404 && self.session().is_some() && last_event.is_some() =>
-                {
+                Ok(answer) if answer.status() == 200 && answer.media == Media::Events => answer,
+                Ok(answer) if answer.status() == 404 && self.session().is_some() && last_event.is_some() => {
                     self.link.close(Cause::SessionGone);
                     return;
                 }

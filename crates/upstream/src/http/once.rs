@@ -38,8 +38,8 @@ pub(crate) async fn silent() -> String {
 /// Ways to talk without an answer, each with what is said about it where no limit of the body's bytes is met first.
 pub(crate) const TALKS: [(Talk, &str); 5] = [
     (Talk::Drip, "did not answer within 300 ms"),
-    (Talk::Repeat("", "HTTP/1.1 103 Early Hints\r\n\r\n"), "UPSTREAM_INTERIM_HEADS_MAX"),
-    (Talk::Repeat(CHUNKED_END, "X: y\r\n"), "UPSTREAM_TRAILER_BYTES_MAX"),
+    (Talk::Repeat("", "HTTP/1.1 103 Early Hints\r\n\r\n"), "INTERIM_HEADS_MAX"),
+    (Talk::Repeat(CHUNKED_END, "X: y\r\n"), "TRAILER_BYTES_MAX"),
     (Talk::Repeat(CHUNKED, "1\r\n \r\n"), "did not answer within 300 ms"),
     (Talk::Repeat("HTTP/1.1 200 OK\r\n\r\n", " "), "did not answer within 300 ms"),
 ];

@@ -11,8 +11,8 @@ use toolcrib_contract::json::Expected;
 use toolcrib_protocol::{Era, sse};
 
 use super::body::Body;
-use super::head::Media;
 use super::link::HttpLink;
+use super::media::Media;
 use crate::error::{Cause, UpstreamError};
 use crate::limits::{
     UPSTREAM_EVENT_ID_BYTES_MAX, UPSTREAM_MESSAGE_BYTES_MAX, UPSTREAM_RESUMES_MAX, UPSTREAM_STREAM_BYTES_MAX,

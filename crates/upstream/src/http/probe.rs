@@ -3,8 +3,8 @@
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::conn::{Conn, Stream};
-use super::head::Media;
 use super::link::HttpLink;
+use super::media::Media;
 use crate::error::Cause;
 use crate::limits::UPSTREAM_REFUSAL_BYTES_MAX;
 use crate::spec::Endpoint;
@@ -43,7 +43,7 @@ where
             Ok(answer) => answer,
             Err(error) => return (answered, Some(*error.cause)),
         };
-        let body = match answer.head.media {
+        let body = match answer.media {
             Media::Events => pieces(&mut answer.body).await,
             Media::Json | Media::Other => {
                 let text = answer.body.text("UPSTREAM_REFUSAL_BYTES_MAX", UPSTREAM_REFUSAL_BYTES_MAX).await;
@@ -51,8 +51,8 @@ where
             }
         };
         let text = |value: Option<&str>| value.map(str::to_owned);
-        let (status, session) = (answer.head.status, text(answer.head.session()));
-        let challenge = text(answer.head.challenge());
+        let (status, session) = (answer.status(), text(answer.session()));
+        let challenge = text(answer.challenge());
         drop(answer.body);
         // Without a kept connection the next request would open a real one.
         let kept = link.pool.take();

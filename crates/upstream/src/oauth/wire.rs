@@ -87,11 +87,7 @@ impl Way {
             let link = HttpLink::new(&endpoint)?;
             let mut answer = link.plain(method, fields, body).await.map_err(|error| *error.cause)?;
             let text = answer.body.text("OAUTH_ANSWER_BYTES_MAX", OAUTH_ANSWER_BYTES_MAX).await?;
-            Ok(Answer {
-                status: answer.head.status,
-                challenge: answer.head.challenge().map(Into::into),
-                body: text,
-            })
+            Ok(Answer { status: answer.status(), challenge: answer.challenge().map(Into::into), body: text })
         };
         exchange.await.map_err(|cause| unreachable(url, cause))
     }

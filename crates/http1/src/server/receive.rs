@@ -6,12 +6,83 @@ use http::StatusCode;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Instant;
 
-use super::super::body::{Incoming, Unreadable};
-use super::super::head::Head;
-use super::super::name::Name;
-use super::super::response::Response;
 use super::{Connection, Ended, READ_BYTES};
+use crate::chunks::{ChunkDecoder, ChunkError, Decoded};
+use crate::framing::Framing;
 use crate::limits::{BODY_GRACE_MS, BODY_RATE_BYTES_MIN, BODY_TURN_BYTES_MAX, UNCOUNTED_BYTES_MAX};
+use crate::request::RequestHead;
+use crate::response::Response;
+
+/// Why a body could not be taken in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unreadable {
+    TooLong(usize),
+    TooSlow,
+    /// The framing of its chunks is over this limit of bytes.
+    Framing {
+        limit: &'static str,
+        max: usize,
+    },
+    Broken,
+}
+
+/// Body of a request on its way in.
+#[derive(Debug)]
+pub(super) enum Incoming {
+    Length(usize),
+    Chunks { decoder: ChunkDecoder, whole: Vec<u8> },
+}
+
+impl Incoming {
+    pub(super) fn new(framing: Framing) -> Self {
+        match framing {
+            // A length over all addresses is over every limit.
+            Framing::Length(length) => Self::Length(usize::try_from(length).unwrap_or(usize::MAX)),
+            Framing::Chunked => Self::Chunks { decoder: ChunkDecoder::default(), whole: Vec::new() },
+            // Requests are never framed so.
+            Framing::UntilClose => Self::Length(0),
+        }
+    }
+
+    /// Bytes of memory that a body without a length takes so far.
+    fn capacity(&self) -> usize {
+        match self {
+            Self::Length(_) => 0,
+            Self::Chunks { whole, .. } => whole.capacity(),
+        }
+    }
+
+    /// Takes what it can off `input`; returns the body once it is all there.
+    fn take(&mut self, input: &mut Vec<u8>, bytes_max: usize) -> Result<Option<Vec<u8>>, Unreadable> {
+        match self {
+            Self::Length(length) if *length > bytes_max => Err(Unreadable::TooLong(bytes_max)),
+            Self::Length(length) if *length > input.len() => Ok(None),
+            Self::Length(length) => {
+                let rest = input.split_off(*length);
+                Ok(Some(std::mem::replace(input, rest)))
+            }
+            Self::Chunks { decoder, whole } => {
+                let mut left = input.as_slice();
+                let is_done = loop {
+                    let room = bytes_max.saturating_sub(whole.len()) as u64;
+                    match decoder.next(&mut left, usize::MAX, room) {
+                        Ok(Decoded::Short) => break false,
+                        Ok(Decoded::Data(data)) => whole.extend_from_slice(data),
+                        Ok(Decoded::End) => break true,
+                        Err(ChunkError::NoRoom) => return Err(Unreadable::TooLong(bytes_max)),
+                        Err(ChunkError::TooLarge { limit, max }) => {
+                            return Err(Unreadable::Framing { limit, max });
+                        }
+                        Err(ChunkError::Malformed(_)) => return Err(Unreadable::Broken),
+                    }
+                };
+                let used = input.len() - left.len();
+                input.drain(..used);
+                Ok(is_done.then(|| std::mem::take(whole)))
+            }
+        }
+    }
+}
 
 /// How a body has come so far.
 struct Pace {
@@ -41,7 +112,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     pub(super) fn body_here(
         &mut self,
         incoming: &mut Incoming,
-        head: &mut Head,
+        head: &mut RequestHead,
         bytes_max: usize,
     ) -> Result<bool, Unreadable> {
         if let Incoming::Length(length) = *incoming
@@ -59,11 +130,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     fn body_read(
         &mut self,
         incoming: &mut Incoming,
-        head: &mut Head,
+        head: &mut RequestHead,
         bytes_max: usize,
     ) -> Result<bool, Unreadable> {
         let body = incoming.take(&mut self.input, bytes_max)?;
-        body.as_deref().inspect(|body| head.add(body));
+        body.as_deref().inspect(|body| head.set_body(body));
         Ok(body.is_some())
     }
 
@@ -71,13 +142,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     pub(super) async fn body(
         &mut self,
         incoming: &mut Incoming,
-        head: &mut Head,
+        head: &mut RequestHead,
         bytes_max: usize,
         within: Duration,
         mut reserve: impl FnMut(usize) -> Result<(), Response>,
     ) -> Result<(), Unread> {
         // Judged before the body is looked at, so that the answer does not depend on how the bytes were split.
-        let expected = head.get(Name::Expect);
+        let expected = head.get("expect");
         let expects = expected.is_some();
         if expected.is_some_and(|expected| !expected.eq_ignore_ascii_case("100-continue")) {
             return Err(Unread::Ended(Ended::Refused(StatusCode::EXPECTATION_FAILED)));
@@ -132,7 +203,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             let earned = Duration::from_secs_f64(received as f64 / BODY_RATE_BYTES_MIN as f64);
             patience = patience.min(Duration::from_millis(BODY_GRACE_MS) + earned);
         }
-        self.vigil.expect_within(patience.saturating_sub(pace.begun.elapsed()));
+        self.deadline.expect_within(patience.saturating_sub(pace.begun.elapsed()));
         let before = self.input.len();
         match self.more_in_time().await {
             Ok(()) => {

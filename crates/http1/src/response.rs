@@ -1,51 +1,96 @@
-//! What goes back for a request: status, a few headers, a body.
+//! Response of a server: status, a few header fields, a body.
 
+use std::any::Any;
+use std::fmt;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
 use http::StatusCode;
-use toolcrib_engine::quota::Held;
-use toolcrib_protocol::write;
 
-use super::date;
-use super::head::visible;
-use crate::accept::JSON;
-use crate::body::ReplyBody;
+use crate::date;
+use crate::fields::visible;
 
-#[derive(Debug)]
-pub(crate) struct Response {
-    pub(crate) status: StatusCode,
-    /// What the body is; nothing is said where there is none.
-    pub(crate) media_type: Option<&'static str>,
-    headers: Vec<(&'static str, Box<str>)>,
-    pub(crate) body: ReplyBody,
-    /// Counts a large body until it is written.
-    pub(crate) held: Option<Box<Held>>,
+/// Body of a response whose length is not known: pieces come until the stream ends.
+pub trait ByteStream: Send {
+    /// Returns the next piece, never an empty one; `None` at the end. Whoever asks has written the piece before.
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>>;
 }
 
-/// What becomes of the connection behind a response.
+/// Body of a response.
+pub enum ReplyBody {
+    Empty,
+    Whole(Bytes),
+    /// Pieces that follow each other: bytes that are shared are not copied.
+    Pieces(Box<[Bytes]>),
+    Stream(Box<dyn ByteStream>),
+}
+
+impl ReplyBody {
+    /// Bytes of the body, if they are known beforehand.
+    #[must_use]
+    pub fn length(&self) -> Option<usize> {
+        match self {
+            Self::Empty => Some(0),
+            Self::Whole(bytes) => Some(bytes.len()),
+            Self::Pieces(pieces) => Some(pieces.iter().map(Bytes::len).sum()),
+            Self::Stream(_) => None,
+        }
+    }
+}
+
+impl fmt::Debug for ReplyBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReplyBody").field("length", &self.length()).finish_non_exhaustive()
+    }
+}
+
+/// Response of a server.
+#[derive(Debug)]
+pub struct Response {
+    pub status: StatusCode,
+    /// `Content-Type` of the body; absent where there is none.
+    pub media_type: Option<&'static str>,
+    headers: Vec<(&'static str, Box<str>)>,
+    pub body: ReplyBody,
+    /// Dropped when the body is written: releases what a large body counts as.
+    pub held: Option<Box<dyn Any + Send>>,
+}
+
+/// Fate of the connection behind a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum After {
+pub(crate) enum After {
     Kept,
-    /// The client's version would close it: it is told.
+    /// The client's version would close it: the response says that it is kept.
     KeptAndSaid,
     Closed,
 }
 
 impl Response {
-    pub(crate) fn new(status: StatusCode, media_type: &'static str, body: ReplyBody) -> Self {
+    #[must_use]
+    pub fn new(status: StatusCode, media_type: &'static str, body: ReplyBody) -> Self {
         Self { status, media_type: Some(media_type), headers: Vec::new(), body, held: None }
     }
 
-    /// Without a body.
-    pub(crate) fn empty(status: StatusCode) -> Self {
-        Self { status, media_type: None, headers: Vec::new(), body: ReplyBody::empty(), held: None }
+    /// A response without a body.
+    #[must_use]
+    pub fn empty(status: StatusCode) -> Self {
+        Self { status, media_type: None, headers: Vec::new(), body: ReplyBody::Empty, held: None }
     }
 
-    pub(crate) fn json(status: StatusCode, body: impl Into<bytes::Bytes>) -> Self {
-        Self::new(status, JSON, ReplyBody::whole(body))
+    #[must_use]
+    pub fn json(status: StatusCode, body: impl Into<Bytes>) -> Self {
+        Self::new(status, "application/json", ReplyBody::Whole(body.into()))
+    }
+
+    /// Header fields besides those that frame the body.
+    pub fn headers(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let media_type = self.media_type.map(|media_type| ("content-type", media_type));
+        media_type.into_iter().chain(self.headers.iter().map(|(name, value)| (*name, &**value)))
     }
 
     /// Adds a header, its name in lower case; a value that cannot be sent is left out.
     #[must_use]
-    pub(crate) fn with(mut self, name: &'static str, value: &str) -> Self {
+    pub fn with(mut self, name: &'static str, value: &str) -> Self {
         if visible(value.as_bytes()).is_some() {
             self.headers.push((name, value.into()));
         }
@@ -54,7 +99,7 @@ impl Response {
 
     /// Writes the head. `length` is the body's, if it is known; otherwise it comes in chunks, or until the connection
     /// closes.
-    pub(super) fn write_head(
+    pub(crate) fn write_head(
         &self,
         out: &mut Vec<u8>,
         length: Option<usize>,
@@ -69,10 +114,7 @@ impl Response {
             out.push(b' ');
             out.extend_from_slice(self.status.canonical_reason().unwrap_or("Other").as_bytes());
         }
-        if let Some(media_type) = self.media_type {
-            line(out, "content-type", media_type);
-        }
-        for (name, value) in &self.headers {
+        for (name, value) in self.headers() {
             line(out, name, value);
         }
         // RFC 9110 8.6: neither says a length that is not its own.
@@ -80,7 +122,7 @@ impl Response {
         match length {
             Some(length) if !is_silent => {
                 out.extend_from_slice(b"\r\ncontent-length: ");
-                write::number(out, length as u64);
+                out.extend_from_slice(length.to_string().as_bytes());
             }
             None if is_chunked => line(out, "transfer-encoding", "chunked"),
             _ => {}

@@ -9,11 +9,11 @@ use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio::task::coop;
 use tokio::time::{Instant, Sleep, sleep_until};
-use toolcrib_engine::alarm::is_overdue;
 
-pub(super) struct Vigil {
-    deadline: Instant,
+pub(crate) struct Deadline {
+    at: Instant,
     /// Rings at the deadline or before it.
     alarm: Pin<Box<Sleep>>,
     stopped: watch::Receiver<bool>,
@@ -24,18 +24,18 @@ pub(super) struct Vigil {
 
 /// Why waiting ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Over {
+pub(crate) enum Over {
     TooLate,
     Stopped,
 }
 
-impl Vigil {
-    pub(super) fn new(stopped: watch::Receiver<bool>, within: Duration) -> Self {
-        let deadline = Instant::now() + within;
+impl Deadline {
+    pub(crate) fn new(stopped: watch::Receiver<bool>, within: Duration) -> Self {
+        let at = Instant::now() + within;
         let mut other = stopped.clone();
         Self {
-            deadline,
-            alarm: Box::pin(sleep_until(deadline)),
+            at,
+            alarm: Box::pin(sleep_until(at)),
             stopped,
             stop: Box::pin(async move {
                 if other.wait_for(|stopped| *stopped).await.is_err() {
@@ -48,21 +48,21 @@ impl Vigil {
     }
 
     /// What comes next must come within this time.
-    pub(super) fn expect_within(&mut self, within: Duration) {
-        self.deadline = Instant::now() + within;
-        if self.deadline < self.alarm.deadline() {
-            self.alarm.as_mut().reset(self.deadline);
+    pub(crate) fn expect_within(&mut self, within: Duration) {
+        self.at = Instant::now() + within;
+        if self.at < self.alarm.deadline() {
+            self.alarm.as_mut().reset(self.at);
             self.waker = None;
         }
     }
 
-    pub(super) fn is_stopping(&self) -> bool {
+    pub(crate) fn is_stopping(&self) -> bool {
         self.stopped.has_changed().unwrap_or_default() && *self.stopped.borrow()
     }
 
     /// Ready when the deadline has passed, however fast the client sends.
-    pub(super) fn poll_late(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if is_overdue(self.deadline) {
+    pub(crate) fn poll_late(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if is_overdue(self.at) {
             return Poll::Ready(());
         }
         if self.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
@@ -77,15 +77,15 @@ impl Vigil {
         }
         loop {
             ready!(self.alarm.as_mut().poll(cx));
-            if Instant::now() >= self.deadline {
+            if Instant::now() >= self.at {
                 return Poll::Ready(());
             }
-            self.alarm.as_mut().reset(self.deadline);
+            self.alarm.as_mut().reset(self.at);
         }
     }
 
     /// Ready when the deadline has passed or the server stops.
-    pub(super) fn poll_over(&mut self, cx: &mut Context<'_>) -> Poll<Over> {
+    pub(crate) fn poll_over(&mut self, cx: &mut Context<'_>) -> Poll<Over> {
         match self.poll_late(cx) {
             Poll::Ready(()) => Poll::Ready(Over::TooLate),
             Poll::Pending if self.is_stopping() => Poll::Ready(Over::Stopped),
@@ -94,9 +94,15 @@ impl Vigil {
     }
 }
 
-impl fmt::Debug for Vigil {
+/// Returns whether `deadline` has passed, where the task's cooperative budget is used up and a timer would therefore
+/// stay pending whatever the time. With budget left the timer decides, and the clock is not read.
+fn is_overdue(deadline: Instant) -> bool {
+    !coop::has_budget_remaining() && Instant::now() >= deadline
+}
+
+impl fmt::Debug for Deadline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Vigil").field("deadline", &self.deadline).finish_non_exhaustive()
+        f.debug_struct("Deadline").field("at", &self.at).finish_non_exhaustive()
     }
 }
 
@@ -111,10 +117,10 @@ mod tests {
         let (_stop, stopped) = watch::channel(false);
         let within = Duration::from_millis(100);
         let begun = Instant::now();
-        let mut vigil = Vigil::new(stopped, within);
+        let mut bound = Deadline::new(stopped, within);
         let is_late = std::future::poll_fn(|cx| {
             while Box::pin(tokio::task::consume_budget()).as_mut().poll(cx).is_ready() {}
-            match vigil.poll_late(cx) {
+            match bound.poll_late(cx) {
                 Poll::Pending if begun.elapsed() > 50 * within => Poll::Ready(false),
                 late => late.map(|()| true),
             }

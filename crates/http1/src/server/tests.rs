@@ -29,7 +29,7 @@ impl Service for Echo {
         ROOM.try_acquire().map(Some).map_err(|_| Response::empty(StatusCode::SERVICE_UNAVAILABLE))
     }
 
-    fn admit(&self, head: &Head, _: Option<IpAddr>) -> Result<(), Response> {
+    fn admit(&self, head: &RequestHead, _: Option<IpAddr>) -> Result<(), Response> {
         if head.path() == "/no" { Err(Response::empty(StatusCode::FORBIDDEN)) } else { Ok(()) }
     }
 
@@ -50,7 +50,7 @@ impl Service for Echo {
         Response::json(StatusCode::BAD_REQUEST, format!("{why:?}"))
     }
 
-    async fn answer(self: &Arc<Self>, head: Head, (): ()) -> Response {
+    async fn answer(self: &Arc<Self>, head: RequestHead, (): ()) -> Response {
         if head.path() == "/slow" {
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
@@ -419,7 +419,7 @@ async fn a_long_body_leaves_turns_to_others() {
         fn head_room(&self, _address: Option<IpAddr>) -> Result<(), Response> {
             Ok(())
         }
-        fn admit(&self, _head: &Head, _address: Option<IpAddr>) -> Result<(), Response> {
+        fn admit(&self, _head: &RequestHead, _address: Option<IpAddr>) -> Result<(), Response> {
             Ok(())
         }
         fn body_limits(&self) -> (usize, Duration) {
@@ -431,7 +431,7 @@ async fn a_long_body_leaves_turns_to_others() {
         fn unread(&self, (): (), why: Unreadable) -> Response {
             Response::json(StatusCode::BAD_REQUEST, format!("{why:?}"))
         }
-        async fn answer(self: &Arc<Self>, head: Head, (): ()) -> Response {
+        async fn answer(self: &Arc<Self>, head: RequestHead, (): ()) -> Response {
             Response::json(StatusCode::OK, head.body().len().to_string())
         }
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// A head that was read once.
 #[derive(Debug, Clone)]
-pub struct Again {
+pub(crate) struct Again {
     text: Box<[u8]>,
     /// Where the length of what follows stands in it.
     length: Range<usize>,
@@ -13,16 +13,14 @@ pub struct Again {
 
 impl Again {
     /// `length` is where digits and nothing else stand, or empty.
-    #[must_use]
-    pub fn new(head: &[u8], length: Range<usize>) -> Self {
+    pub(crate) fn new(head: &[u8], length: Range<usize>) -> Self {
         let is_number = head.get(length.clone()).is_some_and(|digits| digits.iter().all(u8::is_ascii_digit));
         Self { text: head.into(), length: if is_number { length } else { 0..0 } }
     }
 
     /// Whether `bytes` begin with the same head, apart from the digits of a length that has as many of them. Whatever
     /// the first one was read as, all such heads are, with its parts at the same places.
-    #[must_use]
-    pub fn begins(&self, bytes: &[u8]) -> bool {
+    pub(crate) fn begins(&self, bytes: &[u8]) -> bool {
         let Range { start, end } = self.length;
         let same = |range: Range<usize>| bytes.get(range.clone()) == self.text.get(range);
         bytes.len() >= self.text.len()

@@ -10,7 +10,9 @@ use http::StatusCode;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
-use super::{Head, Response, Service, Unreadable, serve};
+use super::{Service, Unreadable, serve};
+use crate::request::RequestHead;
+use crate::response::Response;
 
 /// Header fields that are recorded.
 const FIELDS: [&str; 5] = ["host", "content-length", "transfer-encoding", "mcp-method", "x-a"];
@@ -41,7 +43,7 @@ impl Recorder {
     }
 }
 
-fn observed(head: &Head) -> Observed {
+fn observed(head: &RequestHead) -> Observed {
     let values = |name: &'static str| head.values(name).map(move |value| (name, value.to_vec()));
     Observed {
         method: head.method().to_string(),
@@ -60,7 +62,7 @@ impl Service for Recorder {
         Ok(())
     }
 
-    fn admit(&self, head: &Head, _: Option<IpAddr>) -> Result<Observed, Response> {
+    fn admit(&self, head: &RequestHead, _: Option<IpAddr>) -> Result<Observed, Response> {
         let observed = observed(head);
         if head.path() == REFUSED_PATH {
             self.push(observed);
@@ -82,7 +84,7 @@ impl Service for Recorder {
         Ok(())
     }
 
-    async fn answer(self: &Arc<Self>, head: Head, admitted: Observed) -> Response {
+    async fn answer(self: &Arc<Self>, head: RequestHead, admitted: Observed) -> Response {
         self.push(Observed { body: Some(Ok(head.body().to_vec())), ..admitted });
         Response::json(StatusCode::OK, "{}")
     }

@@ -1,5 +1,10 @@
-//! One connection: a request, its answer, the next one.
+//! Server side of a connection: a request, its answer, the next one.
+//!
+//! Guarantees: head and body are bounded in bytes and time; requests that come ahead of their turn wait; a client that
+//! goes away is noticed while its answer is made; what was admitted is answered before the server stops.
 
+#[doc(hidden)]
+pub mod observed;
 mod receive;
 
 use std::cell::RefCell;
@@ -15,20 +20,16 @@ use http::{Method, StatusCode};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
-use toolcrib_engine::Payload;
-use toolcrib_engine::reply::SPLICE_TAIL;
 
-use self::receive::Unread;
-use super::body::{Incoming, Unreadable};
-use super::framing::Framing;
-use super::head::{Head, Shape};
-use super::response::{After, Response};
-use super::vigil::{Over, Vigil};
-use crate::body::{Events, ReplyBody};
+pub use self::receive::Unreadable;
+use self::receive::{Incoming, Unread};
+use crate::deadline::{Deadline, Over};
 use crate::limits::{
     AHEAD_BYTES_MAX, HEAD_BYTES_MAX, LINGER_BYTES_MAX, LINGER_MS_MAX, LINGERING_MAX, UNCOUNTED_BYTES_MAX,
     WRITE_BYTES_PER_S_MIN, WRITE_MS_MAX,
 };
+use crate::request::{RequestHead, Shape};
+use crate::response::{After, ByteStream, ReplyBody, Response};
 
 /// What is asked of the socket at once.
 const READ_BYTES: usize = 64 * 1024;
@@ -42,7 +43,7 @@ thread_local! {
 const COPIED_BYTES_MAX: usize = 16 * 1024;
 
 /// What answers requests. The head is looked at before the body is read, and then has it.
-pub(crate) trait Service: Send + Sync + 'static {
+pub trait Service: Send + Sync + 'static {
     /// What was found out from the head.
     type Admitted: Send;
     /// Room for a large head; given back when dropped.
@@ -52,7 +53,7 @@ pub(crate) trait Service: Send + Sync + 'static {
     fn head_room(&self, address: Option<IpAddr>) -> Result<Self::HeadRoom, Response>;
 
     /// Judges a request by its head and the network address that it comes from.
-    fn admit(&self, head: &Head, address: Option<IpAddr>) -> Result<Self::Admitted, Response>;
+    fn admit(&self, head: &RequestHead, address: Option<IpAddr>) -> Result<Self::Admitted, Response>;
 
     /// Bytes of a body, and how long it may take to arrive.
     fn body_limits(&self) -> (usize, Duration);
@@ -65,14 +66,14 @@ pub(crate) trait Service: Send + Sync + 'static {
 
     fn answer(
         self: &Arc<Self>,
-        head: Head,
+        head: RequestHead,
         admitted: Self::Admitted,
     ) -> impl Future<Output = Response> + Send;
 }
 
 /// Serves a connection until it ends, or gracefully until `stopped` says so. After each request `leaves` is asked: a
 /// connection that is to leave, and of which nothing is under way, is given back.
-pub(crate) async fn serve<S, V>(
+pub async fn serve<S, V>(
     stream: S,
     service: Arc<V>,
     address: Option<IpAddr>,
@@ -84,9 +85,9 @@ where
     S: AsyncRead + AsyncWrite + Unpin,
     V: Service,
 {
-    let vigil = Vigil::new(stopped, head_within);
+    let deadline = Deadline::new(stopped, head_within);
     let mut connection =
-        Connection { stream, address, input: Vec::new(), before: None, out: Vec::new(), vigil };
+        Connection { stream, address, input: Vec::new(), before: None, out: Vec::new(), deadline };
     loop {
         // The room of a large head is held until its request is answered.
         let ended = match connection.head(&*service, head_within).await {
@@ -141,7 +142,7 @@ struct Connection<S> {
     before: Option<Arc<Shape>>,
     /// A response on its way out; kept for the next one.
     out: Vec<u8>,
-    vigil: Vigil,
+    deadline: Deadline,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
@@ -150,8 +151,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         &mut self,
         service: &V,
         within: Duration,
-    ) -> Result<(Head, Option<V::HeadRoom>), Ended> {
-        self.vigil.expect_within(within);
+    ) -> Result<(RequestHead, Option<V::HeadRoom>), Ended> {
+        self.deadline.expect_within(within);
         let mut looked_at = 0;
         let mut room = None;
         loop {
@@ -160,7 +161,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             let may_be_whole = if looked_at == 0 { !news.is_empty() } else { news.contains(&b'\n') };
             let received = self.input.len();
             let head = match may_be_whole || received > HEAD_BYTES_MAX {
-                true => Head::take(&mut self.input, &mut self.before).map_err(Ended::Refused)?,
+                true => RequestHead::take(&mut self.input, &mut self.before).map_err(Ended::Refused)?,
                 false => None,
             };
             let head_bytes = if head.is_some() { received - self.input.len() } else { received };
@@ -186,7 +187,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     async fn more(&mut self) -> Result<Option<Over>, Ended> {
         std::future::poll_fn(|cx| match self.poll_read(cx, READ_BYTES) {
             Poll::Ready(read) => Poll::Ready(read.map(|()| None)),
-            Poll::Pending => self.vigil.poll_over(cx).map(|over| Ok(Some(over))),
+            Poll::Pending => self.deadline.poll_over(cx).map(|over| Ok(Some(over))),
         })
         .await
     }
@@ -196,7 +197,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         std::future::poll_fn(|cx| match self.poll_read(cx, READ_BYTES) {
             Poll::Ready(read) => Poll::Ready(read),
             Poll::Pending => {
-                self.vigil.poll_late(cx).map(|()| Err(Ended::Refused(StatusCode::REQUEST_TIMEOUT)))
+                self.deadline.poll_late(cx).map(|()| Err(Ended::Refused(StatusCode::REQUEST_TIMEOUT)))
             }
         })
         .await
@@ -230,8 +231,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         Poll::Pending
     }
 
-    async fn answer<V: Service>(&mut self, service: &Arc<V>, mut head: Head) -> Result<(), Ended> {
-        let mut incoming = Incoming::new(Framing::of(&head).map_err(Ended::Refused)?);
+    async fn answer<V: Service>(&mut self, service: &Arc<V>, mut head: RequestHead) -> Result<(), Ended> {
+        let framing = head.framing().map_err(|ambiguous| Ended::Refused(ambiguous.status()))?;
+        let mut incoming = Incoming::new(framing);
         let keeps = head.keeps_alive();
         let is_http_1_0 = head.is_http_1_0();
         let is_head = head.method() == Method::HEAD;
@@ -276,7 +278,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 
     fn after(&self, keeps: bool, is_http_1_0: bool) -> After {
-        match (keeps && !self.vigil.is_stopping(), is_http_1_0) {
+        match (keeps && !self.deadline.is_stopping(), is_http_1_0) {
             (false, _) => After::Closed,
             (true, false) => After::Kept,
             (true, true) => After::KeptAndSaid,
@@ -286,45 +288,40 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// Writes a response.
     async fn write(&mut self, mut response: Response, reply: Reply) -> Result<Written, Ended> {
         self.out.clear();
-        match std::mem::replace(&mut response.body, ReplyBody::empty()) {
-            ReplyBody::Payload(payload) => {
-                response.write_head(&mut self.out, Some(payload.len()), false, reply.after);
-                if let (Payload::Joined(pieces), false) = (&payload, reply.is_head) {
-                    return self.write_pieces(pieces).await;
-                }
-                let parts: [&[u8]; 3] = match &payload {
-                    _ if reply.is_head => [&[]; 3],
-                    Payload::Joined(_) => [&[]; 3],
-                    Payload::Nothing => [&[]; 3],
-                    Payload::Whole(whole) => [whole, &[], &[]],
-                    Payload::Spliced(spliced) => [&spliced.head, &spliced.prepared, SPLICE_TAIL],
-                };
-                if payload.len() <= COPIED_BYTES_MAX {
-                    for part in parts {
-                        self.out.extend_from_slice(part);
-                    }
-                    self.flush(&[]).await?;
-                } else {
-                    self.flush(&parts).await?;
-                }
-                Ok(Written::Whole)
+        let body = std::mem::replace(&mut response.body, ReplyBody::Empty);
+        let length = body.length();
+        if let ReplyBody::Stream(stream) = body {
+            let is_chunked = !reply.is_http_1_0;
+            // Without chunks the end of the stream is the end of the connection.
+            let after = if is_chunked { reply.after } else { After::Closed };
+            response.write_head(&mut self.out, None, is_chunked, after);
+            self.flush(&[]).await?;
+            if !reply.is_head {
+                self.write_stream(stream, is_chunked).await?;
             }
-            ReplyBody::Events(events) => {
-                let is_chunked = !reply.is_http_1_0;
-                // Without chunks the end of the stream is the end of the connection.
-                let after = if is_chunked { reply.after } else { After::Closed };
-                response.write_head(&mut self.out, None, is_chunked, after);
-                self.flush(&[]).await?;
-                if !reply.is_head {
-                    self.stream_events(events, is_chunked).await?;
-                }
-                Ok(if is_chunked { Written::Whole } else { Written::UntilClose })
-            }
+            return Ok(if is_chunked { Written::Whole } else { Written::UntilClose });
         }
+        response.write_head(&mut self.out, length, false, reply.after);
+        let is_copied = length.is_some_and(|length| length <= COPIED_BYTES_MAX);
+        match &body {
+            _ if reply.is_head => self.flush(&[]).await?,
+            ReplyBody::Empty | ReplyBody::Stream(_) => self.flush(&[]).await?,
+            ReplyBody::Whole(bytes) if is_copied => {
+                self.out.extend_from_slice(bytes);
+                self.flush(&[]).await?;
+            }
+            ReplyBody::Whole(bytes) => self.flush(&[bytes]).await?,
+            ReplyBody::Pieces(pieces) if is_copied => {
+                pieces.iter().for_each(|piece| self.out.extend_from_slice(piece));
+                self.flush(&[]).await?;
+            }
+            ReplyBody::Pieces(pieces) => self.write_pieces(pieces).await?,
+        }
+        Ok(Written::Whole)
     }
 
     /// Sends the head that was written and a body of many pieces.
-    async fn write_pieces(&mut self, pieces: &[bytes::Bytes]) -> Result<Written, Ended> {
+    async fn write_pieces(&mut self, pieces: &[bytes::Bytes]) -> Result<(), Ended> {
         for group in pieces.chunks(3) {
             let mut parts: [&[u8]; 3] = [&[]; 3];
             for (part, piece) in parts.iter_mut().zip(group) {
@@ -333,23 +330,23 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             self.flush(&parts).await?;
             self.out.clear();
         }
-        Ok(Written::Whole)
+        Ok(())
     }
 
-    async fn stream_events(&mut self, mut events: Events, is_chunked: bool) -> Result<(), Ended> {
+    async fn write_stream(&mut self, mut stream: Box<dyn ByteStream>, is_chunked: bool) -> Result<(), Ended> {
         loop {
-            let event = std::future::poll_fn(|cx| match events.poll_next(cx) {
-                Poll::Ready(event) => Poll::Ready(Ok(event)),
+            let piece = std::future::poll_fn(|cx| match stream.poll_next(cx) {
+                Poll::Ready(piece) => Poll::Ready(Ok(piece)),
                 Poll::Pending => self.poll_gone(cx).map(Err),
             })
             .await?;
             self.out.clear();
-            match event {
-                Some(event) if is_chunked => {
-                    self.out.extend_from_slice(format!("{:x}\r\n", event.len()).as_bytes());
-                    self.flush(&[&event, b"\r\n"]).await?;
+            match piece {
+                Some(piece) if is_chunked => {
+                    self.out.extend_from_slice(format!("{:x}\r\n", piece.len()).as_bytes());
+                    self.flush(&[&piece, b"\r\n"]).await?;
                 }
-                Some(event) => self.flush(&[&event]).await?,
+                Some(piece) => self.flush(&[&piece]).await?,
                 None if is_chunked => {
                     self.out.extend_from_slice(b"0\r\n\r\n");
                     return self.flush(&[]).await;
@@ -382,9 +379,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                         let bytes = || left.iter().map(|slice| slice.len()).sum();
                         let last = *last.get_or_insert_with(|| Instant::now() + write_time_max(bytes()));
                         let within = last.saturating_duration_since(Instant::now());
-                        self.vigil.expect_within(within.min(Duration::from_millis(WRITE_MS_MAX)));
+                        self.deadline.expect_within(within.min(Duration::from_millis(WRITE_MS_MAX)));
                     }
-                    return self.vigil.poll_late(cx).map(|()| Err(io::ErrorKind::TimedOut.into()));
+                    return self.deadline.poll_late(cx).map(|()| Err(io::ErrorKind::TimedOut.into()));
                 }
                 sent
             })

@@ -9,7 +9,7 @@ thread_local! {
 }
 
 /// Writes the time as headers have it.
-pub(super) fn write(out: &mut Vec<u8>) {
+pub(crate) fn write(out: &mut Vec<u8>) {
     let now = SystemTime::now();
     let second = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     WRITTEN.with_borrow_mut(|(of, text)| {

@@ -1,0 +1,23 @@
+//! Kinds of bodies that an MCP server answers with.
+
+use toolcrib_http1::ResponseHead;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Media {
+    Json,
+    Events,
+    Other,
+}
+
+impl Media {
+    pub(crate) fn of(head: &ResponseHead) -> Self {
+        let kind = head.get("content-type").unwrap_or_default().split(';').next().unwrap_or_default().trim();
+        if kind.eq_ignore_ascii_case("application/json") {
+            Self::Json
+        } else if kind.eq_ignore_ascii_case("text/event-stream") {
+            Self::Events
+        } else {
+            Self::Other
+        }
+    }
+}
