@@ -41,15 +41,15 @@ pub const SCHEMA_PATTERN_CACHE_BYTES_MIN: usize = 32 * 1024;
 /// that is left over is taken to fill its cache.
 pub const SCHEMA_PATTERN_STEPS_MAX: usize = 200_000;
 /// Estimated bytes of the compiled schemas of one server behind a gateway.
-pub const SERVER_SCHEMAS_BYTES_MAX: usize = 16 * 1024 * 1024;
+pub const SERVER_SCHEMAS_BYTES_MAX: usize = 14 * 1024 * 1024;
 /// Estimated bytes of compiled schemas that every server may use, whatever the other servers use.
 pub const SERVER_SCHEMAS_BYTES_MIN: usize = 1024 * 1024;
 /// Estimated bytes of all compiled schemas of one process: sixteen times what one server may use.
-pub const SCHEMAS_BYTES_MAX: usize = 256 * 1024 * 1024;
+pub const SCHEMAS_BYTES_MAX: usize = 224 * 1024 * 1024;
 
 /// Steps (look-ups of the validator, weighted by their cost) of checking a value of up to 1 MiB; larger values have more in
 /// proportion. Measured at 10 to 20 ns each, so that a check ends within 50 ms.
-pub const CHECK_STEPS_MAX: u64 = 1_500_000;
+pub const CHECK_STEPS_MAX: u64 = 1_300_000;
 /// Steps of a check on a thread that serves others, about a millisecond; what needs more is checked elsewhere.
 pub const CHECK_BRIEF_STEPS_MAX: u64 = 100_000;
 /// Bytes of a text times states of a regular expression that it can be at, where the states are too many for a small automaton. Matching

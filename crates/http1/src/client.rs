@@ -61,6 +61,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ClientConnection<S> {
         &self.stream
     }
 
+    /// Gives the stream back, without the bytes that were read ahead.
+    #[must_use]
+    pub fn into_stream(self) -> S {
+        self.stream
+    }
+
     /// Sends the request that `write` puts into an empty buffer.
     pub async fn send(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
         self.outgoing.clear();

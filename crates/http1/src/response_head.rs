@@ -47,6 +47,27 @@ struct Shape {
 }
 
 impl ResponseHead {
+    /// Writes the head of a response that came in another version of HTTP as HTTP/1.1 has it, and reads it by the same
+    /// rules. Fields that frame the body are the other version's business and must be left out.
+    pub fn assemble<'a>(
+        status: u16,
+        fields: impl IntoIterator<Item = (&'a str, &'a [u8])>,
+    ) -> Result<Self, HeadError> {
+        let mut text = format!("HTTP/1.1 {status} \r\n").into_bytes();
+        for (name, value) in fields {
+            let is_control = |byte: &u8| byte.is_ascii_control() && *byte != b'\t';
+            if value.iter().any(is_control) {
+                return Err(HeadError::NoHttp);
+            }
+            text.extend_from_slice(name.as_bytes());
+            text.extend_from_slice(b": ");
+            text.extend_from_slice(value);
+            text.extend_from_slice(b"\r\n");
+        }
+        text.extend_from_slice(b"\r\n");
+        Self::read(&text)?.map(|(head, _)| head).ok_or(HeadError::NoHttp)
+    }
+
     /// Reads the head at the start of `bytes`; returns it with its length, `None` if it is not complete yet.
     pub(crate) fn read(bytes: &[u8]) -> Result<Option<(Self, usize)>, HeadError> {
         if bytes.is_empty() {

@@ -163,19 +163,15 @@ impl Decoder {
     }
 }
 
-/// Returns the bytes to reserve before `more` are appended to a buffer. A large buffer grows by a quarter and not over the
-/// limit: doubling one of 16 MiB would take 48 MiB while it is copied.
+/// Returns the bytes to reserve before `more` are appended to a buffer. A buffer doubles and does not grow over the limit:
+/// smaller steps leave more freed buffers behind than the allocator returns in time.
 fn room(length: usize, capacity: usize, more: usize, bytes_max: usize) -> usize {
     let needed = length + more;
     if needed <= capacity {
         return 0;
     }
-    let generous = if capacity < DOUBLED_BYTES_MAX { 2 * capacity } else { capacity + capacity / 4 };
-    generous.min(bytes_max).max(needed) - length
+    (2 * capacity).min(bytes_max).max(needed) - length
 }
-
-/// Capacity from which on a buffer is not doubled any more.
-const DOUBLED_BYTES_MAX: usize = 1024 * 1024;
 
 #[cfg(test)]
 mod tests {

@@ -23,6 +23,20 @@ pub enum Cause {
     Connect { address: Box<str>, kind: io::ErrorKind },
     #[error("no secure connection to {address}: {reason}")]
     Tls { address: Box<str>, reason: Box<str> },
+    #[error("the host {host} is unknown: its name has no address")]
+    UnknownHost { host: Box<str> },
+    #[error("no way through the proxy {proxy}: {reason}")]
+    Proxy { proxy: Box<str>, reason: Box<str> },
+    #[error("the server answered with HTTP {status}, a redirect to {location}; use that URL if it is right")]
+    Redirected { status: u16, location: Box<str> },
+    #[error(
+        "the server's answer is compressed with {coding}, which is not supported; gzip, deflate and br are"
+    )]
+    Coding { coding: Box<str> },
+    #[error(
+        "the server refused with HTTP 403 and a page for people, as firewalls and bot filters do; it does not ask for a token"
+    )]
+    Filtered,
     #[error("the server's URL cannot be used: {0}")]
     Url(&'static str),
     #[error("the server asks for authentication (HTTP {status})")]
@@ -89,6 +103,16 @@ impl From<ReadError> for Cause {
             ReadError::Chunks(ChunkError::Malformed(what)) => Self::Garbage(what),
             ReadError::Chunks(ChunkError::NoRoom) => Self::Garbage("a chunk's size is beyond all numbers"),
         }
+    }
+}
+
+impl Cause {
+    /// A redirect that is not followed. Its query may hold secrets and is left out.
+    pub(crate) fn redirected(status: u16, location: &str) -> Self {
+        const SHOWN_CHARS_MAX: usize = 200;
+        let plain = location.split(['?', '#']).next().unwrap_or_default();
+        let shown: String = plain.chars().filter(|c| !c.is_control()).take(SHOWN_CHARS_MAX).collect();
+        Self::Redirected { status, location: if shown.is_empty() { "nowhere".into() } else { shown.into() } }
     }
 }
 

@@ -77,6 +77,26 @@ pub const UPSTREAM_IDLE_MS_MAX: u64 = 4_000;
 /// How long a TCP and TLS connection may take to be made, in milliseconds.
 pub const UPSTREAM_CONNECT_MS_MAX: u64 = 10_000;
 
+/// How long an address that does not answer delays the attempt to connect to the next one, in milliseconds: RFC 8305
+/// recommends 250.
+pub const CONNECT_STAGGER_MS: u64 = 250;
+
+/// Addresses of one host that are tried.
+pub const ADDRESSES_MAX: usize = 16;
+
+/// Redirects of one request that are followed; servers that add a slash need one.
+pub const UPSTREAM_REDIRECTS_MAX: usize = 3;
+
+/// TLS configurations that are kept for servers with the same files, about 200 KB each with the system's certificates.
+pub const TLS_CONFIGS_MAX: usize = 64;
+
+/// Bytes of one HTTP/2 stream that a server may send ahead of its reader.
+pub const UPSTREAM_HTTP2_STREAM_WINDOW_BYTES: u32 = 256 * 1024;
+
+/// Bytes of one HTTP/2 connection that a server may send ahead of its readers: 4 MiB, so that a thousand streams that
+/// nobody reads do not fill the memory.
+pub const UPSTREAM_HTTP2_WINDOW_BYTES: u32 = 4 * 1024 * 1024;
+
 /// How long a child is given to end by itself after its stdin is closed, in milliseconds.
 pub const UPSTREAM_STOP_MS_MAX: u64 = 1_000;
 

@@ -38,7 +38,7 @@ pub struct Command {
     pub folder: Option<PathBuf>,
 }
 
-/// A Streamable HTTP endpoint.
+/// A Streamable HTTP endpoint: `http://`, `https://` or `unix:/run/server.sock`.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Endpoint {
     pub url: String,
@@ -46,6 +46,13 @@ pub struct Endpoint {
     pub headers: BTreeMap<String, String>,
     /// Certificates to trust besides the system's, PEM.
     pub ca_file: Option<PathBuf>,
+    /// Certificate and key that are shown to the server, PEM.
+    pub client_cert: Option<PathBuf>,
+    pub client_key: Option<PathBuf>,
+    /// Proxy on the way, `http://host:port`; `none` for none. The environment's where absent.
+    pub proxy: Option<String>,
+    /// Speaks HTTP/2 without asking, for servers that speak it without TLS.
+    pub http2: bool,
     /// Where its tokens come from; absent where a header has the credential.
     pub oauth: Option<OAuth>,
 }

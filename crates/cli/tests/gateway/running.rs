@@ -32,10 +32,19 @@ impl Gateway {
     }
 
     pub(crate) fn start_with(own: impl IntoIterator<Item = String>, words: &[&str]) -> Self {
+        Self::start_in(own, words, &[])
+    }
+
+    /// The same with these variables in its environment.
+    pub(crate) fn start_in(
+        own: impl IntoIterator<Item = String>,
+        words: &[&str],
+        environment: &[(&str, &str)],
+    ) -> Self {
         let address = SocketAddr::from(([127, 0, 0, 1], port::free().unwrap()));
         let listen = address.to_string();
         let mut command = Command::new(PROGRAM);
-        command.args(["serve", "--listen", &listen]).args(own).args(words);
+        command.args(["serve", "--listen", &listen]).args(own).args(words).envs(environment.iter().copied());
         let mut process = Process::start(&mut command).unwrap();
         process
             .wait_for_line("greeting", SOON, |line| line.contains("stop with Ctrl-C").then_some(()))

@@ -135,6 +135,16 @@ struct Server {
     bearer_file: Option<PathBuf>,
     /// Certificates to trust besides the system's, PEM.
     ca_file: Option<PathBuf>,
+    /// A certificate to show to the server, PEM.
+    client_cert: Option<PathBuf>,
+    /// The key of that certificate, PEM.
+    client_key: Option<PathBuf>,
+    /// The proxy on the way to it, such as http://proxy.example:3128; `none` for none. HTTPS_PROXY, HTTP_PROXY,
+    /// ALL_PROXY and NO_PROXY say it if this is absent.
+    proxy: Option<String>,
+    /// Speak HTTP/2 with it without TLS. Over TLS both sides choose.
+    #[serde(default)]
+    http2: bool,
     /// Tokens by OAuth; `toolcrib auth NAME` logs in.
     oauth: Option<OAuthTable>,
     /// The prefix of its tools instead of its name; an empty text for none.
@@ -347,14 +357,22 @@ fn source(reader: &Reader<'_>, name: &str, server: Server, prefixed: bool) -> Re
             if let Some(token) = secret(reader, server.bearer, server.bearer_file)? {
                 headers.insert("Authorization".to_owned(), format!("Bearer {token}"));
             }
-            let ca_file = server.ca_file.map(|file| reader.folder().join(file));
+            let beside = |file: Option<PathBuf>| file.map(|file| reader.folder().join(file));
+            let ca_file = beside(server.ca_file);
+            let (client_cert, client_key) = (beside(server.client_cert), beside(server.client_key));
+            if client_cert.is_some() != client_key.is_some() {
+                let problem = "client_cert and client_key go together";
+                return Err(near(Problem::Value(problem.to_owned())));
+            }
+            let proxy = server.proxy.map(|proxy| reader.expand(&proxy)).transpose()?;
             if server.oauth.is_some() && headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"))
             {
                 let problem = "a server has either oauth or a credential of its own in bearer or headers";
                 return Err(near(Problem::Value(problem.to_owned())));
             }
             let oauth = server.oauth.map(|table| table.read(reader, &near)).transpose()?;
-            Transport::Http(Endpoint { url: reader.expand(&url)?, headers, ca_file, oauth })
+            let (url, http2) = (reader.expand(&url)?, server.http2);
+            Transport::Http(Endpoint { url, headers, ca_file, client_cert, client_key, proxy, http2, oauth })
         }
     };
     let mut spec = Spec::new(name, transport);
@@ -393,6 +411,10 @@ fn misplaced(server: &Server) -> Option<(&'static str, &'static str)> {
         ("bearer", server.bearer.is_some()),
         ("bearer_file", server.bearer_file.is_some()),
         ("ca_file", server.ca_file.is_some()),
+        ("client_cert", server.client_cert.is_some()),
+        ("client_key", server.client_key.is_some()),
+        ("proxy", server.proxy.is_some()),
+        ("http2", server.http2),
         ("oauth", server.oauth.is_some()),
     ];
     let first =

@@ -6,11 +6,16 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+
 use tokio::sync::OwnedSemaphorePermit;
 use toolcrib_http1::ResponseHead;
 use toolcrib_http1::client::BodyReader;
 
 use super::conn::Conn;
+use super::inflate::Inflater;
 use super::media::Media;
 use super::pool::Pool;
 use crate::error::Cause;
@@ -19,11 +24,23 @@ use crate::limits::{
 };
 
 pub(crate) struct Body {
-    conn: Option<Box<Conn>>,
+    raw: Raw,
+    /// Decoder of a compressed body.
+    inflater: Option<Box<Inflater>>,
+}
+
+/// A body as it comes, before it is decoded.
+struct Raw {
+    source: Source,
     pool: Arc<Pool>,
-    keeps_alive: bool,
-    reader: BodyReader,
     turn: Turn,
+}
+
+/// Connection that a body comes from.
+enum Source {
+    Http1 { conn: Box<Conn>, reader: BodyReader, keeps_alive: bool },
+    Http2 { incoming: Box<Incoming>, ahead: Bytes },
+    Done,
 }
 
 /// How much was read, and whether it may go on.
@@ -45,25 +62,53 @@ const REST_BYTES: usize = 32 * 1024;
 const PIECE_COST_BYTES: usize = 256;
 
 impl Body {
-    pub(crate) fn new(conn: Box<Conn>, pool: Arc<Pool>, head: &ResponseHead, media: Media) -> Self {
-        let (reader, turn) = (BodyReader::new(head.framing()), Turn::new(media));
-        let mut body = Self { conn: Some(conn), pool, keeps_alive: head.keeps_alive(), reader, turn };
-        if body.reader.is_done() {
-            body.finish();
-        }
-        body
+    pub(crate) fn http1(
+        conn: Box<Conn>,
+        pool: Arc<Pool>,
+        head: &ResponseHead,
+        media: Media,
+    ) -> Result<Self, Cause> {
+        let (reader, keeps_alive) = (BodyReader::new(head.framing()), head.keeps_alive());
+        let mut body = Self::new(Source::Http1 { conn, reader, keeps_alive }, pool, head, media)?;
+        body.raw.finish_if_done();
+        Ok(body)
+    }
+
+    pub(crate) fn http2(
+        incoming: Incoming,
+        pool: Arc<Pool>,
+        head: &ResponseHead,
+        media: Media,
+    ) -> Result<Self, Cause> {
+        let source = Source::Http2 { incoming: Box::new(incoming), ahead: Bytes::new() };
+        Self::new(source, pool, head, media)
+    }
+
+    fn new(source: Source, pool: Arc<Pool>, head: &ResponseHead, media: Media) -> Result<Self, Cause> {
+        let inflater = Inflater::of(head)?.map(Box::new);
+        Ok(Self { raw: Raw { source, pool, turn: Turn::new(media) }, inflater })
     }
 
     /// The whole body as text, if it is no longer than `bytes_max`, which is what `limit` says.
     pub(crate) async fn text(&mut self, limit: &'static str, bytes_max: usize) -> Result<String, Cause> {
         let too_large = || Cause::TooLarge { limit, max: bytes_max };
-        let whole = match self.reader.announced().map(usize::try_from) {
-            Some(Ok(bytes)) if bytes <= bytes_max => self.announced(bytes).await?,
+        let whole = match self.announced_bytes().map(usize::try_from) {
+            Some(Ok(bytes)) if bytes <= bytes_max => self.raw.announced(bytes).await?,
             Some(_) => return Err(too_large()),
             // Boxed: one whose length is known is no larger for it.
             None => Box::pin(self.gathered(bytes_max, too_large)).await?,
         };
         String::from_utf8(whole).map_err(|_| Cause::Garbage("it is not UTF-8"))
+    }
+
+    /// Bytes that are still to come, where they are known and come as they are.
+    fn announced_bytes(&self) -> Option<u64> {
+        match &self.raw.source {
+            _ if self.inflater.is_some() => None,
+            Source::Http1 { reader, .. } => reader.announced(),
+            Source::Http2 { .. } => None,
+            Source::Done => Some(0),
+        }
     }
 
     /// The body of a refusal, if it is short enough to be looked at.
@@ -89,9 +134,41 @@ impl Body {
         Ok(whole.joined())
     }
 
+    /// Shows the next piece, of at most `REST_BYTES`, to `take`; false at the end.
+    pub(crate) async fn piece(
+        &mut self,
+        take: impl FnOnce(&[u8]) -> Result<(), Cause>,
+    ) -> Result<bool, Cause> {
+        let Self { raw, inflater: Some(inflater) } = self else { return self.raw.piece(take).await };
+        if inflater.is_large() {
+            raw.keeps(UPSTREAM_LARGE_BYTES + 1).await;
+        }
+        loop {
+            let decoded = inflater.next()?;
+            if !decoded.is_empty() {
+                raw.turn.count(decoded.len() + PIECE_COST_BYTES);
+                return take(decoded).map(|()| true);
+            }
+            let goes_on = raw.piece(|piece| {
+                inflater.add(piece);
+                Ok(())
+            });
+            if !goes_on.await? {
+                return inflater.end().map(|()| false);
+            }
+        }
+    }
+
+    /// Says how much of what was read is kept in memory: of one server's bodies one at a time may be large.
+    pub(crate) async fn keeps(&mut self, bytes: usize) {
+        self.raw.keeps(bytes).await;
+    }
+}
+
+impl Raw {
     /// A body whose length is known: read where it will stay.
     async fn announced(&mut self, bytes: usize) -> Result<Vec<u8>, Cause> {
-        let Some(conn) = &mut self.conn else { return Ok(Vec::new()) };
+        let Source::Http1 { conn, .. } = &mut self.source else { return Ok(Vec::new()) };
         let here = bytes.min(conn.ahead().len());
         // With room for one byte more, a read that is not filled says that nothing waits behind it.
         let mut whole = Vec::with_capacity(if here == bytes { bytes } else { bytes + 1 });
@@ -101,41 +178,54 @@ impl Body {
         while whole.len() < bytes {
             self.keeps(whole.len()).await;
             self.rest().await;
-            let Some(conn) = &mut self.conn else { return Err(Cause::Closed) };
+            let Source::Http1 { conn, .. } = &mut self.source else { return Err(Cause::Closed) };
             match conn.read_into(&mut whole).await {
                 Ok(0) | Err(_) => return Err(Cause::Closed),
                 Ok(read) => self.turn.count(read),
             }
         }
-        // More than was announced: who knows what it belongs to.
-        self.keeps_alive &= whole.len() == bytes;
+        if let Source::Http1 { reader, keeps_alive, .. } = &mut self.source {
+            // More than was announced: who knows what it belongs to.
+            *keeps_alive &= whole.len() == bytes;
+            reader.skip(bytes as u64);
+        }
         whole.truncate(bytes);
-        self.reader.skip(bytes as u64);
-        self.finish();
+        self.finish_if_done();
         Ok(whole)
     }
 
-    /// Shows the next piece, of at most `REST_BYTES`, to `take`; false at the end.
-    pub(crate) async fn piece(
-        &mut self,
-        take: impl FnOnce(&[u8]) -> Result<(), Cause>,
-    ) -> Result<bool, Cause> {
+    /// Shows the next piece as it came.
+    async fn piece(&mut self, take: impl FnOnce(&[u8]) -> Result<(), Cause>) -> Result<bool, Cause> {
         self.rest().await;
-        let Some(conn) = &mut self.conn else { return Ok(false) };
         let turn = &mut self.turn;
-        let taken = self.reader.piece(conn, REST_BYTES, |piece| {
+        let counted = |piece: &[u8]| {
             turn.count(piece.len() + PIECE_COST_BYTES);
             take(piece)
-        });
-        let taken = taken.await?;
-        if self.reader.is_done() {
-            self.finish();
-        }
+        };
+        let taken = match &mut self.source {
+            Source::Done => return Ok(false),
+            Source::Http1 { conn, reader, .. } => reader.piece(conn, REST_BYTES, counted).await?,
+            Source::Http2 { incoming, ahead } => {
+                while ahead.is_empty() {
+                    match incoming.frame().await {
+                        None => {
+                            self.source = Source::Done;
+                            return Ok(false);
+                        }
+                        Some(Err(_)) => return Err(Cause::Closed),
+                        Some(Ok(frame)) => *ahead = frame.into_data().unwrap_or_default(),
+                    }
+                }
+                let piece = ahead.split_to(ahead.len().min(REST_BYTES));
+                Some(counted(&piece))
+            }
+        };
+        self.finish_if_done();
         taken.transpose().map(|taken| taken.is_some())
     }
 
     /// Says how much of what was read is kept in memory: of one server's bodies one at a time may be large.
-    pub(crate) async fn keeps(&mut self, bytes: usize) {
+    async fn keeps(&mut self, bytes: usize) {
         if bytes <= UPSTREAM_LARGE_BYTES {
             self.turn.permit = None;
         } else if self.turn.permit.is_none() {
@@ -157,10 +247,15 @@ impl Body {
         }
     }
 
-    fn finish(&mut self) {
+    /// Gives the connection back once the body was read to its end.
+    fn finish_if_done(&mut self) {
+        let is_done = matches!(&self.source, Source::Http1 { reader, .. } if reader.is_done());
+        if !is_done {
+            return;
+        }
         self.turn.permit = None;
-        if let Some(conn) = self.conn.take()
-            && self.keeps_alive
+        if let Source::Http1 { conn, keeps_alive: true, .. } =
+            std::mem::replace(&mut self.source, Source::Done)
         {
             self.pool.put(conn);
         }

@@ -7,13 +7,15 @@ use std::task::{Context, Poll};
 use std::time::Instant;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::client::TlsStream;
 use toolcrib_http1::client::ClientConnection;
 
 pub(crate) enum Stream {
     Plain(TcpStream),
-    Secure(Box<TlsStream<TcpStream>>),
+    Unix(UnixStream),
+    /// TLS over any of the others: a proxy may be reached over TLS of its own.
+    Secure(Box<TlsStream<Self>>),
     /// Peer in memory, for the fuzz targets.
     Scripted(Box<dyn Peer>),
 }
@@ -36,15 +38,9 @@ impl Conn {
 
     /// Whether nothing was sent on it since the last answer, and the server has not hung up as far as is known.
     pub(crate) fn is_quiet(&self) -> bool {
-        let tcp = match self.http.stream() {
-            Stream::Plain(tcp) => tcp,
-            Stream::Secure(tls) => tls.get_ref().0,
-            // Answers of a script follow each other without requests.
-            Stream::Scripted(_) => return true,
-        };
-        let mut byte = [0; 1];
-        self.http.ahead().is_empty()
-            && matches!(tcp.try_read(&mut byte), Err(error) if error.kind() == io::ErrorKind::WouldBlock)
+        // Answers of a script follow each other without requests.
+        matches!(self.http.stream(), Stream::Scripted(_))
+            || (self.http.ahead().is_empty() && self.http.stream().is_quiet())
     }
 }
 
@@ -61,10 +57,30 @@ impl DerefMut for Conn {
         &mut self.http
     }
 }
+impl Stream {
+    /// Whether the socket has nothing to read and is open, as far as is known.
+    fn is_quiet(&self) -> bool {
+        let mut byte = [0; 1];
+        let read = match self {
+            Self::Plain(tcp) => tcp.try_read(&mut byte),
+            Self::Unix(unix) => unix.try_read(&mut byte),
+            Self::Secure(tls) => return tls.get_ref().0.is_quiet(),
+            Self::Scripted(_) => return true,
+        };
+        matches!(read, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
+    }
+
+    /// Whether both sides chose HTTP/2 in their handshake.
+    pub(super) fn chose_http2(&self) -> bool {
+        matches!(self, Self::Secure(tls) if tls.get_ref().1.alpn_protocol() == Some(b"h2"))
+    }
+}
+
 impl AsyncRead for Stream {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
+            Self::Unix(stream) => Pin::new(stream).poll_read(cx, buf),
             Self::Secure(stream) => Pin::new(stream).poll_read(cx, buf),
             Self::Scripted(stream) => Pin::new(stream).poll_read(cx, buf),
         }
@@ -75,6 +91,7 @@ impl AsyncWrite for Stream {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_write(cx, buf),
+            Self::Unix(stream) => Pin::new(stream).poll_write(cx, buf),
             Self::Secure(stream) => Pin::new(stream).poll_write(cx, buf),
             Self::Scripted(stream) => Pin::new(stream).poll_write(cx, buf),
         }
@@ -83,6 +100,7 @@ impl AsyncWrite for Stream {
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Unix(stream) => Pin::new(stream).poll_flush(cx),
             Self::Secure(stream) => Pin::new(stream).poll_flush(cx),
             Self::Scripted(stream) => Pin::new(stream).poll_flush(cx),
         }
@@ -91,6 +109,7 @@ impl AsyncWrite for Stream {
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Unix(stream) => Pin::new(stream).poll_shutdown(cx),
             Self::Secure(stream) => Pin::new(stream).poll_shutdown(cx),
             Self::Scripted(stream) => Pin::new(stream).poll_shutdown(cx),
         }

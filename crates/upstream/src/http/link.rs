@@ -1,27 +1,32 @@
 //! The HTTP side of one server: its address, its session, its streams.
 
 use std::future::Future;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use toolcrib_http1::ResponseHead;
 use toolcrib_protocol::{Era, Revision, sse};
 
 use super::body::Body;
+use super::connector::Connector;
+use super::http2;
 use super::media::Media;
 use super::outgoing::{Outgoing, POSTED};
 use super::pending::{HttpPending, resumable};
-use super::pool::Pool;
-use super::target::Target;
-use super::tls::Tls;
+use super::pool::{Made, Pool};
 use crate::brake::Brake;
 use crate::error::{Cause, UpstreamError};
-use crate::limits::{UPSTREAM_ASIDE_MS_MAX, UPSTREAM_MESSAGE_BYTES_MAX};
+use crate::limits::{UPSTREAM_ASIDE_MS_MAX, UPSTREAM_MESSAGE_BYTES_MAX, UPSTREAM_REDIRECTS_MAX};
 use crate::link::{Delivery, Link};
 use crate::message::Message;
 use crate::oauth::{Bearer, more_rights};
 use crate::request::Request;
 use crate::spec::Endpoint;
+
+/// Field that says who calls: fronts such as Cloudflare refuse requests without it.
+const USER_AGENT: &str = concat!("User-Agent: toolcrib/", env!("CARGO_PKG_VERSION"), "\r\n");
 
 /// How long a stream of unsolicited messages rests before it is opened again.
 const REOPEN: Duration = Duration::from_secs(1);
@@ -29,8 +34,11 @@ const REOPEN: Duration = Duration::from_secs(1);
 pub(crate) struct HttpLink {
     pub(crate) link: Arc<Link>,
     pub(super) pool: Arc<Pool>,
-    /// The rest of a request's first line, `Host` and the operator's headers, ready to be written.
-    target: Box<str>,
+    /// The rest of a request's first line and the fields that every request to this server has; another where the
+    /// server moved for good (308).
+    target: ArcSwap<String>,
+    /// Fields of the operator, each with its line end.
+    headers: Box<str>,
     /// The token that goes with every request, where tokens are used.
     bearer: Option<Arc<Bearer>>,
     session: Mutex<Option<Arc<str>>>,
@@ -55,6 +63,12 @@ impl Answer {
         self.head.get("mcp-session-id").filter(is_visible)
     }
 
+    /// Whether a page for people came, as firewalls and bot filters send it.
+    fn is_page(&self) -> bool {
+        let is_html = |kind: &str| kind.trim_start().to_ascii_lowercase().starts_with("text/html");
+        self.challenge().is_none() && self.head.get("content-type").is_some_and(is_html)
+    }
+
     /// `WWW-Authenticate` of a refusal.
     pub(crate) fn challenge(&self) -> Option<&str> {
         self.head.get("www-authenticate").filter(|_| matches!(self.status(), 401 | 403))
@@ -63,21 +77,30 @@ impl Answer {
 
 impl HttpLink {
     pub(crate) fn new(endpoint: &Endpoint) -> Result<Self, Cause> {
-        let target = Target::read(&endpoint.url)?;
-        let tls = target.secure.then(|| Tls::new(&target, endpoint.ca_file.as_deref())).transpose()?;
-        let mut fixed = format!(" {} HTTP/1.1\r\nHost: {}\r\n", target.path, target.authority);
+        Self::at(endpoint, None)
+    }
+
+    /// The same towards addresses that were looked up and judged before.
+    pub(crate) fn at(endpoint: &Endpoint, addresses: Option<Vec<SocketAddr>>) -> Result<Self, Cause> {
+        let connector = Connector::new(endpoint, addresses)?;
+        let mut headers = String::new();
+        if !endpoint.headers.keys().any(|name| name.eq_ignore_ascii_case("user-agent")) {
+            headers.push_str(USER_AGENT);
+        }
         for (name, value) in &endpoint.headers {
             let legal = http::HeaderName::from_bytes(name.as_bytes()).is_ok()
                 && http::HeaderValue::from_str(value).is_ok();
             if !legal {
                 return Err(Cause::Url("one of its headers cannot be sent"));
             }
-            fixed.push_str(&format!("{name}: {value}\r\n"));
+            headers.push_str(&format!("{name}: {value}\r\n"));
         }
+        let target = connector.request_target(&connector.target.path) + &headers;
         Ok(Self {
             link: Arc::default(),
-            pool: Pool::new(target, tls),
-            target: fixed.into(),
+            pool: Pool::new(connector, endpoint.http2),
+            target: ArcSwap::from_pointee(target),
+            headers: headers.into(),
             bearer: None,
             session: Mutex::default(),
             revision: OnceLock::new(),
@@ -145,6 +168,9 @@ impl HttpLink {
         era: Era,
     ) -> Result<Box<HttpPending>, UpstreamError> {
         let status = answer.status();
+        if status == 403 && answer.is_page() {
+            return Err(UpstreamError::unsent(Cause::Filtered));
+        }
         if matches!(status, 401 | 403) {
             return Err(UpstreamError::unsent(Cause::Unauthorized { status }));
         }
@@ -220,16 +246,61 @@ impl HttpLink {
         self.exchange(outgoing).await
     }
 
-    /// Sends a whole request and reads the head of its answer.
+    /// Sends a whole request and reads the head of its answer. A redirect that keeps method and body (307, 308) is
+    /// followed within the server's origin; the server has not carried the request out then.
     async fn exchange(&self, outgoing: &Outgoing<'_>) -> Result<Answer, UpstreamError> {
+        let target = self.target.load();
+        let mut answer = self.exchange_at(outgoing, &target).await?;
+        for _ in 0..UPSTREAM_REDIRECTS_MAX {
+            if !matches!(answer.status(), 300..=399) {
+                return Ok(answer);
+            }
+            answer = Box::pin(self.follow(outgoing, answer)).await?;
+        }
+        match answer.status() {
+            300..=399 => {
+                let (limit, max) = ("UPSTREAM_REDIRECTS_MAX", UPSTREAM_REDIRECTS_MAX);
+                Err(UpstreamError::unsent(Cause::TooMuch { limit, max, what: "redirects" }))
+            }
+            _ => Ok(answer),
+        }
+    }
+
+    /// Sends a request again where the answer to it points to.
+    async fn follow(&self, outgoing: &Outgoing<'_>, mut answer: Answer) -> Result<Answer, UpstreamError> {
+        let status = answer.status();
+        let location = answer.head.get("location").unwrap_or_default().to_owned();
+        let connector = &self.pool.connector;
+        let path = connector.target.follow(&location).filter(|_| matches!(status, 307 | 308));
+        let Some(path) = path else {
+            return Err(UpstreamError::unsent(Cause::redirected(status, &location)));
+        };
+        // Read to its end so that the connection can be used again.
+        let _ = answer.body.refusal().await;
+        let target = Arc::new(connector.request_target(&path) + &self.headers);
+        if status == 308 {
+            self.target.store(target.clone());
+        }
+        self.exchange_at(outgoing, &target).await
+    }
+
+    async fn exchange_at(&self, outgoing: &Outgoing<'_>, target: &str) -> Result<Answer, UpstreamError> {
         loop {
+            if let Some(sender) = self.pool.shared() {
+                return Box::pin(self.exchange_shared(sender, outgoing, target)).await;
+            }
             let kept = self.pool.take();
             let was_kept = kept.is_some();
             let mut conn = match kept {
                 Some(conn) => conn,
-                None => Box::pin(self.pool.connect()).await.map_err(UpstreamError::unsent)?,
+                None => match Box::pin(self.pool.connect()).await.map_err(UpstreamError::unsent)? {
+                    Made::Http1(conn) => conn,
+                    Made::Http2(sender) => {
+                        return Box::pin(self.exchange_shared(sender, outgoing, target)).await;
+                    }
+                },
             };
-            if conn.send(|out| self.write(out, outgoing)).await.is_err() {
+            if conn.send(|out| self.write(out, outgoing, target)).await.is_err() {
                 // The server hung up while nobody looked and took nothing of this.
                 if was_kept {
                     continue;
@@ -238,15 +309,30 @@ impl HttpLink {
             }
             let head = conn.head().await.map_err(|error| UpstreamError::sent(error.into()))?;
             let media = Media::of(&head);
-            let body = Body::new(conn, self.pool.clone(), &head, media);
+            let body = Body::http1(conn, self.pool.clone(), &head, media).map_err(UpstreamError::sent)?;
             return Ok(Answer { head, media, body });
         }
     }
 
-    fn write(&self, out: &mut Vec<u8>, outgoing: &Outgoing<'_>) {
+    /// The same over a connection of HTTP/2.
+    async fn exchange_shared(
+        &self,
+        mut sender: http2::Sender,
+        outgoing: &Outgoing<'_>,
+        target: &str,
+    ) -> Result<Answer, UpstreamError> {
+        let mut text = Vec::new();
+        self.write(&mut text, outgoing, target);
+        let (head, incoming) = http2::exchange(&mut sender, &self.pool.connector.target, &text).await?;
+        let media = Media::of(&head);
+        let body = Body::http2(incoming, self.pool.clone(), &head, media).map_err(UpstreamError::sent)?;
+        Ok(Answer { head, media, body })
+    }
+
+    fn write(&self, out: &mut Vec<u8>, outgoing: &Outgoing<'_>, target: &str) {
         let token = self.bearer.as_ref().and_then(|bearer| bearer.current());
         let session = if outgoing.is_modern() { None } else { self.session() };
-        outgoing.write(out, &self.target, token.as_ref().map(|token| token.text()), session.as_deref());
+        outgoing.write(out, target, token.as_ref().map(|token| token.text()), session.as_deref());
     }
 
     /// One exchange that is no MCP.
@@ -290,6 +376,7 @@ impl HttpLink {
         let answer = self.get(None).await?;
         match (answer.status(), answer.media) {
             (200, Media::Events) => Ok(answer),
+            (403, _) if answer.is_page() => Err(UpstreamError::unsent(Cause::Filtered)),
             (status @ (401 | 403), _) => Err(UpstreamError::unsent(Cause::Unauthorized { status })),
             (status, _) => Err(UpstreamError::sent(Cause::Status { status })),
         }

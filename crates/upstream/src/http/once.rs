@@ -5,10 +5,6 @@ use std::future::Future;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::link::HttpLink;
-use crate::error::UpstreamError;
-use crate::spec::Endpoint;
-
 /// Answers with so many bytes; the URL.
 pub(crate) async fn serve(bytes: usize) -> String {
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {bytes}\r\n\r\n");
@@ -88,12 +84,4 @@ pub(crate) async fn act<F: Future<Output = ()> + Send + 'static>(
         }
     });
     url
-}
-
-/// Reads the body of this answer.
-pub(crate) async fn read(answer: &str) -> Result<String, UpstreamError> {
-    let endpoint = Endpoint { url: say(answer.to_owned()).await, ..Endpoint::default() };
-    let link = HttpLink::new(&endpoint).map_err(UpstreamError::unsent)?;
-    let mut answer = link.plain("GET", "", "").await?;
-    answer.body.text("TEST_BYTES_MAX", 1 << 20).await.map_err(UpstreamError::sent)
 }

@@ -3,33 +3,51 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use toolcrib_engine::by_thread::ByThread;
 
-use super::conn::{Conn, Stream};
-use super::target::Target;
-use super::tls::Tls;
+use super::conn::Conn;
+use super::connector::Connector;
+use super::http2::{self, Sender};
 use crate::error::Cause;
 use crate::limits::{
     UPSTREAM_CONNECT_MS_MAX, UPSTREAM_IDLE_CONNECTIONS_MAX, UPSTREAM_IDLE_MS_MAX, UPSTREAM_TURN_PAUSE_MS,
 };
 
 pub(crate) struct Pool {
-    pub(crate) target: Target,
-    tls: Option<Tls>,
+    pub(super) connector: Connector,
+    /// HTTP/2 is spoken without being chosen in a handshake.
+    knows_http2: bool,
     /// Whose large answer is being read.
     pub(super) large: Arc<Semaphore>,
     /// Whose turn it is to read more of one.
     turn: Semaphore,
     #[expect(clippy::vec_box, reason = "a connection changes hands often, and as a pointer")]
     idle: ByThread<Vec<Box<Conn>>>,
+    /// Connection of HTTP/2, one for each thread.
+    shared: ByThread<Option<Sender>>,
+}
+
+/// A connection that was made.
+pub(super) enum Made {
+    Http1(Box<Conn>),
+    Http2(Sender),
 }
 
 impl Pool {
-    pub(crate) fn new(target: Target, tls: Option<Tls>) -> Arc<Self> {
+    pub(crate) fn new(connector: Connector, knows_http2: bool) -> Arc<Self> {
         let (large, turn) = (Arc::new(Semaphore::new(1)), Semaphore::new(1));
-        Arc::new(Self { target, tls, large, turn, idle: ByThread::default() })
+        let (idle, shared) = (ByThread::default(), ByThread::default());
+        Arc::new(Self { connector, knows_http2, large, turn, idle, shared })
+    }
+
+    /// The connection of HTTP/2 that stands, if there is one.
+    pub(super) fn shared(&self) -> Option<Sender> {
+        let mut shared = self.shared.lock()?;
+        if shared.as_ref().is_some_and(Sender::is_closed) {
+            *shared = None;
+        }
+        shared.clone()
     }
 
     /// The connection used last, if it still stands.
@@ -58,43 +76,48 @@ impl Pool {
         tokio::time::sleep(Duration::from_millis(UPSTREAM_TURN_PAUSE_MS)).await;
     }
 
-    pub(crate) async fn connect(&self) -> Result<Box<Conn>, Cause> {
+    pub(super) async fn connect(&self) -> Result<Made, Cause> {
         let within = Duration::from_millis(UPSTREAM_CONNECT_MS_MAX);
-        let failed = |kind| Cause::Connect { address: self.target.address(), kind };
         match tokio::time::timeout(within, self.open()).await {
             Ok(opened) => opened,
-            Err(_) => Err(failed(std::io::ErrorKind::TimedOut)),
+            Err(_) => {
+                let (address, kind) = (self.connector.target.address(), std::io::ErrorKind::TimedOut);
+                Err(Cause::Connect { address, kind })
+            }
         }
     }
 
-    async fn open(&self) -> Result<Box<Conn>, Cause> {
-        let failed =
-            |error: std::io::Error| Cause::Connect { address: self.target.address(), kind: error.kind() };
-        let tcp = TcpStream::connect((&*self.target.host, self.target.port)).await.map_err(failed)?;
-        tcp.set_nodelay(true).map_err(failed)?;
-        let stream = match &self.tls {
-            None => Stream::Plain(tcp),
-            Some(tls) => Stream::Secure(Box::new(tls.connect(&self.target, tcp).await?)),
-        };
-        Ok(Box::new(Conn::new(stream)))
+    async fn open(&self) -> Result<Made, Cause> {
+        let stream = self.connector.open().await?;
+        if !self.knows_http2 && !stream.chose_http2() {
+            return Ok(Made::Http1(Box::new(Conn::new(stream))));
+        }
+        let sender = http2::handshake(stream).await?;
+        if let Some(mut shared) = self.shared.lock() {
+            *shared = Some(sender.clone());
+        }
+        Ok(Made::Http2(sender))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::spec::Endpoint;
 
     /// R5.6: connections are kept while they may still stand, and no more than so many.
     #[tokio::test]
     async fn no_more_than_upstream_idle_connections_max_are_kept_and_none_longer_than_upstream_idle_ms_max() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-        let pool = Pool::new(Target::read(&url).unwrap(), None);
+        let endpoint = Endpoint { url, ..Endpoint::default() };
+        let pool = Pool::new(Connector::new(&endpoint, None).unwrap(), false);
         let mut peers = Vec::new();
         for _ in 0..=UPSTREAM_IDLE_CONNECTIONS_MAX {
             let (conn, accepted) = tokio::join!(pool.connect(), listener.accept());
             peers.push(accepted.unwrap());
-            pool.put(conn.unwrap());
+            let Ok(Made::Http1(conn)) = conn else { panic!("no connection of HTTP/1") };
+            pool.put(conn);
         }
         let mut kept: Vec<Box<Conn>> = std::iter::from_fn(|| pool.take()).collect();
         assert_eq!(kept.len(), UPSTREAM_IDLE_CONNECTIONS_MAX);
@@ -111,10 +134,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_connection_has_upstream_connect_ms_max_to_be_made() {
         let url = crate::http::once::silent().await.replace("http://", "https://");
-        let target = Target::read(&url).unwrap();
-        let tls = Tls::new(&target, None).unwrap();
+        let endpoint = Endpoint { url, ..Endpoint::default() };
+        let pool = Pool::new(Connector::new(&endpoint, None).unwrap(), false);
         let begun = tokio::time::Instant::now();
-        let cause = Pool::new(target, Some(tls)).connect().await.err().unwrap();
+        let cause = pool.connect().await.err().unwrap();
         assert!(matches!(cause, Cause::Connect { kind: std::io::ErrorKind::TimedOut, .. }), "{cause}");
         assert_eq!(begun.elapsed(), Duration::from_millis(UPSTREAM_CONNECT_MS_MAX));
     }

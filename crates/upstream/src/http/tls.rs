@@ -1,47 +1,141 @@
-//! TLS for HTTP servers: the system's certificates, and the operator's own where a file is named.
+//! TLS towards servers: the system's certificates, the operator's own where files are named.
+//!
+//! Guarantees: a configuration is made once for the same files and shared by servers, OAuth, key sets and spans.
 
-use std::path::Path;
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::SystemTime;
 
-use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
-use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
-use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use tokio_rustls::rustls::{AlertDescription, CertificateError, ClientConfig, Error, RootCertStore};
 
-use super::target::Target;
+use super::conn::Stream;
 use crate::error::Cause;
+use crate::limits::TLS_CONFIGS_MAX;
 
+/// Files that a configuration is made of.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(crate) struct TlsFiles {
+    /// Certificates to trust besides the system's.
+    pub(crate) ca_file: Option<PathBuf>,
+    /// Certificate and key that are shown to the server.
+    pub(crate) identity: Option<(PathBuf, PathBuf)>,
+}
+
+/// Files and when each was written.
+type Key = (TlsFiles, [Option<SystemTime>; 3]);
+
+static CONFIGS: Mutex<Option<HashMap<Key, Arc<ClientConfig>>>> = Mutex::new(None);
+
+/// Configuration for one server.
 #[derive(Clone)]
 pub(crate) struct Tls(TlsConnector);
 
 impl Tls {
-    pub(crate) fn new(target: &Target, ca_file: Option<&Path>) -> Result<Self, Cause> {
-        let failed = |reason: String| Cause::Tls { address: target.address(), reason: reason.into() };
-        let mut roots = RootCertStore::empty();
-        let system = rustls_native_certs::load_native_certs();
-        roots.add_parsable_certificates(system.certs);
-        if let Some(file) = ca_file {
-            let certificates = CertificateDer::pem_file_iter(file)
-                .map_err(|error| failed(format!("{}: {error}", file.display())))?;
-            for certificate in certificates {
-                let certificate = certificate.map_err(|error| failed(error.to_string()))?;
-                roots.add(certificate).map_err(|error| failed(error.to_string()))?;
-            }
+    pub(crate) fn new(address: &str, files: &TlsFiles) -> Result<Self, Cause> {
+        let failed = |reason: String| Cause::Tls { address: address.into(), reason: reason.into() };
+        let mut configs = CONFIGS.lock().unwrap_or_else(PoisonError::into_inner);
+        let configs = configs.get_or_insert_default();
+        let key = (files.clone(), files.stamps());
+        if let Some(config) = configs.get(&key) {
+            return Ok(Self(TlsConnector::from(config.clone())));
         }
-        let config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
-        Ok(Self(TlsConnector::from(Arc::new(config))))
+        let config = Arc::new(config(files).map_err(failed)?);
+        if configs.len() >= TLS_CONFIGS_MAX {
+            configs.clear();
+        }
+        configs.insert(key, config.clone());
+        Ok(Self(TlsConnector::from(config)))
     }
 
+    /// Shakes hands with the server that is called `host`.
     pub(crate) async fn connect(
         &self,
-        target: &Target,
-        tcp: TcpStream,
-    ) -> Result<TlsStream<TcpStream>, Cause> {
-        let failed = |reason: String| Cause::Tls { address: target.address(), reason: reason.into() };
-        let name =
-            ServerName::try_from(target.host.to_string()).map_err(|error| failed(error.to_string()))?;
-        self.0.connect(name, tcp).await.map_err(|error| failed(error.to_string()))
+        host: &str,
+        address: &str,
+        stream: Stream,
+    ) -> Result<TlsStream<Stream>, Cause> {
+        let failed = |reason: &str| Cause::Tls { address: address.into(), reason: reason.into() };
+        let name = ServerName::try_from(host.to_owned()).map_err(|error| failed(&error.to_string()))?;
+        self.0.connect(name, stream).await.map_err(|error| failed(&reason(&error)))
+    }
+}
+
+impl TlsFiles {
+    fn stamps(&self) -> [Option<SystemTime>; 3] {
+        let stamp = |path: Option<&Path>| std::fs::metadata(path?).ok()?.modified().ok();
+        let (certificate, key) = match &self.identity {
+            Some((certificate, key)) => (Some(certificate.as_path()), Some(key.as_path())),
+            None => (None, None),
+        };
+        [stamp(self.ca_file.as_deref()), stamp(certificate), stamp(key)]
+    }
+}
+
+fn config(files: &TlsFiles) -> Result<ClientConfig, String> {
+    let mut roots = system_roots().clone();
+    if let Some(file) = &files.ca_file {
+        for certificate in certificates(file)? {
+            roots.add(certificate).map_err(|error| format!("{}: {error}", file.display()))?;
+        }
+    }
+    let builder = ClientConfig::builder().with_root_certificates(roots);
+    let mut config = match &files.identity {
+        None => builder.with_no_client_auth(),
+        Some((certificate, key)) => {
+            let chain = certificates(certificate)?;
+            let shown = key.display();
+            let key = PrivateKeyDer::from_pem_file(key).map_err(|error| format!("{shown}: {error}"))?;
+            builder.with_client_auth_cert(chain, key).map_err(|error| format!("{shown}: {error}"))?
+        }
+    };
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(config)
+}
+
+fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
+    let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
+    let read = CertificateDer::pem_file_iter(file).map_err(|error| failed(&error))?;
+    let read: Vec<_> = read.collect::<Result<_, _>>().map_err(|error| failed(&error))?;
+    if read.is_empty() { Err(failed(&"there is no certificate in it")) } else { Ok(read) }
+}
+
+/// The system's certificates, read once.
+fn system_roots() -> &'static RootCertStore {
+    static ROOTS: OnceLock<RootCertStore> = OnceLock::new();
+    ROOTS.get_or_init(|| {
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        roots
+    })
+}
+
+/// Cause of a failed handshake, with the setting that helps.
+pub(super) fn reason(error: &io::Error) -> String {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
+    match inner {
+        Some(Error::InvalidCertificate(CertificateError::UnknownIssuer)) => {
+            "its certificate is signed by an authority that is not trusted here; ca_file names one that is"
+                .into()
+        }
+        Some(Error::InvalidCertificate(
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+        )) => "its certificate is for another host name".into(),
+        Some(Error::InvalidCertificate(
+            CertificateError::Expired | CertificateError::ExpiredContext { .. },
+        )) => "its certificate has expired".into(),
+        Some(Error::AlertReceived(
+            AlertDescription::CertificateRequired
+            | AlertDescription::BadCertificate
+            | AlertDescription::UnknownCA,
+        )) => "it wants another client certificate than it was shown; client_cert and client_key name one"
+            .into(),
+        Some(Error::InvalidMessage(_)) => "it does not speak TLS at this port".into(),
+        _ => error.to_string(),
     }
 }

@@ -3,13 +3,22 @@
 //! Refuses: anything but https, except on this machine for a server that is on this machine; addresses inside private
 //! networks, unless the server itself is at one (it is the operator who named that).
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use super::error::OAuthError;
 use crate::http::Target;
 
-/// Reads a URL that metadata named, on behalf of the server at `server`.
-pub(super) async fn check(url: &str, server: &str) -> Result<Target, OAuthError> {
+/// A URL that a login may lead to.
+#[derive(Debug)]
+pub(super) struct Judged {
+    pub(super) target: Target,
+    /// Addresses that were judged: whoever connects must use these, because a second look-up may give others. `None`
+    /// where the name is unknown here and a proxy may know it.
+    pub(super) addresses: Option<Vec<SocketAddr>>,
+}
+
+/// Judges a URL that metadata named, on behalf of the server at `server`.
+pub(super) async fn check(url: &str, server: &str) -> Result<Judged, OAuthError> {
     let refused = |why| OAuthError::Address { url: super::error::plain(url), why };
     let target = Target::read(url).map_err(|_| refused("it is no URL"))?;
     if url.contains('#') {
@@ -17,11 +26,12 @@ pub(super) async fn check(url: &str, server: &str) -> Result<Target, OAuthError>
     }
     let own = Target::read(server).ok();
     let own_reach = match &own {
-        Some(own) => reach(own).await,
+        Some(own) => reach(&look_up(own).await),
         None => Reach::Public,
     };
     let is_same_host = own.as_ref().is_some_and(|own| own.host.eq_ignore_ascii_case(&target.host));
-    let theirs = reach(&target).await;
+    let addresses = look_up(&target).await;
+    let theirs = reach(&addresses);
     let stays_here = theirs == Reach::ThisMachine && own_reach == Reach::ThisMachine;
     if !target.secure && !stays_here {
         return Err(refused("it is not https"));
@@ -29,7 +39,7 @@ pub(super) async fn check(url: &str, server: &str) -> Result<Target, OAuthError>
     if theirs != Reach::Public && own_reach == Reach::Public && !is_same_host {
         return Err(refused("it is inside a private network, and the server is not"));
     }
-    Ok(target)
+    Ok(Judged { target, addresses: (!addresses.is_empty()).then_some(addresses) })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,13 +49,18 @@ enum Reach {
     Public,
 }
 
-/// The nearest of the addresses that a host has.
-async fn reach(target: &Target) -> Reach {
-    if let Ok(ip) = target.host.parse::<IpAddr>() {
-        return of(ip);
+/// Addresses of a host; none where its name is unknown here.
+async fn look_up(target: &Target) -> Vec<SocketAddr> {
+    if target.unix.is_some() {
+        return vec![SocketAddr::from(([127, 0, 0, 1], target.port))];
     }
-    let Ok(found) = tokio::net::lookup_host((&*target.host, target.port)).await else { return Reach::Public };
-    let reaches: Vec<Reach> = found.map(|address| of(address.ip())).collect();
+    let found = tokio::net::lookup_host((&*target.host, target.port)).await;
+    found.map(Iterator::collect).unwrap_or_default()
+}
+
+/// The nearest of the addresses that a host has.
+fn reach(addresses: &[SocketAddr]) -> Reach {
+    let reaches: Vec<Reach> = addresses.iter().map(|address| of(address.ip())).collect();
     if !reaches.is_empty() && reaches.iter().all(|one| *one == Reach::ThisMachine) {
         return Reach::ThisMachine;
     }

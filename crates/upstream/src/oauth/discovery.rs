@@ -167,7 +167,7 @@ fn covers(resource: &str, server: &str) -> bool {
 }
 
 async fn issuer_metadata(way: &Way, issuer: &str) -> Result<Issuer, OAuthError> {
-    let target = super::address::check(issuer, &way.server).await?;
+    let target = super::address::check(issuer, &way.server).await?.target;
     let (base, path) = (origin(issuer)?, target.path.trim_end_matches('/'));
     let mut places = vec![
         format!("{base}/.well-known/oauth-authorization-server{path}"),

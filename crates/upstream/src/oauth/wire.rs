@@ -1,6 +1,6 @@
 //! One plain HTTP exchange with an authorization server: bounded in time and bytes, no redirect followed.
 
-use std::path::Path;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -17,7 +17,8 @@ use crate::spec::Endpoint;
 pub(super) struct Way {
     /// The server's URL.
     pub(super) server: Box<str>,
-    ca_file: Option<Box<Path>>,
+    /// Certificates and proxy on the way; no header or token of the server's.
+    endpoint: Endpoint,
     /// Time for one exchange.
     ms_max: u64,
 }
@@ -40,8 +41,14 @@ impl Answer {
 
 impl Way {
     pub(super) fn new(endpoint: &Endpoint) -> Self {
-        let ca_file = endpoint.ca_file.as_deref().map(Box::from);
-        Self { server: endpoint.url.as_str().into(), ca_file, ms_max: OAUTH_ANSWER_MS_MAX }
+        let way = Endpoint {
+            ca_file: endpoint.ca_file.clone(),
+            client_cert: endpoint.client_cert.clone(),
+            client_key: endpoint.client_key.clone(),
+            proxy: endpoint.proxy.clone(),
+            ..Endpoint::default()
+        };
+        Self { server: endpoint.url.as_str().into(), endpoint: way, ms_max: OAUTH_ANSWER_MS_MAX }
     }
 
     /// Reads metadata; `None` where there is none.
@@ -63,8 +70,8 @@ impl Way {
     ) -> Result<Answer, OAuthError> {
         // An address may have to be looked up, which takes its time too.
         let checked = async {
-            address::check(url, &self.server).await?;
-            self.reach(method, url, fields, body).await
+            let addresses = address::check(url, &self.server).await?.addresses;
+            self.reach(addresses, method, url, fields, body).await
         };
         self.in_time(url, checked).await
     }
@@ -77,14 +84,21 @@ impl Way {
         fields: &str,
         body: &str,
     ) -> Result<Answer, OAuthError> {
-        self.in_time(url, self.reach(method, url, fields, body)).await
+        self.in_time(url, self.reach(None, method, url, fields, body)).await
     }
 
-    async fn reach(&self, method: &str, url: &str, fields: &str, body: &str) -> Result<Answer, OAuthError> {
-        let ca_file = self.ca_file.as_ref().map(|file| file.to_path_buf());
-        let endpoint = Endpoint { url: url.to_owned(), ca_file, ..Endpoint::default() };
+    /// Connects to `addresses` where they were judged before, and to no other.
+    async fn reach(
+        &self,
+        addresses: Option<Vec<SocketAddr>>,
+        method: &str,
+        url: &str,
+        fields: &str,
+        body: &str,
+    ) -> Result<Answer, OAuthError> {
+        let endpoint = Endpoint { url: url.to_owned(), ..self.endpoint.clone() };
         let exchange = async {
-            let link = HttpLink::new(&endpoint)?;
+            let link = HttpLink::at(&endpoint, addresses)?;
             let mut answer = link.plain(method, fields, body).await.map_err(|error| *error.cause)?;
             let text = answer.body.text("OAUTH_ANSWER_BYTES_MAX", OAUTH_ANSWER_BYTES_MAX).await?;
             Ok(Answer { status: answer.status(), challenge: answer.challenge().map(Into::into), body: text })

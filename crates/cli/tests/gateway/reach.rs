@@ -1,0 +1,259 @@
+//! Servers behind the fronts that people have: redirects, compression, filters, TLS, proxies, sockets.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::json;
+use toolcrib_testkit::deps::{Deps, workspace_root};
+use toolcrib_testkit::port;
+use toolcrib_testkit::process::Process;
+
+use super::running::{Gateway, own_data, until};
+
+/// A server of the Python SDK behind one kind of front.
+struct Front {
+    _process: Process,
+    port: u16,
+}
+
+impl Front {
+    fn start(front: &str, more: &[&str]) -> Self {
+        let port = port::free().unwrap();
+        let _process = run(front, &port.to_string(), more);
+        until("listening", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+        Self { _process, port }
+    }
+
+    fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/mcp", self.port)
+    }
+}
+
+fn run(front: &str, place: &str, more: &[&str]) -> Process {
+    let python = Deps::of_this_workspace().python().unwrap_or_else(|error| panic!("{error}"));
+    let script = workspace_root().join("tests/foreign/python/front.py");
+    Process::start(Command::new(python).arg(script).args([front, place]).args(more)).unwrap()
+}
+
+/// A folder of this test's own.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("reach-{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// A certificate for `server.example` and 127.0.0.1 that signs itself; its file and that of its key.
+fn certificate(folder: &Path) -> (String, String) {
+    let (cert, key) = (folder.join("cert.pem"), folder.join("key.pem"));
+    let made = Command::new("openssl")
+        .args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=server.example"])
+        .args(["-addext", "subjectAltName=DNS:server.example,IP:127.0.0.1", "-keyout"])
+        .arg(&key)
+        .arg("-out")
+        .arg(&cert)
+        .output()
+        .unwrap_or_else(|error| panic!("openssl: {error}"));
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    (cert.display().to_string(), key.display().to_string())
+}
+
+/// A gateway whose file names one server with these settings.
+fn gateway(folder: &Path, settings: &str, environment: &[(&str, &str)]) -> Gateway {
+    let file = folder.join("toolcrib.toml");
+    std::fs::write(&file, format!("prefix = \"never\"\n[servers.front]\n{settings}\n")).unwrap();
+    Gateway::start_in(own_data(), &["--config", file.to_str().unwrap()], environment)
+}
+
+fn adds(gateway: &Gateway) {
+    let answer = gateway.ask("tools/call", &json!({"name": "add", "arguments": {"a": 1, "b": 2}}));
+    assert_eq!(answer["result"]["structuredContent"], json!({"sum": 3}), "{answer}");
+}
+
+/// R14.1: servers that the SDK's clients reach are reached: 307 and 308 within the origin, a filter that wants a
+/// User-Agent, answers that are always compressed.
+#[test]
+fn servers_behind_redirects_filters_and_compression_are_reached() {
+    for front in ["mounted", "moved", "user-agent", "gzip", "deflate"] {
+        let front = Front::start(front, &[]);
+        let gateway = Gateway::start(&[&front.url()]);
+        adds(&gateway);
+        adds(&gateway);
+    }
+}
+
+/// R14.1: a redirect to another origin is named and not followed, and its query is not shown.
+#[test]
+fn a_redirect_to_another_host_is_named_and_not_followed() {
+    let front = Front::start("elsewhere", &[]);
+    let gateway = Gateway::start(&[&front.url()]);
+    let (_, ready) = gateway.get("/readyz");
+    assert!(ready.contains("HTTP 307, a redirect to http://192.0.2.1/mcp;"), "{ready}");
+    assert!(!ready.contains("secret"), "{ready}");
+}
+
+/// R14.1: an unknown host, an unknown authority and a missing client certificate are named with the setting that helps.
+#[test]
+fn an_error_names_its_cause_and_the_setting_that_helps() {
+    let folder = folder("causes");
+    let (cert, key) = certificate(&folder);
+    let tls = Front::start("tls", &[&cert, &key]);
+    let reason = |settings: String| gateway(&folder, &settings, &[]).get("/readyz").1;
+    let unknown = reason("url = \"http://no-such-host.invalid/mcp\"".to_owned());
+    assert!(unknown.contains("the host no-such-host.invalid is unknown"), "{unknown}");
+    let untrusted = reason(format!("url = \"https://127.0.0.1:{}/mcp\"", tls.port));
+    assert!(untrusted.contains("an authority that is not trusted here; ca_file"), "{untrusted}");
+    let plain = reason(format!("url = \"https://127.0.0.1:{}/mcp\"", Front::start("gzip", &[]).port));
+    assert!(plain.contains("does not speak TLS"), "{plain}");
+}
+
+/// R14.1: a server with a certificate of one's own, and one that wants a certificate of the client.
+#[test]
+fn own_authorities_and_client_certificates_are_used() {
+    let folder = folder("tls");
+    let (cert, key) = certificate(&folder);
+    let tls = Front::start("tls", &[&cert, &key]);
+    let trusting = format!("ca_file = \"cert.pem\"\nurl = \"https://127.0.0.1:{}/mcp\"", tls.port);
+    adds(&gateway(&folder, &trusting, &[]));
+    let wary = Front::start("identity", &[&cert, &key]);
+    let shown = "client_cert = \"cert.pem\"\nclient_key = \"key.pem\"\nca_file = \"cert.pem\"";
+    adds(&gateway(&folder, &format!("{shown}\nurl = \"https://127.0.0.1:{}/mcp\"", wary.port), &[]));
+}
+
+/// R14.1: a server on a unix socket.
+#[test]
+fn a_server_on_a_unix_socket_is_reached() {
+    let folder = folder("unix");
+    // A socket's path is short: the folder of the build may not be.
+    let socket = std::env::temp_dir().join(format!("toolcrib-reach-{}.sock", std::process::id()));
+    let _ = std::fs::remove_file(&socket);
+    let _front = run("unix", socket.to_str().unwrap(), &[]);
+    until("listening", || std::os::unix::net::UnixStream::connect(&socket).is_ok());
+    adds(&gateway(&folder, &format!("url = \"unix:{}\"", socket.display()), &[]));
+    let _ = std::fs::remove_file(&socket);
+}
+
+/// A proxy that takes CONNECT and plain requests for any host to one address, and writes down what it is asked.
+struct Proxy {
+    address: SocketAddr,
+    asked: std::sync::Arc<std::sync::Mutex<Vec<String>>>,
+}
+
+impl Proxy {
+    fn start(to: SocketAddr) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let asked: std::sync::Arc<std::sync::Mutex<Vec<String>>> = std::sync::Arc::default();
+        let seen = asked.clone();
+        std::thread::spawn(move || {
+            for client in listener.incoming() {
+                let (client, seen) = (client.unwrap(), seen.clone());
+                std::thread::spawn(move || relay(client, to, &seen));
+            }
+        });
+        Self { address, asked }
+    }
+
+    fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+fn relay(mut client: TcpStream, to: SocketAddr, seen: &std::sync::Mutex<Vec<String>>) {
+    let mut reader = BufReader::new(client.try_clone().unwrap());
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        if reader.read_line(&mut head).unwrap_or(0) == 0 {
+            return;
+        }
+    }
+    seen.lock().unwrap().push(head.clone());
+    let mut server = TcpStream::connect(to).unwrap();
+    if head.starts_with("CONNECT ") {
+        client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").unwrap();
+    } else {
+        server.write_all(head.as_bytes()).unwrap();
+    }
+    let (mut back, mut forth) = (server.try_clone().unwrap(), client);
+    std::thread::spawn(move || {
+        let _ = std::io::copy(&mut back, &mut forth);
+        let _ = forth.shutdown(std::net::Shutdown::Both);
+    });
+    let _ = std::io::copy(&mut reader, &mut server);
+}
+
+/// R14.1: the proxy of the environment, for https by a tunnel and for http by whole targets; `NO_PROXY`; a server's own
+/// proxy; no credential of the proxy reaches the server.
+#[test]
+fn servers_are_reached_through_the_proxies_of_environment_and_file() {
+    let folder = folder("proxy");
+    let (cert, key) = certificate(&folder);
+    let tls = Front::start("tls", &[&cert, &key]);
+    let tunnel = Proxy::start(SocketAddr::from(([127, 0, 0, 1], tls.port)));
+    let proxy = format!("http://me:s3cret@{}", tunnel.address);
+    let secure = "ca_file = \"cert.pem\"\nurl = \"https://server.example/mcp\"";
+    adds(&gateway(&folder, secure, &[("HTTPS_PROXY", &proxy)]));
+    let first = tunnel.asked().first().cloned().unwrap();
+    assert!(first.starts_with("CONNECT server.example:443 HTTP/1.1\r\n"), "{first}");
+    assert!(first.contains("Proxy-Authorization: Basic bWU6czNjcmV0\r\n"), "{first}");
+    let (_, ready) =
+        gateway(&folder, secure, &[("HTTPS_PROXY", &proxy), ("NO_PROXY", "server.example")]).get("/readyz");
+    assert!(ready.contains("the host server.example is unknown"), "{ready}");
+    // The SDK checks the Host header: a plain server is asked under the name it expects.
+    let plain = Front::start("gzip", &[]);
+    let forward = Proxy::start(SocketAddr::from(([127, 0, 0, 1], plain.port)));
+    let own = format!("url = \"{}\"\nproxy = \"http://{}\"", plain.url(), forward.address);
+    adds(&gateway(&folder, &own, &[]));
+    let first = forward.asked().first().cloned().unwrap();
+    assert!(first.starts_with(&format!("POST {} HTTP/1.1\r\n", plain.url())), "{first}");
+    let dead = format!(
+        "url = \"https://server.example/mcp\"\nproxy = \"http://127.0.0.1:{}\"",
+        port::free().unwrap()
+    );
+    let (_, ready) = gateway(&folder, &dead, &[]).get("/readyz");
+    assert!(ready.contains("no way through the proxy 127.0.0.1:"), "{ready}");
+}
+
+/// R14.1: HTTP/2 where the server chooses it in the handshake. nginx stands in front of the server and says in a header
+/// which version it was spoken to in.
+#[test]
+fn http_2_is_spoken_where_the_handshake_chooses_it() {
+    if Command::new("nginx").arg("-v").output().is_err() {
+        eprintln!("skipped: nginx is not installed");
+        return;
+    }
+    let folder = folder("http2");
+    let _ = certificate(&folder);
+    let behind = Front::start("gzip", &[]);
+    let (secure, plain) = (port::free().unwrap(), port::free().unwrap());
+    let here = folder.display();
+    let text = format!(
+        "daemon off; pid {here}/pid; error_log {here}/error.log; events {{}}\n\
+         http {{ log_format v '$server_protocol $request_method'; access_log {here}/access.log v;\n\
+         client_body_temp_path {here}/b; proxy_temp_path {here}/p; fastcgi_temp_path {here}/f;\n\
+         uwsgi_temp_path {here}/u; scgi_temp_path {here}/s;\n\
+         server {{ listen 127.0.0.1:{secure} ssl http2; listen 127.0.0.1:{plain} http2;\n\
+         ssl_certificate {here}/cert.pem; ssl_certificate_key {here}/key.pem;\n\
+         location / {{ proxy_pass http://127.0.0.1:{}; proxy_set_header Host 127.0.0.1:{}; }} }} }}\n",
+        behind.port, behind.port
+    );
+    let file = folder.join("nginx.conf");
+    std::fs::write(&file, text).unwrap();
+    let _nginx =
+        Process::start(Command::new("nginx").args(["-p", folder.to_str().unwrap(), "-c"]).arg(&file))
+            .unwrap();
+    until("listening", || TcpStream::connect(("127.0.0.1", secure)).is_ok());
+    let spoken = || std::fs::read_to_string(folder.join("access.log")).unwrap_or_default();
+    adds(&gateway(
+        &folder,
+        &format!("ca_file = \"cert.pem\"\nurl = \"https://127.0.0.1:{secure}/mcp\""),
+        &[],
+    ));
+    until("logged", || spoken().lines().any(|line| line == "HTTP/2.0 POST"));
+    std::fs::write(folder.join("access.log"), "").unwrap();
+    adds(&gateway(&folder, &format!("http2 = true\nurl = \"http://127.0.0.1:{plain}/mcp\""), &[]));
+    until("logged", || spoken().lines().any(|line| line.ends_with("HTTP/2.0 POST")));
+    assert!(!spoken().contains("HTTP/1"), "{}", spoken());
+}

@@ -1,0 +1,98 @@
+//! HTTP/2 towards a server, by hyper: chosen in the TLS handshake, or by prior knowledge where that is configured.
+//!
+//! Requests are written as on HTTP/1 and translated, so that both versions say the same.
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::client::conn::http2;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use toolcrib_http1::ResponseHead;
+use toolcrib_http1::limits::{HEAD_BYTES_MAX, HEADERS_MAX};
+
+use super::conn::Stream;
+use super::target::Target;
+use crate::error::{Cause, UpstreamError};
+use crate::limits::{UPSTREAM_HTTP2_STREAM_WINDOW_BYTES, UPSTREAM_HTTP2_WINDOW_BYTES};
+
+/// A connection that many requests share.
+pub(super) type Sender = http2::SendRequest<Full<Bytes>>;
+
+/// Fields that mean something on an HTTP/1 connection alone.
+const CONNECTION_FIELDS: [&str; 5] =
+    ["connection", "host", "keep-alive", "proxy-authorization", "transfer-encoding"];
+
+/// Begins HTTP/2 on a stream. The connection ends with its last sender.
+pub(super) async fn handshake(stream: Stream) -> Result<Sender, Cause> {
+    const NO_HTTP2: Cause = Cause::Garbage("it is no HTTP/2");
+    let mut builder = http2::Builder::new(TokioExecutor::new());
+    builder
+        .max_header_list_size(HEAD_BYTES_MAX as u32)
+        .initial_stream_window_size(UPSTREAM_HTTP2_STREAM_WINDOW_BYTES)
+        .initial_connection_window_size(UPSTREAM_HTTP2_WINDOW_BYTES);
+    let (sender, connection) = builder.handshake(TokioIo::new(stream)).await.map_err(|_| NO_HTTP2)?;
+    tokio::spawn(connection);
+    Ok(sender)
+}
+
+/// Sends a request that was written for HTTP/1; returns the head and the body of its answer.
+pub(super) async fn exchange(
+    sender: &mut Sender,
+    target: &Target,
+    text: &[u8],
+) -> Result<(ResponseHead, Incoming), UpstreamError> {
+    let request = translated(target, text).map_err(UpstreamError::unsent)?;
+    sender.ready().await.map_err(|_| UpstreamError::unsent(Cause::Closed))?;
+    let sent = sender.send_request(request).await;
+    let (parts, body) = sent.map_err(|_| UpstreamError::sent(Cause::Closed))?.into_parts();
+    // HTTP/2 frames bodies itself; a length that is repeated in a field would be read as HTTP/1's.
+    let fields = parts.headers.iter().filter(|(name, _)| *name != http::header::CONTENT_LENGTH);
+    let fields = fields.map(|(name, value)| (name.as_str(), value.as_bytes()));
+    let head = ResponseHead::assemble(parts.status.as_u16(), fields)
+        .map_err(|error| UpstreamError::sent(toolcrib_http1::client::ReadError::Head(error).into()))?;
+    Ok((head, body))
+}
+
+/// The HTTP/2 request that says the same as a request of HTTP/1.
+fn translated(target: &Target, text: &[u8]) -> Result<Request<Full<Bytes>>, Cause> {
+    const UNSENDABLE: Cause = Cause::Url("one of its headers cannot be sent");
+    let mut lines = [httparse::EMPTY_HEADER; HEADERS_MAX];
+    let mut head = httparse::Request::new(&mut lines);
+    let Ok(httparse::Status::Complete(length)) = head.parse(text) else { return Err(UNSENDABLE) };
+    let scheme = if target.secure { "https" } else { "http" };
+    let path = head.path.unwrap_or("/");
+    let uri: Uri =
+        format!("{scheme}://{}{path}", target.authority).parse().map_err(|_| Cause::Url("it is no URL"))?;
+    let mut headers = HeaderMap::new();
+    for line in head.headers.iter() {
+        if !CONNECTION_FIELDS.iter().any(|name| line.name.eq_ignore_ascii_case(name)) {
+            let name = HeaderName::from_bytes(line.name.as_bytes()).map_err(|_| UNSENDABLE)?;
+            headers.append(name, HeaderValue::from_bytes(line.value).map_err(|_| UNSENDABLE)?);
+        }
+    }
+    let body = Bytes::copy_from_slice(text.get(length..).unwrap_or_default());
+    let method = head.method.unwrap_or("POST");
+    let mut request =
+        Request::builder().method(method).uri(uri).body(Full::new(body)).map_err(|_| UNSENDABLE)?;
+    *request.headers_mut() = headers;
+    Ok(request)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// R14.1: HTTP/2 says what HTTP/1 says, without the fields of a connection.
+    #[test]
+    fn a_request_is_translated_whole() {
+        let target = Target::read("https://a.example/mcp?x").unwrap();
+        let text =
+            b"POST /mcp?x HTTP/1.1\r\nHost: a.example\r\nX-A: 1\r\nX-A: 2\r\nContent-Length: 2\r\n\r\n{}";
+        let request = translated(&target, text).unwrap();
+        assert_eq!(request.uri(), "https://a.example/mcp?x");
+        let values: Vec<_> = request.headers().get_all("x-a").iter().collect();
+        assert_eq!((values.len(), request.headers().contains_key("host")), (2, false));
+        assert_eq!(request.method(), http::Method::POST);
+    }
+}
