@@ -94,6 +94,13 @@ impl Outbox {
         state.count();
     }
 
+    /// Whether less than half of the frames and bytes are taken.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        let state = self.lock();
+        state.queue.len() < OUTBOX_FRAMES_MAX / 2 && state.bytes < OUTBOX_BYTES_MAX / 2
+    }
+
     /// Waits until less than half of the frames are taken: who reads requests waits for who reads answers.
     pub async fn room(&self) {
         loop {

@@ -24,6 +24,14 @@ pub fn encode(out: &mut Vec<u8>, id: Option<&str>, data: &[u8]) {
     out.push(b'\n');
 }
 
+/// Appends one event of a named type. The name is the program's own and has no line break.
+pub fn encode_named(out: &mut Vec<u8>, event: &str, data: &[u8]) {
+    out.extend_from_slice(b"event: ");
+    out.extend_from_slice(event.as_bytes());
+    out.push(b'\n');
+    encode(out, None, data);
+}
+
 /// Appends an event that carries an id and no data: it tells the client where to resume.
 pub fn encode_priming(out: &mut Vec<u8>, id: &str) {
     out.extend_from_slice(b"id: ");

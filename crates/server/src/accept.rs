@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use toolcrib_engine::Approach;
-
 use toolcrib_http1::RequestHead;
+
+use crate::cors::Origin;
 
 pub(crate) const JSON: &str = "application/json";
 pub(crate) const EVENT_STREAM: &str = "text/event-stream";
@@ -27,6 +28,8 @@ pub(crate) struct Accept {
 pub(crate) struct Asks {
     pub(crate) accept: Accept,
     pub(crate) approach: Option<Arc<Approach>>,
+    /// Origin that may read the answer.
+    pub(crate) origin: Option<Origin>,
 }
 
 impl Accept {

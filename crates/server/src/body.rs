@@ -18,6 +18,7 @@ use crate::call::CallStream;
 use crate::limits::KEEP_ALIVE_MS;
 use crate::load::Account;
 use crate::sessions::HttpSession;
+use crate::sse_channel::ChannelReader;
 use crate::stream_log::LogReader;
 
 /// Body of a message in the pieces it is made of.
@@ -45,12 +46,17 @@ pub(crate) fn log(reader: LogReader, session: Arc<HttpSession>) -> ReplyBody {
     ReplyBody::Stream(Box::new(Events::new(Source::Log { reader, _session: session })))
 }
 
+/// Body of a stream of the HTTP+SSE transport.
+pub(crate) fn channel(reader: ChannelReader) -> ReplyBody {
+    ReplyBody::Stream(Box::new(Events::new(Source::Channel(Box::new(reader)))))
+}
+
 /// A stream of encoded events that says it is alive when nothing else is said.
 #[derive(Debug)]
 pub(crate) struct Events {
     source: Source,
     alarm: Pin<Box<Sleep>>,
-    /// Where large events are counted; a log counts its own.
+    /// Where large events are counted; a log and a channel count their own.
     account: Option<Account>,
     /// The event that is being written.
     held: Option<Held>,
@@ -60,6 +66,7 @@ pub(crate) struct Events {
 enum Source {
     Call(Box<CallStream>),
     Log { reader: LogReader, _session: Arc<HttpSession> },
+    Channel(Box<ChannelReader>),
 }
 
 impl Events {
@@ -91,6 +98,7 @@ impl ByteStream for Events {
         let event = match &mut self.source {
             Source::Call(call) => call.poll_next(cx),
             Source::Log { reader, .. } => reader.poll_next(cx),
+            Source::Channel(reader) => reader.poll_next(cx),
         };
         if let Poll::Ready(event) = event {
             self.alarm.as_mut().reset(Instant::now() + Duration::from_millis(KEEP_ALIVE_MS));

@@ -21,6 +21,8 @@ use crate::load::Account;
 use crate::mirrors::Mirrors;
 use crate::sessions::HttpSession;
 use crate::shed::Shed;
+use crate::sse_channel::SseChannel;
+use crate::sse_transport::Receipt;
 use toolcrib_http1::RequestHead;
 use toolcrib_http1::limits::UNCOUNTED_BYTES_MAX;
 use toolcrib_protocol::header;
@@ -36,8 +38,10 @@ pub(crate) struct Post {
     /// Counts a large body for as long as it is worked on.
     pub(crate) body: Option<Box<Held>>,
     pub(crate) exchange: Arc<Exchange>,
-    /// The session that its headers name.
+    /// The session that its headers or its address name.
     pub(crate) session: Option<Arc<HttpSession>>,
+    /// Given to the sender over HTTP+SSE, where the answer does not come in the response.
+    pub(crate) receipt: Option<Arc<Receipt>>,
 }
 
 impl Post {
@@ -54,7 +58,7 @@ impl Post {
     }
 
     /// Boxed here, where it is made: it is large, and elsewhere it would be moved there first.
-    fn answer(mut self) -> CallFuture {
+    pub(crate) fn answer(mut self) -> CallFuture {
         Box::pin(async move {
             let mut body = self.body.take();
             // Boxed, like all that is rare: it must not make every request's state larger.
@@ -87,6 +91,11 @@ impl Post {
                     return Reply::error(400, malformed.id.as_deref(), &malformed.error).into();
                 }
             };
+            if let Some(receipt) = &self.receipt
+                && let Err(shed) = accept(receipt, &frame)
+            {
+                return self.shed(shed, id_of(&frame));
+            }
             let answered = self.answer_frame(&frame).await;
             self.counted(answered, id_of(&frame))
         })
@@ -152,7 +161,7 @@ impl Post {
             (Branch::Modern, frame) => self.answer_modern(frame).await.into(),
             (Branch::Initialize, Frame::Request(request)) => self.initialize(request),
             (Branch::Session, frame) => match self.session() {
-                Some(session) => self.answer_in(&session.session, frame, &self.exchange).await.into(),
+                Some(session) => self.answer_in(session.agreed(), frame, &self.exchange).await.into(),
                 None => unknown_session(id_of(frame)).into(),
             },
             (Branch::Sessionless(_), Frame::Response(_)) => {
@@ -167,6 +176,10 @@ impl Post {
     }
 
     fn branch(&self, names_version_in_meta: bool, is_initialize: bool) -> Branch {
+        // HTTP+SSE is legacy, and its address names the session, whatever the headers say.
+        if self.receipt.is_some() {
+            return if is_initialize { Branch::Initialize } else { Branch::Session };
+        }
         Branch::decide(names_version_in_meta, is_initialize, || Told {
             version: self.head.get_or_unreadable(header::PROTOCOL_VERSION),
             has_session: self.head.has(header::SESSION_ID),
@@ -217,6 +230,9 @@ impl Post {
     }
 
     fn initialize(&self, request: &Request<'_>) -> Answered {
+        if let (Some(receipt), Some(session)) = (&self.receipt, &self.session) {
+            return self.initialize_on(receipt.channel(), session, request);
+        }
         self.exchange.survive_disconnect();
         let id = if self.endpoint.options().sessions {
             match SessionId::random() {
@@ -243,7 +259,32 @@ impl Post {
         }
     }
 
-    /// The session the headers name.
+    /// Agrees on what is spoken on a stream that is open already.
+    fn initialize_on(
+        &self,
+        channel: &Arc<SseChannel>,
+        opened: &HttpSession,
+        request: &Request<'_>,
+    ) -> Answered {
+        let again = || {
+            let error = RpcError::new(Code::InvalidRequest, "Invalid request: the session is initialized");
+            Answered::from(Reply::error(200, Some(request.id), &error))
+        };
+        if channel.agreed().is_some() {
+            return again();
+        }
+        let opened = &opened.session;
+        let approach = opened.approach().narrowed(&Approach::known(self.approach.as_ref()).selection);
+        match self.engine().initialize(self.principal.clone(), opened.id().cloned(), approach, request) {
+            Err(reply) => reply.into(),
+            Ok((session, reply)) => {
+                session.open_from(opened.opened_from());
+                if channel.agree(self.endpoint.engine().clone(), &session) { reply.into() } else { again() }
+            }
+        }
+    }
+
+    /// The session the headers or the address name.
     fn session(&self) -> Option<&HttpSession> {
         let found = self.session.as_deref()?;
         self.exchange.survive_disconnect();
@@ -262,7 +303,7 @@ impl Post {
     async fn answer_batch(&self, batch: Node<'_>) -> Reply {
         let session = match self.branch(false, false) {
             Branch::Session => match self.session() {
-                Some(found) => found.session.clone(),
+                Some(found) => found.agreed().clone(),
                 None => return unknown_session(None),
             },
             Branch::Sessionless(revision) => self.ephemeral(revision),
@@ -276,6 +317,11 @@ impl Post {
         }
         if batch.is_empty() || batch.len() > BATCH_MESSAGES_MAX {
             return bad(None, "a batch has between 1 and 100 messages");
+        }
+        if let Some(receipt) = &self.receipt
+            && let Err(shed) = receipt.accept_request()
+        {
+            return shed.reply(None, self.engine().meter());
         }
         let mut answers = BatchAnswer::default();
         for node in batch.elements() {
@@ -297,6 +343,17 @@ impl Post {
         match answers.finish() {
             Payload::Nothing => Reply::accepted(),
             payload => Reply { status: 200, payload },
+        }
+    }
+}
+
+/// Gives the receipt for a message that was read.
+fn accept(receipt: &Receipt, frame: &Frame<'_>) -> Result<(), Shed> {
+    match frame {
+        Frame::Request(_) => receipt.accept_request(),
+        Frame::Notification(_) | Frame::Response(_) => {
+            receipt.accept();
+            Ok(())
         }
     }
 }

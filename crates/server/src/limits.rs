@@ -88,6 +88,10 @@ pub const STREAM_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// How often an open stream says that it is alive, in milliseconds.
 pub const KEEP_ALIVE_MS: u64 = 15_000;
 
+/// How long a browser may keep the answer to a preflight, in seconds: two hours, the longest that Chromium keeps one. The
+/// origin of each request is checked all the same.
+pub const PREFLIGHT_AGE_S: u64 = 7_200;
+
 /// How long requests under way may take to finish when the server stops, in milliseconds.
 pub const SHUTDOWN_MS_MAX: u64 = 10_000;
 

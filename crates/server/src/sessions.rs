@@ -17,6 +17,7 @@ use self::shelf::Shelf;
 use crate::limits::SESSION_STREAMS_MAX;
 use crate::load::{Account, LoadLimits};
 use crate::shed::Shed;
+use crate::sse_channel::SseChannel;
 use crate::stream_log::StreamLog;
 
 /// A session and its streams.
@@ -34,6 +35,8 @@ pub(crate) struct HttpSession {
     used_ms: AtomicU64,
     /// Where the bytes of its streams are counted.
     account: Option<Account>,
+    /// Stream of a session over HTTP+SSE.
+    channel: Option<Arc<SseChannel>>,
 }
 
 impl HttpSession {
@@ -47,7 +50,19 @@ impl HttpSession {
             since_ms: unix_ms(),
             used_ms: AtomicU64::new(0),
             account,
+            channel: None,
         }
+    }
+
+    /// Stream of a session over HTTP+SSE.
+    pub(crate) fn channel(&self) -> Option<&Arc<SseChannel>> {
+        self.channel.as_ref()
+    }
+
+    /// The session that `initialize` agreed on. Over HTTP+SSE the stream is opened before: until then it is the one that
+    /// the stream was opened with.
+    pub(crate) fn agreed(&self) -> &Arc<Session> {
+        self.channel.as_ref().and_then(|channel| channel.agreed()).unwrap_or(&self.session)
     }
 
     /// When the session was used last, in milliseconds; nothing where it was only opened.
@@ -98,6 +113,9 @@ impl HttpSession {
 
     fn end(&self) {
         self.session.end();
+        if let Some(channel) = &self.channel {
+            channel.end();
+        }
         for log in lock(&self.logs).values().chain(lock(&self.news).as_ref()) {
             log.finish();
         }
@@ -142,9 +160,26 @@ impl Sessions {
         account: Option<Account>,
         now_ms: u64,
     ) -> Result<Arc<HttpSession>, Shed> {
+        self.keep(HttpSession::new(session, account, now_ms), now_ms)
+    }
+
+    /// Keeps a session over HTTP+SSE.
+    pub(crate) fn open_sse(
+        &self,
+        session: Arc<Session>,
+        account: Account,
+        channel: Arc<SseChannel>,
+    ) -> Result<Arc<HttpSession>, Shed> {
+        let now_ms = self.now_ms();
+        let opened = HttpSession::new(session, Some(account), now_ms);
+        self.keep(HttpSession { channel: Some(channel), ..opened }, now_ms)
+    }
+
+    fn keep(&self, opened: HttpSession, now_ms: u64) -> Result<Arc<HttpSession>, Shed> {
+        let session = &opened.session;
         let owner = Share::of(session.principal(), None, session.opened_from());
         let id = session.id().cloned();
-        let opened = Arc::new(HttpSession::new(session, account, now_ms));
+        let opened = Arc::new(opened);
         if let Some(id) = id {
             let ended = lock(&self.shelf).open(id, opened.clone(), &owner, &self.limits, now_ms)?;
             if let Some(session) = ended {
@@ -155,8 +190,17 @@ impl Sessions {
         Ok(opened)
     }
 
-    /// The session of this id, if it belongs to this principal.
+    /// The session of this id over Streamable HTTP, if it belongs to this principal.
     pub(crate) fn find(&self, id: &str, principal: &Principal) -> Option<Arc<HttpSession>> {
+        self.find_any(id, principal).filter(|found| found.channel.is_none())
+    }
+
+    /// The session of this id over HTTP+SSE, if it belongs to this principal.
+    pub(crate) fn find_sse(&self, id: &str, principal: &Principal) -> Option<Arc<HttpSession>> {
+        self.find_any(id, principal).filter(|found| found.channel.is_some())
+    }
+
+    fn find_any(&self, id: &str, principal: &Principal) -> Option<Arc<HttpSession>> {
         let found = lock(&self.shelf).find(id).cloned()?;
         if found.session.principal() != principal {
             return None;
@@ -172,6 +216,14 @@ impl Sessions {
         }
         let closed = lock(&self.shelf).remove(id);
         closed.inspect(|session| session.end()).is_some()
+    }
+
+    /// Ends a session over HTTP+SSE whose stream has ended.
+    pub(crate) fn end_sse(&self, session: &HttpSession) {
+        if let Some(id) = session.session.id() {
+            lock(&self.shelf).remove(id.as_str());
+        }
+        session.end();
     }
 
     /// Ends what nobody has used for long and nobody holds.
