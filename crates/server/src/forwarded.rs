@@ -47,7 +47,13 @@ impl TrustedProxies {
             (None, None) => peer,
             (Some(client), None) | (None, Some(client)) => client,
             // A proxy that writes one of them passes the other on as the client sent it.
-            (Some(one), Some(other)) => if one == other { one } else { peer },
+            (Some(one), Some(other)) => {
+                if one == other {
+                    one
+                } else {
+                    peer
+                }
+            }
         }
     }
 
@@ -111,7 +117,8 @@ mod tests {
     use crate::mirrors::head_with;
 
     fn client(lines: &[(&str, &str)]) -> String {
-        let proxies = TrustedProxies::new(vec!["127.0.0.1/32".parse().unwrap(), "10.0.0.0/8".parse().unwrap()], false);
+        let proxies =
+            TrustedProxies::new(vec!["127.0.0.1/32".parse().unwrap(), "10.0.0.0/8".parse().unwrap()], false);
         let peer: IpAddr = "127.0.0.1".parse().unwrap();
         assert!(proxies.trusts(Some(peer)) && !proxies.trusts(None));
         proxies.client(&head_with(lines), Some(peer)).unwrap().to_string()
@@ -131,18 +138,32 @@ mod tests {
         assert_eq!(client(&lines), "203.0.113.9");
         let by = |value: &str| client(&[("Forwarded", value)]);
         assert_eq!(by("for=192.0.2.60;proto=http;by=203.0.113.43"), "192.0.2.60");
-        assert_eq!(by("for=6.6.6.6, For=\"[2001:db8::17]:4711\";host=\"a,b;c\", for=10.0.0.1"), "2001:db8::17");
+        assert_eq!(
+            by("for=6.6.6.6, For=\"[2001:db8::17]:4711\";host=\"a,b;c\", for=10.0.0.1"),
+            "2001:db8::17"
+        );
         assert_eq!(client(&[]), "127.0.0.1");
     }
 
     /// R14.2: a value that is no address is ignored, and what stands left of it is not believed.
     #[test]
     fn malformed_hops_end_the_search_at_the_proxy_that_sent_them() {
-        for value in ["", "unknown", "6.6.6.6, x", "6.6.6.6,", "6.6.6.6, \u{e9}", "1.2.3", "6.6.6.6, fe80::1%eth0"] {
+        for value in
+            ["", "unknown", "6.6.6.6, x", "6.6.6.6,", "6.6.6.6, \u{e9}", "1.2.3", "6.6.6.6, fe80::1%eth0"]
+        {
             assert_eq!(client(&[("X-Forwarded-For", value)]), "127.0.0.1", "{value:?}");
         }
         assert_eq!(client(&[("X-Forwarded-For", "6.6.6.6, unknown, 10.0.0.1")]), "10.0.0.1");
-        for value in ["", "for", "for=_hidden", "proto=http", "for=6.6.6.6;for=7.7.7.7", "for=\"6.6.6.6", "for=6.6.6.6, \"", "for=\"\\\"6.6.6.6\""] {
+        for value in [
+            "",
+            "for",
+            "for=_hidden",
+            "proto=http",
+            "for=6.6.6.6;for=7.7.7.7",
+            "for=\"6.6.6.6",
+            "for=6.6.6.6, \"",
+            "for=\"\\\"6.6.6.6\"",
+        ] {
             assert_eq!(client(&[("Forwarded", value)]), "127.0.0.1", "{value:?}");
         }
     }

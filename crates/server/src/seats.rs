@@ -41,7 +41,13 @@ pub(crate) struct Seat {
 impl Seats {
     pub(crate) fn new(bounds: Bounds) -> Self {
         let count = bounds.total.max.min(Semaphore::MAX_PERMITS);
-        Self { free: Arc::new(Semaphore::new(count)), count, by_address: Quota::new(bounds), proxies: Arc::default(), is_told: true }
+        Self {
+            free: Arc::new(Semaphore::new(count)),
+            count,
+            by_address: Quota::new(bounds),
+            proxies: Arc::default(),
+            is_told: true,
+        }
     }
 
     /// Leaves out the bound per address for trusted proxies.

@@ -56,7 +56,9 @@ impl BoundSocket {
     pub(crate) fn address(&self) -> io::Result<SocketAddr> {
         match self {
             Self::Tcp(tcp) => tcp.local_addr(),
-            Self::Unix(_) => Err(io::Error::new(io::ErrorKind::Unsupported, "a unix socket has no network address")),
+            Self::Unix(_) => {
+                Err(io::Error::new(io::ErrorKind::Unsupported, "a unix socket has no network address"))
+            }
         }
     }
 

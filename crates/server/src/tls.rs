@@ -104,7 +104,9 @@ impl Tls {
     pub(crate) fn look(&self) {
         match self.refresh() {
             Ok(false) => {}
-            Ok(true) => tracing::info!(target: "toolcrib", "{}: the new certificate is in force", self.cert.display()),
+            Ok(true) => {
+                tracing::info!(target: "toolcrib", "{}: the new certificate is in force", self.cert.display())
+            }
             Err(error) => {
                 tracing::error!(target: "toolcrib", "the certificate stays as it was: {error}");
             }

@@ -31,9 +31,9 @@ pub(crate) struct Unix {
 
 impl Unix {
     pub(crate) async fn bind(path: &Path) -> io::Result<Self> {
-        Self::bound(path).await.map_err(|error| {
-            io::Error::new(error.kind(), format!("{}: {error}", path.display()))
-        })
+        Self::bound(path)
+            .await
+            .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
     }
 
     async fn bound(path: &Path) -> io::Result<Self> {
@@ -101,7 +101,9 @@ async fn remove_stale(path: &Path) -> io::Result<()> {
         Ok(_) => in_use("another process listens at this socket"),
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => std::fs::remove_file(path),
         // A live process whose backlog is full.
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => in_use("another process listens at this socket"),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+            in_use("another process listens at this socket")
+        }
         Err(error) => Err(error),
     }
 }
