@@ -107,6 +107,17 @@ impl RequestHead {
         self.text.extend_from_slice(body);
     }
 
+    /// Makes room for a body of this length.
+    pub fn reserve_body(&mut self, bytes: usize) {
+        self.text.reserve_exact(bytes);
+    }
+
+    /// Adds a piece to the body. Returns the bytes of memory that head and body take.
+    pub fn push_body(&mut self, piece: &[u8]) -> usize {
+        self.text.extend_from_slice(piece);
+        self.text.capacity()
+    }
+
     /// The body, once it was read.
     #[must_use]
     pub fn body(&self) -> &[u8] {

@@ -125,3 +125,39 @@ pub const JWKS_AGE_MS_MAX: u64 = 300_000;
 /// How often the credentials of open streams, sessions and calls are looked at again, in milliseconds: with the time in
 /// which a process notices a revoked credential, its streams end within 300 ms.
 pub const REVOKED_LOOK_MS: u64 = 100;
+
+/// How long a TLS handshake may take, in milliseconds: ten round trips of the slowest link in use.
+pub const TLS_HANDSHAKE_MS_MAX: u64 = 10_000;
+
+/// Bytes of a certificate or key file: a chain of four certificates has about 8 KiB.
+pub const TLS_FILE_BYTES_MAX: u64 = 1024 * 1024;
+
+/// How often the certificate and key files are looked at for a change, in milliseconds.
+pub const TLS_LOOK_MS: u64 = 1_000;
+
+/// Requests under way at once over HTTP/2 and on connections of trusted proxies, where one connection carries many: as
+/// many as there may be connections.
+pub const REQUESTS_MAX: usize = 10_000;
+
+/// Requests of the same kind from one IPv4 address or IPv6 network (/64): half of all, as for connections.
+pub const REQUESTS_PER_ADDRESS_MAX: usize = 5_000;
+
+/// Concurrent streams of one HTTP/2 connection: the least that RFC 9113 recommends.
+pub const HTTP2_STREAMS_MAX: u32 = 100;
+
+/// Bytes of the header list of an HTTP/2 request, counted as RFC 9113 section 6.5.2 does: as much as an HTTP/1 head.
+pub const HTTP2_HEADER_LIST_BYTES_MAX: u32 = 64 * 1024;
+
+/// Streams that an HTTP/2 client may reset before the server has looked at them; over it the connection is closed
+/// (CVE-2023-44487, rapid reset).
+pub const HTTP2_PENDING_RESETS_MAX: usize = 20;
+
+/// Streams that the server resets on one HTTP/2 connection because of a client's protocol errors; over it the connection
+/// is closed (CVE-2025-8671, made you reset).
+pub const HTTP2_ERROR_RESETS_MAX: usize = 64;
+
+/// Bytes of one HTTP/2 request body that a client may send before they are read.
+pub const HTTP2_STREAM_WINDOW_BYTES: u32 = 64 * 1024;
+
+/// Bytes of all request bodies of one HTTP/2 connection that the client may send before they are read.
+pub const HTTP2_CONNECTION_WINDOW_BYTES: u32 = 256 * 1024;

@@ -3,25 +3,33 @@
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
+use toolcrib_engine::quota::Quota;
 use toolcrib_http1::server;
 
+use crate::connection::Connections;
+use crate::forwarded::TrustedProxies;
 use crate::http::Endpoint;
-use crate::limits::{HEAD_MS_MAX, REVOKED_LOOK_MS, SESSION_SWEEP_MS, SHUTDOWN_MS_MAX};
+use crate::limits::{HEAD_MS_MAX, REVOKED_LOOK_MS, SESSION_SWEEP_MS, SHUTDOWN_MS_MAX, TLS_LOOK_MS};
 use crate::seats::Seats;
+use crate::socket::{BoundSocket, UNIX_PREFIX};
+use crate::tls::Tls;
 use crate::workers::{Stay, Workers};
 
 /// A bound endpoint, ready to serve.
 #[derive(Debug)]
 pub struct Listener {
     endpoint: Arc<Endpoint>,
-    tcp: TcpListener,
+    socket: BoundSocket,
+    tls: Option<Arc<Tls>>,
+    http2_prior_knowledge: bool,
+    proxies: Arc<TrustedProxies>,
     head_ms_max: u64,
     sweep_ms: u64,
     shutdown_ms_max: u64,
@@ -29,16 +37,40 @@ pub struct Listener {
 }
 
 impl Listener {
+    /// Binds `HOST:PORT`, or the unix socket of `unix:PATH`.
     pub async fn bind(endpoint: Arc<Endpoint>, address: &str) -> io::Result<Self> {
-        let tcp = TcpListener::bind(address).await?;
         Ok(Self {
             endpoint,
-            tcp,
+            socket: BoundSocket::bind(address).await?,
+            tls: None,
+            http2_prior_knowledge: false,
+            proxies: Arc::default(),
             head_ms_max: HEAD_MS_MAX,
             sweep_ms: SESSION_SWEEP_MS,
             shutdown_ms_max: SHUTDOWN_MS_MAX,
             workers: 0,
         })
+    }
+
+    /// Serves over TLS; HTTP/2 or HTTP/1 by ALPN. The certificate files are read again when they change.
+    #[must_use]
+    pub fn tls(mut self, tls: Arc<Tls>) -> Self {
+        self.tls = Some(tls);
+        self
+    }
+
+    /// Serves HTTP/2 without TLS to clients that begin with it; others are served HTTP/1.
+    #[must_use]
+    pub fn http2_prior_knowledge(mut self, is_served: bool) -> Self {
+        self.http2_prior_knowledge = is_served;
+        self
+    }
+
+    /// Believes these proxies about the addresses of their clients.
+    #[must_use]
+    pub fn trusted_proxies(mut self, proxies: TrustedProxies) -> Self {
+        self.proxies = Arc::new(proxies);
+        self
     }
 
     /// How long a request's head may take to arrive, in milliseconds.
@@ -69,21 +101,48 @@ impl Listener {
         self
     }
 
+    /// Returns the network address; an error for a unix socket, which has none.
     pub fn address(&self) -> io::Result<SocketAddr> {
-        self.tcp.local_addr()
+        self.socket.address()
+    }
+
+    /// Returns the path of the unix socket that this listens at.
+    #[must_use]
+    pub fn unix_path(&self) -> Option<&Path> {
+        self.socket.path()
+    }
+
+    /// Returns where this listens: `http://ADDRESS`, `https://ADDRESS` or `unix:PATH`.
+    pub fn origin(&self) -> io::Result<String> {
+        if let Some(path) = self.socket.path() {
+            return Ok(format!("{UNIX_PREFIX}{}", path.display()));
+        }
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        Ok(format!("{scheme}://{}", self.socket.address()?))
     }
 
     /// Serves until `stop` is done, then lets what is under way finish.
     pub async fn serve(self, stop: impl Future<Output = ()>) -> io::Result<()> {
         let (stopping, stopped) = watch::channel(false);
-        let seats = Seats::new(self.endpoint.options().load.connections);
-        let (endpoint, head_ms_max) = (self.endpoint.clone(), self.head_ms_max);
-        let serve =
-            move |stream, stay| connection(stream, endpoint.clone(), stopped.clone(), head_ms_max, stay);
+        let load = &self.endpoint.options().load;
+        let seats =
+            Seats::new(load.connections).with_proxies(self.proxies.clone()).silent(self.tls.is_some());
+        let connections = Arc::new(Connections {
+            endpoint: self.endpoint.clone(),
+            tls: self.tls.clone(),
+            http2_prior_knowledge: self.http2_prior_knowledge,
+            proxies: self.proxies.clone(),
+            requests: Quota::new(load.requests),
+            stopped,
+            head_within: Duration::from_millis(self.head_ms_max),
+        });
+        let serve = move |socket, stay| connections.clone().serve(socket, stay);
         let workers = (self.workers > 0).then(|| Workers::start(self.workers, serve.clone())).transpose()?;
         let mut sweep = tokio::time::interval(Duration::from_millis(self.sweep_ms));
         let mut look = tokio::time::interval(Duration::from_millis(REVOKED_LOOK_MS));
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut certificates = tokio::time::interval(Duration::from_millis(TLS_LOOK_MS));
+        certificates.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut revocations = self.endpoint.revocations();
         tokio::pin!(stop);
         loop {
@@ -91,7 +150,12 @@ impl Listener {
                 () = &mut stop => break,
                 _ = sweep.tick() => self.endpoint.sessions().sweep(),
                 _ = look.tick() => self.endpoint.end_revoked(&mut revocations),
-                accepted = seats.accept(&self.tcp) => {
+                _ = certificates.tick(), if self.tls.is_some() => {
+                    if let Some(tls) = self.tls.clone() {
+                        tokio::task::spawn_blocking(move || tls.look());
+                    }
+                }
+                accepted = seats.accept(&self.socket) => {
                     let (stream, seat) = accepted?;
                     match &workers {
                         None => {
@@ -110,7 +174,7 @@ impl Listener {
                 }
             }
         }
-        drop(self.tcp);
+        drop(self.socket);
         self.endpoint.engine().shut_down();
         let _ = stopping.send(true);
         let within = Duration::from_millis(self.shutdown_ms_max);
@@ -124,18 +188,6 @@ impl Listener {
         self.endpoint.engine().flush().await;
         Ok(())
     }
-}
-
-async fn connection(
-    stream: TcpStream,
-    endpoint: Arc<Endpoint>,
-    stopped: watch::Receiver<bool>,
-    head_ms_max: u64,
-    mut stay: Stay,
-) -> Option<TcpStream> {
-    let address = stream.peer_addr().ok().map(|peer| peer.ip());
-    let within = Duration::from_millis(head_ms_max);
-    server::serve(stream, endpoint, address, stopped, within, || stay.is_over()).await
 }
 
 /// Serves one connection without a network address until it ends, or gracefully until `stopped` says so.
@@ -153,6 +205,7 @@ pub async fn serve_connection<S>(
 #[cfg(test)]
 mod tests {
     use tokio::io::AsyncWriteExt;
+    use tokio::net::TcpStream;
     use tokio::sync::oneshot;
     use toolcrib_engine::engine::{Engine, Options, ServerInfo};
     use toolcrib_engine::{Principal, Session, SessionId};

@@ -28,6 +28,8 @@ pub struct LoadLimits {
     pub replays: Bounds,
     /// Connections, in all and from one address.
     pub connections: Bounds,
+    /// Requests on connections that carry several at once, in all and from one address.
+    pub requests: Bounds,
     /// Calls of legacy clients that go on without their connection.
     pub detached: Bounds,
 }
@@ -66,6 +68,10 @@ impl Default for LoadLimits {
             connections: Bounds {
                 total: bound!(CONNECTIONS_MAX, "connections"),
                 share: bound!(CONNECTIONS_PER_ADDRESS_MAX, "connections"),
+            },
+            requests: Bounds {
+                total: bound!(REQUESTS_MAX, "requests"),
+                share: bound!(REQUESTS_PER_ADDRESS_MAX, "requests"),
             },
             detached: Bounds {
                 total: bound!(DETACHED_CALLS_MAX, "calls without a connection"),
@@ -133,7 +139,8 @@ mod tests {
     /// `SESSIONS_MAX`, `SESSIONS_PER_SHARE_MAX`, `SESSION_IDLE_MS_MIN`, `HEADS_BYTES_MAX`,
     /// `HEADS_BYTES_PER_SHARE_MAX`, `BODIES_BYTES_MAX`,
     /// `BODIES_BYTES_PER_SHARE_MAX`, `ANSWERS_BYTES_MAX`, `ANSWERS_BYTES_PER_SHARE_MAX`, `REPLAY_BYTES_MAX`,
-    /// `REPLAY_BYTES_PER_SHARE_MAX`, `CONNECTIONS_MAX`, `CONNECTIONS_PER_ADDRESS_MAX`, `DETACHED_CALLS_MAX` and
+    /// `REPLAY_BYTES_PER_SHARE_MAX`, `CONNECTIONS_MAX`, `CONNECTIONS_PER_ADDRESS_MAX`,
+    /// `REQUESTS_MAX`, `REQUESTS_PER_ADDRESS_MAX`, `DETACHED_CALLS_MAX` and
     /// `DETACHED_CALLS_PER_SHARE_MAX` are the defaults; what happens at them is tested with smaller ones.
     #[test]
     fn the_default_load_limits_are_the_constants_and_a_share_is_less_than_all() {
@@ -149,6 +156,7 @@ mod tests {
         assert_eq!((mib(load.answers.total.max), mib(load.answers.share.max)), (192, 64));
         assert_eq!((mib(load.replays.total.max), mib(load.replays.share.max)), (64, 16));
         assert_eq!((load.connections.total.max, load.connections.share.max), (10_000, 5_000));
+        assert_eq!((load.requests.total.max, load.requests.share.max), (10_000, 5_000));
         assert_eq!((load.detached.total.max, load.detached.share.max), (4_096, 512));
         for bounds in [
             load.sessions,
@@ -157,6 +165,7 @@ mod tests {
             load.answers,
             load.replays,
             load.connections,
+            load.requests,
             load.detached,
         ] {
             assert!(bounds.share.max < bounds.total.max, "{bounds:?}");

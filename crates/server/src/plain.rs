@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;
-use tokio::net::TcpListener;
 use tokio::sync::watch;
 use toolcrib_engine::meter::Meter;
 use toolcrib_engine::quota::{Held, Quota};
@@ -23,6 +22,7 @@ use crate::load::LoadLimits;
 use crate::rebinding::Expected;
 use crate::seats::Seats;
 use crate::shed::Shed;
+use crate::socket::{BoundSocket, Socket};
 use toolcrib_http1::limits::HEAD_BYTES_MAX;
 use toolcrib_http1::server::{self, Service, Unreadable};
 use toolcrib_http1::{ReplyBody, RequestHead, Response};
@@ -43,7 +43,7 @@ pub trait Answers: Send + Sync + 'static {
 /// A bound address, ready to serve.
 pub struct PlainListener {
     plain: Arc<Plain>,
-    tcp: TcpListener,
+    socket: BoundSocket,
     load: LoadLimits,
 }
 
@@ -67,7 +67,7 @@ struct Admitted {
 
 impl std::fmt::Debug for PlainListener {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PlainListener").field("tcp", &self.tcp).finish_non_exhaustive()
+        f.debug_struct("PlainListener").field("socket", &self.socket).finish_non_exhaustive()
     }
 }
 
@@ -76,11 +76,11 @@ impl PlainListener {
         let load = LoadLimits::default();
         let (heads, bodies) = (Quota::new(load.heads), Quota::new(load.bodies));
         let plain = Plain { answers, expected, heads, bodies, meter: Meter::default() };
-        Ok(Self { plain: Arc::new(plain), tcp: TcpListener::bind(address).await?, load })
+        Ok(Self { plain: Arc::new(plain), socket: BoundSocket::bind(address).await?, load })
     }
 
     pub fn address(&self) -> io::Result<SocketAddr> {
-        self.tcp.local_addr()
+        self.socket.address()
     }
 
     /// Serves until `stop` is done, then lets what is under way finish.
@@ -91,13 +91,19 @@ impl PlainListener {
         loop {
             tokio::select! {
                 () = &mut stop => break,
-                accepted = seats.accept(&self.tcp) => {
-                    let (stream, seat) = accepted?;
+                accepted = seats.accept(&self.socket) => {
+                    let (socket, seat) = accepted?;
                     let (plain, stopped) = (self.plain.clone(), stopped.clone());
                     tokio::spawn(async move {
-                        let address = stream.peer_addr().ok().map(|peer| peer.ip());
-                        let within = Duration::from_millis(HEAD_MS_MAX);
-                        server::serve(stream, plain, address, stopped, within, || false).await;
+                        let (address, within) = (socket.peer(), Duration::from_millis(HEAD_MS_MAX));
+                        match socket {
+                            Socket::Tcp(tcp) => {
+                                server::serve(tcp, plain, address, stopped, within, || false).await;
+                            }
+                            Socket::Unix(unix) => {
+                                server::serve(unix, plain, address, stopped, within, || false).await;
+                            }
+                        }
                         drop(seat);
                     });
                 }

@@ -5,18 +5,19 @@
 //! never ends a listener.
 
 use std::future::Future;
-use std::io::{self, Write as _};
-use std::net::SocketAddr;
+use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use toolcrib_engine::quota::{Bounds, Held, Quota};
 use toolcrib_engine::{Principal, Share};
 
+use crate::forwarded::TrustedProxies;
 use crate::limits::ACCEPT_PAUSE_MS;
 use crate::shed::Shed;
+use crate::socket::{BoundSocket, Socket};
 
 /// All places of a listener.
 #[derive(Debug)]
@@ -24,37 +25,58 @@ pub(crate) struct Seats {
     free: Arc<Semaphore>,
     count: usize,
     by_address: Arc<Quota>,
+    /// Connections of these count in all alone: their requests count by the client's address.
+    proxies: Arc<TrustedProxies>,
+    /// Whether a connection that is turned away is told so; it would not understand it before a TLS handshake.
+    is_told: bool,
 }
 
 /// The place of one connection; free again when dropped.
 #[derive(Debug)]
 pub(crate) struct Seat {
     _place: OwnedSemaphorePermit,
-    _of_address: Held,
+    _of_address: Option<Held>,
 }
 
 impl Seats {
     pub(crate) fn new(bounds: Bounds) -> Self {
         let count = bounds.total.max.min(Semaphore::MAX_PERMITS);
-        Self { free: Arc::new(Semaphore::new(count)), count, by_address: Quota::new(bounds) }
+        Self {
+            free: Arc::new(Semaphore::new(count)),
+            count,
+            by_address: Quota::new(bounds),
+            proxies: Arc::default(),
+            is_told: true,
+        }
+    }
+
+    /// Leaves out the bound per address for trusted proxies.
+    pub(crate) fn with_proxies(self, proxies: Arc<TrustedProxies>) -> Self {
+        Self { proxies, ..self }
+    }
+
+    /// Closes connections over the bound without an answer.
+    pub(crate) fn silent(self, is_silent: bool) -> Self {
+        Self { is_told: !is_silent, ..self }
     }
 
     /// Accepts the next connection for which there is a place.
-    pub(crate) async fn accept(&self, tcp: &TcpListener) -> io::Result<(TcpStream, Seat)> {
-        self.accept_by(|| tcp.accept()).await
+    pub(crate) async fn accept(&self, bound: &BoundSocket) -> io::Result<(Socket, Seat)> {
+        self.accept_by(|| bound.accept()).await
     }
 
-    async fn accept_by<F>(&self, mut accept: impl FnMut() -> F) -> io::Result<(TcpStream, Seat)>
+    async fn accept_by<F>(&self, mut accept: impl FnMut() -> F) -> io::Result<(Socket, Seat)>
     where
-        F: Future<Output = io::Result<(TcpStream, SocketAddr)>>,
+        F: Future<Output = io::Result<Socket>>,
     {
         let place = self.free.clone().acquire_owned().await.map_err(io::Error::other)?;
         loop {
-            match accept().await.and_then(|(stream, peer)| stream.set_nodelay(true).map(|()| (stream, peer)))
-            {
-                Ok((stream, peer)) => match self.seat(peer) {
-                    Ok(held) => return Ok((stream, Seat { _place: place, _of_address: held })),
-                    Err(shed) => turn_away(stream, shed),
+            match accept().await {
+                Ok(socket) => match self.seat(socket.peer()) {
+                    Ok(held) => return Ok((socket, Seat { _place: place, _of_address: held })),
+                    // A new connection takes so few bytes at once; one that does not is closed all the same.
+                    Err(shed) if self.is_told => socket.say_and_close(&shed.raw()),
+                    Err(_) => {}
                 },
                 // Out of descriptors, or a client that left before it was accepted: neither ends the server.
                 Err(error) => {
@@ -65,9 +87,12 @@ impl Seats {
         }
     }
 
-    fn seat(&self, peer: SocketAddr) -> Result<Held, Shed> {
-        let share = Share::of(&Principal::Anonymous, None, Some(peer.ip()));
-        self.by_address.take(&share, 1).map_err(Shed::from)
+    fn seat(&self, peer: Option<IpAddr>) -> Result<Option<Held>, Shed> {
+        if self.proxies.trusts(peer) {
+            return Ok(None);
+        }
+        let share = Share::of(&Principal::Anonymous, None, peer);
+        self.by_address.take(&share, 1).map(Some).map_err(Shed::from)
     }
 
     /// Returns when every place is free.
@@ -82,17 +107,12 @@ impl Seats {
     }
 }
 
-/// Says why and closes. A new connection takes so few bytes at once; one that does not is closed all the same.
-fn turn_away(stream: TcpStream, shed: Shed) {
-    if let Ok(mut stream) = stream.into_std() {
-        let _ = stream.write(&shed.raw());
-        let _ = stream.shutdown(std::net::Shutdown::Write);
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::net::SocketAddr;
+
     use tokio::io::AsyncReadExt;
+    use tokio::net::TcpStream;
     use toolcrib_engine::quota::Bound;
 
     use super::*;
@@ -103,9 +123,9 @@ mod tests {
         Seats::new(Bounds { total: bound("CONNECTIONS_MAX", total), share })
     }
 
-    async fn listening() -> (TcpListener, SocketAddr) {
-        let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = tcp.local_addr().unwrap();
+    async fn listening() -> (BoundSocket, SocketAddr) {
+        let tcp = BoundSocket::bind("127.0.0.1:0").await.unwrap();
+        let address = tcp.address().unwrap();
         (tcp, address)
     }
 
@@ -134,7 +154,7 @@ mod tests {
         socket.bind("127.0.0.2:0".parse().unwrap()).unwrap();
         let _other = socket.connect(address).await.unwrap();
         let (other, _seat) = seats.accept(&tcp).await.unwrap();
-        assert_eq!(other.peer_addr().unwrap().ip().to_string(), "127.0.0.2");
+        assert_eq!(other.peer().unwrap().to_string(), "127.0.0.2");
         let mut text = String::new();
         refused.read_to_string(&mut text).await.unwrap();
         assert!(text.starts_with("HTTP/1.1 429 Too Many Requests\r\n"), "{text}");
@@ -159,5 +179,18 @@ mod tests {
         let pauses = Duration::from_millis(ACCEPT_PAUSE_MS);
         assert!(tokio::time::timeout(pauses * 3 + Duration::from_millis(1), accepting).await.is_err());
         assert_eq!(tries, 4, "three pauses, and it tries again");
+    }
+
+    /// R14.2: connections of a trusted proxy are not bounded by its address, and everybody else's are.
+    #[tokio::test]
+    async fn a_trusted_proxy_may_have_more_connections_than_one_address() {
+        let proxies = TrustedProxies::new(vec!["127.0.0.1/32".parse().unwrap()], false);
+        let (seats, (tcp, address)) = (seats(3, 1).with_proxies(Arc::new(proxies)), listening().await);
+        let mut held = Vec::new();
+        for _ in 0..2 {
+            let client = TcpStream::connect(address).await.unwrap();
+            held.push((client, seats.accept(&tcp).await.unwrap()));
+        }
+        assert!(seats.seat("127.0.0.2".parse().ok()).is_ok_and(|held| held.is_some()));
     }
 }

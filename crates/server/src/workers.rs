@@ -15,19 +15,19 @@ use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use toolcrib_engine::by_thread::Apart;
 
 use room::Load;
 
 use crate::seats::Seat;
+use crate::socket::{Socket, StdSocket};
 
 /// Serves a connection until it ends, or gives it back when it no longer stays.
-type Serve = dyn Fn(TcpStream, Stay) -> Pin<Box<dyn Future<Output = Option<TcpStream>> + Send>> + Send + Sync;
+type Serve = dyn Fn(Socket, Stay) -> Pin<Box<dyn Future<Output = Option<Socket>> + Send>> + Send + Sync;
 
 /// A connection on its way to a thread, and its place among all connections.
-type Arrival = (std::net::TcpStream, Seat);
+type Arrival = (StdSocket, Seat);
 
 #[derive(Debug)]
 pub(crate) struct Workers {
@@ -51,10 +51,10 @@ struct Worker {
 impl Workers {
     pub(crate) fn start<F>(
         count: usize,
-        serve: impl Fn(TcpStream, Stay) -> F + Send + Sync + 'static,
+        serve: impl Fn(Socket, Stay) -> F + Send + Sync + 'static,
     ) -> io::Result<Self>
     where
-        F: Future<Output = Option<TcpStream>> + Send + 'static,
+        F: Future<Output = Option<Socket>> + Send + 'static,
     {
         let serve: Arc<Serve> = Arc::new(move |stream, stay| Box::pin(serve(stream, stay)));
         let epoch = Instant::now();
@@ -83,7 +83,7 @@ impl Workers {
     }
 
     /// Serves a connection on the thread that has fewest.
-    pub(crate) fn take(&self, stream: TcpStream, seat: Seat) -> io::Result<()> {
+    pub(crate) fn take(&self, stream: Socket, seat: Seat) -> io::Result<()> {
         self.crew.send(stream, seat, self.crew.fewest())
     }
 
@@ -97,7 +97,7 @@ impl Workers {
 }
 
 impl Crew {
-    fn send(&self, stream: TcpStream, seat: Seat, to: usize) -> io::Result<()> {
+    fn send(&self, stream: Socket, seat: Seat, to: usize) -> io::Result<()> {
         // Out of this thread's poll; the other one registers it with its own.
         let stream = stream.into_std()?;
         let gone = || io::Error::other("the thread has ended");
@@ -132,7 +132,7 @@ impl Crew {
 /// Serves a connection for as long as it stays on this thread.
 async fn visit((stream, seat): Arrival, crew: Weak<Crew>, number: usize, serve: Arc<Serve>) {
     let stay = Stay { on: Some((crew.clone(), number)), last: 0 };
-    let left = match TcpStream::from_std(stream) {
+    let left = match stream.into_tokio() {
         Ok(stream) => Ok(serve(stream, stay).await),
         Err(error) => Err(error),
     };

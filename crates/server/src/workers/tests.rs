@@ -1,20 +1,22 @@
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
+use tokio::net::TcpStream;
 
 use super::*;
 use crate::load::LoadLimits;
 use crate::seats::Seats;
+use crate::socket::BoundSocket;
 
 /// Answers each byte with the name of the thread it was answered on; after an `m` the connection leaves.
-async fn named(mut stream: TcpStream, _: Stay) -> Option<TcpStream> {
+async fn named(socket: Socket, _: Stay) -> Option<Socket> {
+    let Socket::Tcp(mut stream) = socket else { return None };
     let mut byte = [0];
     while stream.read_exact(&mut byte).await.is_ok() {
         let name = std::thread::current().name().unwrap_or_default().to_owned();
         stream.write_all(format!("{name}\n").as_bytes()).await.ok()?;
         if byte == *b"m" {
-            return Some(stream);
+            return Some(Socket::Tcp(stream));
         }
     }
     None
@@ -22,14 +24,14 @@ async fn named(mut stream: TcpStream, _: Stay) -> Option<TcpStream> {
 
 struct Room {
     workers: Workers,
-    tcp: TcpListener,
+    tcp: BoundSocket,
     seats: Seats,
 }
 
 impl Room {
     async fn new() -> Self {
         let workers = Workers::start(3, named).unwrap();
-        let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let tcp = BoundSocket::bind("127.0.0.1:0").await.unwrap();
         Self { workers, tcp, seats: Seats::new(LoadLimits::default().connections) }
     }
 
@@ -38,7 +40,7 @@ impl Room {
     }
 
     async fn connect(&self) -> TcpStream {
-        let client = TcpStream::connect(self.tcp.local_addr().unwrap()).await.unwrap();
+        let client = TcpStream::connect(self.tcp.address().unwrap()).await.unwrap();
         let (stream, seat) = self.seats.accept(&self.tcp).await.unwrap();
         self.workers.take(stream, seat).unwrap();
         client

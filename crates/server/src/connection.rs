@@ -1,0 +1,124 @@
+//! Life of one accepted connection: TLS handshake, choice between HTTP/1 and HTTP/2, requests.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
+use toolcrib_engine::quota::Quota;
+use toolcrib_http1::server;
+
+use crate::forwarded::TrustedProxies;
+use crate::http::Endpoint;
+use crate::http2;
+use crate::multiplexed::Multiplexed;
+use crate::preface::Rewound;
+use crate::socket::Socket;
+use crate::tls::{self, Tls};
+use crate::workers::Stay;
+
+/// Everything that the connections of one listener share.
+#[derive(Debug)]
+pub(crate) struct Connections {
+    pub(crate) endpoint: Arc<Endpoint>,
+    pub(crate) tls: Option<Arc<Tls>>,
+    pub(crate) http2_prior_knowledge: bool,
+    pub(crate) proxies: Arc<TrustedProxies>,
+    /// Requests under way on connections that carry several.
+    pub(crate) requests: Arc<Quota>,
+    pub(crate) stopped: watch::Receiver<bool>,
+    pub(crate) head_within: Duration,
+}
+
+impl Connections {
+    /// Serves a connection until it ends, or gives it back when it should go on at another thread.
+    pub(crate) async fn serve(self: Arc<Self>, socket: Socket, stay: Stay) -> Option<Socket> {
+        let peer = socket.peer();
+        match socket {
+            Socket::Tcp(stream) => self.serve_stream(stream, peer, stay).await.map(Socket::Tcp),
+            Socket::Unix(stream) => self.serve_stream(stream, peer, stay).await.map(Socket::Unix),
+        }
+    }
+
+    async fn serve_stream<S>(&self, stream: S, peer: Option<IpAddr>, mut stay: Stay) -> Option<S>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        if let Some(tls) = &self.tls {
+            // Boxed, so that its state does not make that of plain connections larger.
+            Box::pin(self.serve_tls(tls, stream, peer)).await;
+            return None;
+        }
+        if self.http2_prior_knowledge {
+            return Box::pin(self.serve_either(stream, peer, stay)).await;
+        }
+        self.http1(stream, peer, || stay.is_over()).await
+    }
+
+    async fn serve_tls<S>(&self, tls: &Tls, stream: S, peer: Option<IpAddr>)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let mut stopped = self.stopped.clone();
+        let accepted = tokio::select! {
+            accepted = tls.accept(stream) => accepted,
+            _ = stopped.wait_for(|stopped| *stopped) => return,
+        };
+        let stream = match accepted {
+            Ok(stream) => stream,
+            Err(error) => {
+                tracing::debug!(target: "toolcrib", "a TLS handshake failed: {error}");
+                return;
+            }
+        };
+        if tls::speaks_http2(&stream) {
+            self.http2(stream, peer).await;
+        } else {
+            self.http1(stream, peer, || false).await;
+        }
+    }
+
+    /// Serves HTTP/2 to a client that begins with its preface, and HTTP/1 to all others.
+    async fn serve_either<S>(&self, stream: S, peer: Option<IpAddr>, mut stay: Stay) -> Option<S>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let mut stopped = self.stopped.clone();
+        let begun = tokio::select! {
+            begun = tokio::time::timeout(self.head_within, Rewound::read(stream)) => begun,
+            _ = stopped.wait_for(|stopped| *stopped) => return None,
+        };
+        let (stream, is_http2) = begun.ok()?.ok()?;
+        if is_http2 {
+            self.http2(stream, peer).await;
+            return None;
+        }
+        self.http1(stream, peer, || stay.is_over()).await.map(Rewound::into_inner)
+    }
+
+    async fn http1<S>(&self, stream: S, peer: Option<IpAddr>, leaves: impl FnMut() -> bool) -> Option<S>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let (stopped, within) = (self.stopped.clone(), self.head_within);
+        if self.proxies.trusts(peer) {
+            let service = Arc::new(self.multiplexed(peer));
+            return Box::pin(server::serve(stream, service, peer, stopped, within, leaves)).await;
+        }
+        server::serve(stream, self.endpoint.clone(), peer, stopped, within, leaves).await
+    }
+
+    async fn http2<S>(&self, stream: S, peer: Option<IpAddr>)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let service = Arc::new(self.multiplexed(peer));
+        http2::serve(stream, service, peer, self.stopped.clone(), self.head_within).await;
+    }
+
+    fn multiplexed(&self, peer: Option<IpAddr>) -> Multiplexed {
+        let proxies = self.proxies.trusts(peer).then(|| self.proxies.clone());
+        Multiplexed { endpoint: self.endpoint.clone(), requests: self.requests.clone(), proxies }
+    }
+}
