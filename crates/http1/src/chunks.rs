@@ -1,9 +1,10 @@
 //! Decoder of the chunked transfer coding (RFC 9112 section 7.1), for requests and responses alike.
 //!
-//! Refuses by the limit's name: a chunk line, the chunk extensions or the trailers of a body over their bytes. Refuses a
+//! Refuses by the limit's name: a chunk line, the chunk extensions or the trailers of a body over their bytes, and more
+//! trailers than a head may have fields. Refuses a
 //! size that is no hexadecimal number, a line that ends with a bare line feed, and a trailer that is no field.
 
-use crate::limits::{CHUNK_EXTENSION_BYTES_MAX, CHUNK_LINE_BYTES_MAX, TRAILER_BYTES_MAX};
+use crate::limits::{CHUNK_EXTENSION_BYTES_MAX, CHUNK_LINE_BYTES_MAX, HEADERS_MAX, TRAILER_BYTES_MAX};
 
 /// Why a chunked body cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -12,6 +13,8 @@ pub enum ChunkError {
     Malformed(&'static str),
     #[error("{limit}: the framing of the body's chunks is over {max} bytes")]
     TooLarge { limit: &'static str, max: usize },
+    #[error("{limit}: the body has more than {max} trailers")]
+    TooManyTrailers { limit: &'static str, max: usize },
     /// A chunk is larger than the caller has room for.
     #[error("a chunk is larger than the body may be")]
     NoRoom,
@@ -33,6 +36,7 @@ pub struct ChunkDecoder {
     next: Next,
     extension_bytes: usize,
     trailer_bytes: usize,
+    trailers: usize,
 }
 
 /// Expected part of the body.
@@ -92,8 +96,14 @@ impl ChunkDecoder {
                     self.trailer_bytes += line.len();
                     if line == b"\r\n" {
                         self.next = Next::Nothing;
-                    } else if !is_field(line) {
+                        continue;
+                    }
+                    if !is_field(line) {
                         return Err(ChunkError::Malformed("a trailer is no header field"));
+                    }
+                    self.trailers += 1;
+                    if self.trailers > HEADERS_MAX {
+                        return Err(ChunkError::TooManyTrailers { limit: "HEADERS_MAX", max: HEADERS_MAX });
                     }
                 }
                 Next::Nothing => return Ok(Decoded::End),
@@ -148,7 +158,8 @@ fn is_field(line: &[u8]) -> bool {
     let Some(line) = line.strip_suffix(b"\r\n") else { return false };
     let Some(colon) = line.iter().position(|byte| *byte == b':') else { return false };
     let (name, value) = line.split_at_checked(colon).unwrap_or_default();
-    http::HeaderName::from_bytes(name).is_ok() && !value.iter().any(|byte| matches!(byte, b'\r' | b'\0'))
+    http::HeaderName::from_bytes(name).is_ok()
+        && !value.iter().any(|byte| byte.is_ascii_control() && *byte != b'\t')
 }
 
 /// Takes so many bytes off the front.
@@ -226,6 +237,8 @@ mod tests {
             "0\r\n: x\r\n\r\n",
             "0\r\nA : x\r\n\r\n",
             "0\r\nA: x\rB: y\r\n\r\n",
+            "0\r\nA: \u{1}\r\n\r\n",
+            "0\r\nA: \u{7f}\r\n\r\n",
         ] {
             let refused = in_any_pieces(broken, 10);
             assert!(matches!(refused, Err(ChunkError::Malformed(_))), "{broken:?}: {refused:?}");
@@ -254,6 +267,10 @@ mod tests {
         assert_eq!(bytes(&trailed(TRAILER_BYTES_MAX)), Ok(Some(0)));
         let refused = over("TRAILER_BYTES_MAX", TRAILER_BYTES_MAX);
         assert_eq!(bytes(&trailed(TRAILER_BYTES_MAX + 1)), refused);
-        assert_eq!(bytes(&format!("0\r\n{}", "A: b\r\n".repeat(TRAILER_BYTES_MAX))), refused);
+        assert_eq!(bytes(&format!("0\r\n{}", "x".repeat(TRAILER_BYTES_MAX))), refused);
+        let many = |count: usize| format!("0\r\n{}\r\n", "A: b\r\n".repeat(count));
+        assert_eq!(bytes(&many(HEADERS_MAX)), Ok(Some(0)));
+        let refused = Err(ChunkError::TooManyTrailers { limit: "HEADERS_MAX", max: HEADERS_MAX });
+        assert_eq!(bytes(&many(HEADERS_MAX + 1)), refused);
     }
 }

@@ -9,6 +9,9 @@ use crate::fields::{Fields, decimal};
 const CONTENT_LENGTH: &str = "content-length";
 const TRANSFER_ENCODING: &str = "transfer-encoding";
 
+/// Largest `Content-Length`. Readers use the numbers above it for bodies without a length.
+pub(crate) const LENGTH_MAX: u64 = u64::MAX - 2;
+
 /// How the end of a body is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
@@ -55,17 +58,18 @@ impl Framing {
         Ok(declared(text, fields, minor_version)?.unwrap_or(Self::Length(0)))
     }
 
-    /// Framing of a response's body. Responses to HEAD are not expected here.
+    /// Framing of a response's body, and whether its fields agree with it: a status without a body that declares one
+    /// leaves open whether bytes follow. Responses to HEAD are not expected here.
     pub(crate) fn of_response(
         status: u16,
         text: &[u8],
         fields: &Fields,
         minor_version: u8,
-    ) -> Result<Self, Ambiguous> {
+    ) -> Result<(Self, bool), Ambiguous> {
         let declared = declared(text, fields, minor_version)?;
         Ok(match status {
-            100..=199 | 204 | 304 => Self::Length(0),
-            _ => declared.unwrap_or(Self::UntilClose),
+            100..=199 | 204 | 304 => (Self::Length(0), matches!(declared, None | Some(Self::Length(0)))),
+            _ => (declared.unwrap_or(Self::UntilClose), true),
         })
     }
 }
@@ -100,7 +104,8 @@ fn length(text: &[u8], fields: &Fields) -> Result<Option<u64>, Ambiguous> {
     if lengths.any(|other| other != first) {
         return Err(Ambiguous::TwoLengths);
     }
-    decimal(first).map(Some).ok_or(Ambiguous::LengthOverflow)
+    let length = decimal(first).filter(|length| *length <= LENGTH_MAX);
+    length.map(Some).ok_or(Ambiguous::LengthOverflow)
 }
 
 #[cfg(test)]
@@ -148,6 +153,7 @@ mod tests {
             "Content-Length: +7\r\n",
             "Content-Length:\r\n",
             "Content-Length: 18446744073709551616\r\n",
+            "Content-Length: 18446744073709551615\r\n",
             "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
             "Transfer-Encoding: chunked\r\nContent-Length: 7\r\n",
             "Transfer-Encoding: gzip, chunked\r\n",

@@ -26,6 +26,7 @@ mod request;
 pub mod response;
 mod response_head;
 pub mod server;
+mod target;
 
 pub use fields::visible;
 pub use request::RequestHead;

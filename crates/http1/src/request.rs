@@ -10,6 +10,7 @@ use crate::again::Again;
 use crate::fields::{Fields, Span, begins_with_too_many_empty_lines, visible};
 use crate::framing::{Ambiguous, Framing};
 use crate::limits::{HEAD_BYTES_MAX, HEAD_KEPT_BYTES_MAX, HEADERS_MAX};
+use crate::target::{Target, is_host};
 
 const CONTENT_LENGTH: &str = "content-length";
 
@@ -192,7 +193,9 @@ impl RequestHead {
     /// Whether the client wants to send more on this connection.
     pub(crate) fn keeps_alive(&self) -> bool {
         let has = |token| self.shape.fields.has_token(&self.text, "connection", token);
-        !has("close") && (!self.is_http_1_0() || has("keep-alive"))
+        // A value that is no visible text is not read by everybody: it ends what only this field would keep.
+        let is_readable = || self.values("connection").all(|value| visible(value).is_some());
+        !has("close") && (!self.is_http_1_0() || (has("keep-alive") && is_readable()))
     }
 
     /// Value that was derived from a head of the same text, if one of this type was noted.
@@ -234,7 +237,11 @@ impl Shape {
         let method = Method::from_bytes(request.method.unwrap_or_default().as_bytes())
             .map_err(|_| StatusCode::BAD_REQUEST)?;
         let fields = Fields::read(input, request.headers);
-        let target = Target::read(request.path.unwrap_or_default());
+        if method == Method::CONNECT {
+            // Bytes behind a tunnel's head are not HTTP: a reader that opens one ends the request elsewhere.
+            return Err(StatusCode::NOT_IMPLEMENTED);
+        }
+        let target = Target::read(request.path.unwrap_or_default()).ok_or(StatusCode::BAD_REQUEST)?;
         let mut hosts = fields.values(input, "host");
         let host = hosts.next();
         // RFC 9112 section 3.2: a request with two `Host` fields is refused, and one that names another host in its
@@ -242,7 +249,7 @@ impl Shape {
         let contradicts = target.authority.is_some_and(|authority| {
             host.is_none_or(|host| !host.eq_ignore_ascii_case(authority.as_bytes()))
         });
-        if hosts.next().is_some() || contradicts {
+        if hosts.next().is_some() || contradicts || host.is_some_and(|host| !is_host(host)) {
             return Err(StatusCode::BAD_REQUEST);
         }
         drop(hosts);
@@ -256,30 +263,6 @@ impl Shape {
         });
         let minor_version = request.version.unwrap_or_default();
         Ok(Some(Self { length, again, method, path, query, minor_version, fields, note: OnceLock::new() }))
-    }
-}
-
-/// Target of a request: `/path?query`, the absolute form that proxies are sent, or `*`.
-struct Target<'a> {
-    /// Host and port of the absolute form.
-    authority: Option<&'a str>,
-    path: &'a str,
-    query: Option<&'a str>,
-}
-
-impl<'a> Target<'a> {
-    fn read(target: &'a str) -> Self {
-        let (authority, local) = match target.split_once("://") {
-            Some((_, rest)) if !target.starts_with('/') => {
-                let (authority, local) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
-                (Some(authority), local)
-            }
-            _ => (None, target),
-        };
-        match local.split_once('?') {
-            Some((path, query)) => Self { authority, path, query: Some(query) },
-            None => Self { authority, path: local, query: None },
-        }
     }
 }
 
@@ -352,19 +335,6 @@ mod tests {
     }
 
     #[test]
-    fn a_target_with_scheme_and_host_is_its_path() {
-        let path = |target: &str| {
-            let text = format!("POST {target} HTTP/1.1\r\nHost: LocalHost:1\r\n\r\n");
-            let head = take(&text).unwrap().unwrap();
-            (head.path().to_owned(), head.query().map(str::to_owned))
-        };
-        assert_eq!(path("http://localhost:1/mcp?a"), ("/mcp".into(), Some("a".into())));
-        assert_eq!(path("http://localhost:1"), (String::new(), None));
-        assert_eq!(path("/mcp?to=http://x/y"), ("/mcp".into(), Some("to=http://x/y".into())));
-        assert_eq!(path("*"), ("*".into(), None));
-    }
-
-    #[test]
     fn heads_that_are_none_are_refused_and_unfinished_ones_wait() {
         for (text, status) in [
             ("\0\r\n\r\n", 400),
@@ -378,6 +348,14 @@ mod tests {
             ("GET http://a:1/ HTTP/1.1\r\nHost: a\r\n\r\n", 400),
             ("GET http://a@b/ HTTP/1.1\r\nHost: a\r\n\r\n", 400),
             ("GET http://a/ HTTP/1.1\r\n\r\n", 400),
+            ("GET http://a@b/ HTTP/1.1\r\nHost: a@b\r\n\r\n", 400),
+            ("GET a HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+            ("GET /a#b HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nHost: a b\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nHost: a,b\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nHost: http://a\r\n\r\n", 400),
+            ("CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n", 501),
+            ("CONNECT /a HTTP/1.1\r\nHost: a\r\n\r\n", 501),
             ("PRI * HTTP/2.0\r\n\r\n", 505),
         ] {
             assert_eq!(take(text).unwrap_err().as_u16(), status, "{text:?}");

@@ -7,7 +7,7 @@ use httparse::{ParserConfig, Status};
 
 use crate::again::Again;
 use crate::fields::{Fields, decimal, visible};
-use crate::framing::{Ambiguous, Framing};
+use crate::framing::{Ambiguous, Framing, LENGTH_MAX};
 use crate::limits::{HEAD_BYTES_MAX, HEAD_KEPT_BYTES_MAX, HEADERS_MAX};
 
 const CONTENT_LENGTH: &str = "content-length";
@@ -89,14 +89,11 @@ impl ResponseHead {
         let status = response.code.filter(|status| *status >= 100).ok_or(HeadError::NoStatus)?;
         let minor_version = response.version.unwrap_or_default();
         let fields = Fields::read(bytes, response.headers);
-        let framing = Framing::of_response(status, bytes, &fields, minor_version)?;
+        let (framing, is_agreed) = Framing::of_response(status, bytes, &fields, minor_version)?;
         let length = fields.only_place(bytes, CONTENT_LENGTH);
-        // A status without a body that announces one: whether bytes follow is not known.
-        let is_silent_lie = framing == Framing::Length(0)
-            && bytes.get(length.clone()).and_then(decimal).is_some_and(|announced| announced > 0);
         let keeps_alive = minor_version == 1
             && framing != Framing::UntilClose
-            && !is_silent_lie
+            && is_agreed
             && !fields.has_token(bytes, "connection", "close");
         let is_announced = matches!(framing, Framing::Length(_)) && status != 204 && status != 304;
         let shape = Shape {
@@ -162,6 +159,7 @@ impl ResponseHeads {
         if let Some((again, head)) = &self.last
             && again.begins(bytes)
             && let Some(length) = bytes.get(head.shape.length.clone()).and_then(decimal)
+            && length <= LENGTH_MAX
         {
             let shape = head.shape.clone();
             let bytes_read = shape.text.len();
@@ -252,6 +250,8 @@ mod tests {
             "HTTP/1.1 200 OK\r\n\r\n",
             "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n",
             "HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n",
+            "HTTP/1.1 204 No Content\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\n",
+            "HTTP/1.1 304 Not Modified\r\nTransfer-Encoding: chunked\r\n\r\n",
         ] {
             assert!(!keeps(closes), "{closes:?}");
         }

@@ -7,6 +7,9 @@
 //! - [`issuer`]: an authorization server, and an MCP server that trusts it.
 //! - [`signer`]: somebody who signs JSON Web Tokens.
 //! - [`postgres`]: a PostgreSQL of a test's own.
+//! - [`script`]: an in-memory connection that delivers given pieces.
+//! - [`oracle`]: requests and responses as hyper reads them.
+//! - [`nginx`]: an nginx of a test's own in front of a server.
 //! - [`deps`]: where `xtask provision` put Node, Python and the official suite.
 //! - [`foreign`]: runs a foreign MCP client and reads its report.
 //! - [`conformance`]: runs the official conformance suite and counts its checks.
@@ -19,7 +22,10 @@ pub mod foreign;
 pub mod http;
 pub mod issuer;
 pub mod listener;
+pub mod nginx;
+pub mod oracle;
 pub mod port;
 pub mod postgres;
 pub mod process;
+pub mod script;
 pub mod signer;

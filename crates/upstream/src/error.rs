@@ -94,6 +94,9 @@ impl From<ReadError> for Cause {
             ReadError::Head(HeadError::TooManyFields { limit, max }) => {
                 Self::TooMuch { limit, max, what: "headers" }
             }
+            ReadError::Chunks(ChunkError::TooManyTrailers { limit, max }) => {
+                Self::TooMuch { limit, max, what: "trailers" }
+            }
             ReadError::InterimHeads { limit, max } => {
                 Self::TooMuch { limit, max, what: "interim heads before its answer" }
             }

@@ -73,7 +73,9 @@ impl Incoming {
                         Err(ChunkError::TooLarge { limit, max }) => {
                             return Err(Unreadable::Framing { limit, max });
                         }
-                        Err(ChunkError::Malformed(_)) => return Err(Unreadable::Broken),
+                        Err(ChunkError::Malformed(_) | ChunkError::TooManyTrailers { .. }) => {
+                            return Err(Unreadable::Broken);
+                        }
                     }
                 };
                 let used = input.len() - left.len();
@@ -148,9 +150,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         mut reserve: impl FnMut(usize) -> Result<(), Response>,
     ) -> Result<(), Unread> {
         // Judged before the body is looked at, so that the answer does not depend on how the bytes were split.
-        let expected = head.get("expect");
-        let expects = expected.is_some();
-        if expected.is_some_and(|expected| !expected.eq_ignore_ascii_case("100-continue")) {
+        // RFC 9110 section 10.1.1: an HTTP/1.0 client knows no interim response.
+        let expects = head.has("expect") && !head.is_http_1_0();
+        if head.values("expect").any(|expected| !expected.eq_ignore_ascii_case(b"100-continue")) {
             return Err(Unread::Ended(Ended::Refused(StatusCode::EXPECTATION_FAILED)));
         }
         if self.body_here(incoming, head, bytes_max)? {

@@ -1,0 +1,21 @@
+//! Ways in which the bytes of a message arrive.
+
+/// Longest input that is cut at every byte.
+const CUT_BYTES_MAX: usize = 400;
+
+/// The input whole, byte by byte, and in two pieces cut at every byte; a long input is cut at a few places only.
+pub(crate) fn arrivals(input: &[u8]) -> Vec<Vec<Vec<u8>>> {
+    let two = |at: usize| vec![input[..at].to_vec(), input[at..].to_vec()];
+    let mut all = vec![vec![input.to_vec()]];
+    if input.len() <= CUT_BYTES_MAX {
+        all.push(bytewise(input));
+        all.extend((1..input.len()).map(two));
+    } else {
+        all.extend([1, input.len() / 3, input.len() / 2, input.len() - 1].map(two));
+    }
+    all
+}
+
+pub(crate) fn bytewise(input: &[u8]) -> Vec<Vec<u8>> {
+    input.iter().map(|byte| vec![*byte]).collect()
+}
