@@ -9,8 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use toolcrib::engine::trace::SpanSink;
-use toolcrib::{Server, ServerBuilder};
+use toolcrib::{BoundServer, Server, ServerBuilder, Tls, TrustedProxies};
 use toolcrib_gateway::config::{Pins, ProcessEnvironment};
 use toolcrib_gateway::telemetry::{Exporter, Settings};
 use toolcrib_gateway::{Config, Drift, Gateway, Prefixing, Source};
@@ -69,7 +70,8 @@ pub(crate) async fn run(args: &Args, config: Config, safe: &Safe) -> Outcome {
             let listen = args.listen.as_deref().or(config.listen.as_deref()).unwrap_or(ADDRESS);
             let (options, asks) = access::options(&config, safe.http(listen), &pages).map_err(usage)?;
             porter = Some(asks);
-            Some(bind(&server, listen, options).await?)
+            let bound = bind(&server, listen, options).await?;
+            Some(secured(bound, &config).map_err(usage)?)
         }
     };
     let gateway = Gateway::start_pinned(server.engine().clone(), config.sources.clone(), drift)
@@ -92,7 +94,7 @@ pub(crate) async fn run(args: &Args, config: Config, safe: &Safe) -> Outcome {
             }
         }
         Some(bound) => {
-            let origin = format!("http://{}", bound.address().map_err(internal)?);
+            let origin = bound.origin().map_err(internal)?;
             let kept = safe.greeting(&origin).await?;
             let stop = stop();
             let greeting = tokio::spawn(greet(gateway.clone(), server.clone(), origin, kept));
@@ -109,6 +111,17 @@ pub(crate) async fn run(args: &Args, config: Config, safe: &Safe) -> Outcome {
         spans.flush().await;
     }
     Ok(Exit::Nothing)
+}
+
+/// Applies what the file says about TLS, HTTP/2 and reverse proxies.
+fn secured(bound: BoundServer, config: &Config) -> anyhow::Result<BoundServer> {
+    let peers = config.trusted_proxies.clone();
+    let proxies = TrustedProxies::new(peers.networks, peers.unix);
+    let bound = bound.http2_prior_knowledge(config.http2).trusted_proxies(proxies);
+    match &config.tls {
+        None => Ok(bound),
+        Some(files) => Ok(bound.tls(Tls::load(&files.cert, &files.key).context("[tls]")?)),
+    }
 }
 
 async fn greet(gateway: Arc<Gateway>, server: Server, origin: String, kept: String) {

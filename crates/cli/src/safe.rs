@@ -224,6 +224,10 @@ fn read_policy(path: &Path) -> Result<Policy, Failure> {
 
 /// What cannot be read as an address is taken for one that others can reach.
 fn is_loopback(listen: &str) -> bool {
+    if listen.starts_with(toolcrib_server::UNIX_PREFIX) {
+        // Its mode lets in the processes of the same user alone.
+        return true;
+    }
     let host = listen.rsplit_once(':').map_or(listen, |(host, _)| host).trim_matches(['[', ']']);
     host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }

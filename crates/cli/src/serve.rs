@@ -23,7 +23,8 @@ pub(crate) struct Args {
     /// The servers to stand in front of: toolcrib.toml, or an mcpServers, VS Code or Codex file as it is.
     #[arg(long, value_name = "FILE", conflicts_with = "command")]
     pub(crate) config: Option<PathBuf>,
-    /// The address to listen at [default: 127.0.0.1:7420]. Any but loopback asks every client for a credential.
+    /// The address to listen at, or unix:PATH [default: 127.0.0.1:7420]. Any but loopback and unix sockets asks every
+    /// client for a credential.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Option<String>,
     /// Serve standard input and output instead, for clients that start commands.
@@ -71,7 +72,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         }
         let listen = args.listen.as_deref().unwrap_or(ADDRESS);
         let bound = bind(&server, listen, safe.http(listen)).await?;
-        let origin = format!("http://{}", bound.address().map_err(internal)?);
+        let origin = bound.origin().map_err(internal)?;
         let kept = safe.greeting(&origin).await?;
         let stop = stop();
         print(&greeting::text(&server, &origin, &kept).await)?;

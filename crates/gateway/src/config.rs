@@ -18,6 +18,7 @@ mod variables;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use ipnet::IpNet;
 use toolcrib_engine::{Policy, ToolsetOptions, toolset};
 
 pub use own::schema;
@@ -32,6 +33,11 @@ use crate::source::Source;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Config {
     pub listen: Option<String>,
+    /// Certificate of the endpoint.
+    pub tls: Option<TlsFiles>,
+    /// HTTP/2 without TLS is spoken with clients that begin with it.
+    pub http2: bool,
+    pub trusted_proxies: TrustedPeers,
     pub sources: Vec<Source>,
     pub pins: Option<Pins>,
     pub auth: Auth,
@@ -63,6 +69,21 @@ impl Config {
             source.spec.keep_tokens_in(folder);
         }
     }
+}
+
+/// Peers whose word about their clients' addresses is believed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TrustedPeers {
+    pub networks: Vec<IpNet>,
+    /// Whoever connects over a unix socket.
+    pub unix: bool,
+}
+
+/// Certificate chain and private key, both PEM.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsFiles {
+    pub cert: PathBuf,
+    pub key: PathBuf,
 }
 
 /// Which lock the servers are held to, and what is done about what differs.

@@ -112,10 +112,10 @@ impl Listener {
         self.socket.path()
     }
 
-    /// Returns where this listens: `http://ADDRESS`, `https://ADDRESS` or `unix:PATH`.
+    /// Returns where this listens, to put a path behind: `http://ADDRESS`, `https://ADDRESS` or `unix:SOCKET:`.
     pub fn origin(&self) -> io::Result<String> {
         if let Some(path) = self.socket.path() {
-            return Ok(format!("{UNIX_PREFIX}{}", path.display()));
+            return Ok(format!("{UNIX_PREFIX}{}:", path.display()));
         }
         let scheme = if self.tls.is_some() { "https" } else { "http" };
         Ok(format!("{scheme}://{}", self.socket.address()?))

@@ -39,6 +39,6 @@ pub use toolcrib_engine::{
 pub use toolcrib_protocol::{self as protocol, Capability, Level, Revision};
 pub use toolcrib_server::{
     Authenticator, Bearer, Challenge, Credentialled, Expected, HttpOptions, JwtBearer, Page, RequestHead,
-    Side,
+    Side, Tls, TlsError, TrustedProxies,
 };
 pub use {schemars, serde_json};

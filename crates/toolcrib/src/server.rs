@@ -22,7 +22,7 @@ use toolcrib_engine::{
     ResourceContents, Safety, ServerInfo, StartError, Tool, ToolError, Toolset, ToolsetOptions,
 };
 use toolcrib_protocol::{ClientCapabilities, Era};
-use toolcrib_server::{Endpoint, HttpOptions, Listener, stdio};
+use toolcrib_server::{Endpoint, HttpOptions, Listener, Tls, TrustedProxies, stdio};
 
 use crate::answer::{IntoAnswer, Json};
 use crate::handler::{CompleteFunction, Function, PromptFunction, ReadFunction};
@@ -343,8 +343,32 @@ impl BoundServer {
         Self { listener: self.listener.workers(count) }
     }
 
+    /// Serves HTTPS with this certificate; HTTP/2 or HTTP/1 by ALPN.
+    #[must_use]
+    pub fn tls(self, tls: Arc<Tls>) -> Self {
+        Self { listener: self.listener.tls(tls) }
+    }
+
+    /// Serves HTTP/2 without TLS to clients that begin with it.
+    #[must_use]
+    pub fn http2_prior_knowledge(self, is_served: bool) -> Self {
+        Self { listener: self.listener.http2_prior_knowledge(is_served) }
+    }
+
+    /// Believes these proxies about the addresses of their clients.
+    #[must_use]
+    pub fn trusted_proxies(self, proxies: TrustedProxies) -> Self {
+        Self { listener: self.listener.trusted_proxies(proxies) }
+    }
+
+    /// Returns the network address; an error for a unix socket, which has none.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.address()
+    }
+
+    /// Returns where this listens, to put a path behind: `http://ADDRESS`, `https://ADDRESS` or `unix:SOCKET:`.
+    pub fn origin(&self) -> io::Result<String> {
+        self.listener.origin()
     }
 
     /// Serves until `stop` is done, then lets what is under way finish.

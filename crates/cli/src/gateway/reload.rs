@@ -127,6 +127,9 @@ fn names(config: &Config) -> Vec<&str> {
 fn needs_a_start(before: &Config, after: &Config) -> Vec<&'static str> {
     let parts = [
         ("listen", before.listen != after.listen),
+        ("tls", before.tls != after.tls),
+        ("http2", before.http2 != after.http2),
+        ("trusted_proxies", before.trusted_proxies != after.trusted_proxies),
         ("hosts", before.hosts != after.hosts),
         ("origins", before.origins != after.origins),
         ("streams_when_listed_first", before.streams_when_listed_first != after.streams_when_listed_first),

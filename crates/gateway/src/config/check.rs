@@ -19,7 +19,8 @@ pub(super) fn check(reader: &Reader<'_>, config: &Config) -> Result<(), ConfigEr
     }
     let value = |text: String, path: &[&str]| reader.error(reader.offset(path), Problem::Value(text));
     if let Some(listen) = config.listen.as_deref().filter(|listen| !is_address(listen)) {
-        let says = format!("{listen:?} is no address; expected HOST:PORT, such as 127.0.0.1:7420");
+        let says =
+            format!("{listen:?} is no address; expected HOST:PORT, such as 127.0.0.1:7420, or unix:PATH");
         return Err(value(says, &["listen"]));
     }
     if let Some(origin) = config.origins.iter().find(|origin| !is_origin(origin)) {
@@ -75,6 +76,9 @@ fn unusable(source: &Source) -> Option<(&'static str, Problem)> {
 }
 
 fn is_address(text: &str) -> bool {
+    if let Some(path) = text.strip_prefix("unix:") {
+        return !path.is_empty();
+    }
     text.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok())
 }
 

@@ -1,8 +1,10 @@
 //! `toolcrib.toml`.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::path::PathBuf;
 
+use ipnet::IpNet;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use toolcrib_contract::nearest;
@@ -15,7 +17,7 @@ use toolcrib_upstream::{Spec, Transport};
 use super::oauth::OAuthTable;
 use super::place::{ConfigError, Problem};
 use super::safety::SafetyTable;
-use super::{Auth, Config, Jwks, Jwt, Pins, Prefixing, Reader, Token};
+use super::{Auth, Config, Jwks, Jwt, Pins, Prefixing, Reader, TlsFiles, Token, TrustedPeers};
 use crate::drift::{Action, Classes};
 use crate::limits::{RESULT_BYTES_MIN, UPSTREAMS_MAX};
 use crate::naming;
@@ -27,8 +29,17 @@ use crate::source::{Rule, Source};
 #[serde(deny_unknown_fields)]
 #[schemars(title = "toolcrib.toml")]
 struct File {
-    /// The address to listen at, such as 127.0.0.1:7420.
+    /// The address to listen at, such as 127.0.0.1:7420 or unix:/run/toolcrib.sock.
     listen: Option<String>,
+    /// Certificate and key to serve HTTPS with.
+    tls: Option<TlsTable>,
+    /// Speak HTTP/2 without TLS with clients that begin with it. Over TLS both sides choose.
+    #[serde(default)]
+    http2: bool,
+    /// Addresses or networks of reverse proxies whose Forwarded and X-Forwarded-For headers are believed, such as
+    /// 10.0.0.0/8; `unix` for whoever connects over a unix socket.
+    #[serde(default)]
+    trusted_proxies: Vec<String>,
     /// Whether tools carry their server's name; `always` unless said otherwise.
     prefix: Option<PrefixWord>,
     /// Names the endpoint answers to besides those of this machine.
@@ -68,6 +79,16 @@ struct File {
     /// Each vendor's names for the callers of tools that code may call.
     #[serde(default)]
     allowed_callers: BTreeMap<String, Vec<Box<str>>>,
+}
+
+/// Certificate of the endpoint. Both files are read again when they change.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct TlsTable {
+    /// The certificate and those that lead to its authority, PEM.
+    cert: PathBuf,
+    /// The certificate's private key, PEM.
+    key: PathBuf,
 }
 
 /// What is done about tools that are not what the lock says: pass, warn, approve or quarantine, class by class.
@@ -292,6 +313,11 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Config, ConfigError> {
     }
     Ok(Config {
         listen: file.listen.map(|listen| reader.expand(&listen)).transpose()?,
+        tls: file
+            .tls
+            .map(|tls| TlsFiles { cert: reader.folder().join(tls.cert), key: reader.folder().join(tls.key) }),
+        http2: file.http2,
+        trusted_proxies: trusted_proxies(reader, &file.trusted_proxies)?,
         sources,
         pins: file.drift.map(|table| pins(reader, table)),
         auth: auth(reader, file.auth)?,
@@ -302,6 +328,24 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Config, ConfigError> {
         toolsets,
         safety: file.safety,
     })
+}
+
+/// Reads `trusted_proxies`: addresses, networks and the word `unix`.
+fn trusted_proxies(reader: &Reader<'_>, words: &[String]) -> Result<TrustedPeers, ConfigError> {
+    let mut proxies = TrustedPeers::default();
+    for word in words {
+        if word == "unix" {
+            proxies.unix = true;
+            continue;
+        }
+        let network = word.parse().or_else(|_| word.parse::<IpAddr>().map(IpNet::from));
+        proxies.networks.push(network.map_err(|_| {
+            let says =
+                format!("{word:?} is no address or network; expected one such as 10.0.0.0/8, or `unix`");
+            reader.error(reader.offset(&["trusted_proxies"]), Problem::Value(says))
+        })?);
+    }
+    Ok(proxies)
 }
 
 fn parse(reader: &Reader<'_>) -> Result<File, ConfigError> {
