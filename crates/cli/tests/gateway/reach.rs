@@ -50,7 +50,8 @@ fn certificate(folder: &Path) -> (String, String) {
     let (cert, key) = (folder.join("cert.pem"), folder.join("key.pem"));
     let made = Command::new("openssl")
         .args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=server.example"])
-        .args(["-addext", "subjectAltName=DNS:server.example,IP:127.0.0.1", "-keyout"])
+        .args(["-addext", "subjectAltName=DNS:server.example,IP:127.0.0.1"])
+        .args(["-addext", "basicConstraints=critical,CA:FALSE", "-keyout"])
         .arg(&key)
         .arg("-out")
         .arg(&cert)
@@ -69,7 +70,8 @@ fn gateway(folder: &Path, settings: &str, environment: &[(&str, &str)]) -> Gatew
 
 fn adds(gateway: &Gateway) {
     let answer = gateway.ask("tools/call", &json!({"name": "add", "arguments": {"a": 1, "b": 2}}));
-    assert_eq!(answer["result"]["structuredContent"], json!({"sum": 3}), "{answer}");
+    let servers = gateway.get("/readyz").1;
+    assert_eq!(answer["result"]["structuredContent"], json!({"sum": 3}), "{answer} {servers}");
 }
 
 /// R14.1: servers that the SDK's clients reach are reached: 307 and 308 within the origin, a filter that wants a
