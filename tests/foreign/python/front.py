@@ -1,7 +1,7 @@
 """An MCP server on the official Python SDK behind a front that is met in the field: `front.py FRONT PORT`.
 
 Fronts: `mounted` (Starlette redirects /mcp to /mcp/ with 307), `moved` (308 to another path), `elsewhere` (a redirect to
-another host), `user-agent` (403 and a page without the header), `gzip`, `deflate` (every answer is compressed), `tls`
+another host), `circle` (308 from one path to the next and back), `user-agent` (403 and a page without the header), `gzip`, `deflate` (every answer is compressed), `tls`
 (with CERT and KEY behind the port), `identity` (the same, and a client certificate that CERT has signed is wanted), `unix`
 (a socket file in place of the port).
 """
@@ -12,6 +12,7 @@ import zlib
 
 import uvicorn
 from mcp.server.mcpserver import MCPServer
+from mcp.server.transport_security import TransportSecuritySettings
 from pydantic import BaseModel
 from starlette.applications import Starlette
 from starlette.responses import HTMLResponse, RedirectResponse
@@ -38,6 +39,10 @@ async def moved(request):
 
 async def elsewhere(request):
     return RedirectResponse("http://192.0.2.1/mcp?token=secret", status_code=307)
+
+
+async def circle(request):
+    return RedirectResponse("/else" if request.url.path == "/mcp" else "/mcp", status_code=308)
 
 
 def compressed(app):
@@ -77,7 +82,10 @@ def guarded(app):
     return front
 
 
-app = server.streamable_http_app(streamable_http_path="/")
+# The server is asked under several names: through a proxy, on a socket.
+ANY_NAME = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+
+app = server.streamable_http_app(streamable_http_path="/", transport_security=ANY_NAME)
 if FRONT == "mounted":
     app = Starlette(routes=[Mount("/mcp", app=app)], lifespan=lambda _: server.session_manager.run())
 elif FRONT == "moved":
@@ -85,8 +93,10 @@ elif FRONT == "moved":
     app = Starlette(routes=routes, lifespan=lambda _: server.session_manager.run())
 elif FRONT == "elsewhere":
     app = Starlette(routes=[Route("/mcp", elsewhere, methods=["GET", "POST", "DELETE"])])
+elif FRONT == "circle":
+    app = Starlette(routes=[Route("/{any:path}", circle, methods=["GET", "POST", "DELETE"])])
 else:
-    app = server.streamable_http_app(streamable_http_path="/mcp")
+    app = server.streamable_http_app(streamable_http_path="/mcp", transport_security=ANY_NAME)
     if FRONT == "user-agent":
         app = guarded(app)
     elif FRONT in ("gzip", "deflate"):

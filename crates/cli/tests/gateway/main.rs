@@ -25,6 +25,7 @@ mod news;
 mod oauth;
 mod operating;
 mod outcomes;
+mod poisoning;
 mod reach;
 mod running;
 mod stopping;

@@ -96,6 +96,14 @@ fn a_redirect_to_another_host_is_named_and_not_followed() {
     assert!(!ready.contains("secret"), "{ready}");
 }
 
+/// R14.1: redirects that lead in a circle end at `UPSTREAM_REDIRECTS_MAX`.
+#[test]
+fn redirects_in_a_circle_end() {
+    let front = Front::start("circle", &[]);
+    let (_, ready) = Gateway::start(&[&front.url()]).get("/readyz");
+    assert!(ready.contains("UPSTREAM_REDIRECTS_MAX"), "{ready}");
+}
+
 /// R14.1: an unknown host, an unknown authority and a missing client certificate are named with the setting that helps.
 #[test]
 fn an_error_names_its_cause_and_the_setting_that_helps() {
@@ -107,7 +115,8 @@ fn an_error_names_its_cause_and_the_setting_that_helps() {
     assert!(unknown.contains("the host no-such-host.invalid is unknown"), "{unknown}");
     let untrusted = reason(format!("url = \"https://127.0.0.1:{}/mcp\"", tls.port));
     assert!(untrusted.contains("an authority that is not trusted here; ca_file"), "{untrusted}");
-    let plain = reason(format!("url = \"https://127.0.0.1:{}/mcp\"", Front::start("gzip", &[]).port));
+    let gzip = Front::start("gzip", &[]);
+    let plain = reason(format!("url = \"https://127.0.0.1:{}/mcp\"", gzip.port));
     assert!(plain.contains("does not speak TLS"), "{plain}");
 }
 

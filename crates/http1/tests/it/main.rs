@@ -1,6 +1,5 @@
-//! The codec against hyper, against malformed messages, behind nginx and before hostile servers.
+//! The codec against hyper, against malformed messages, and behind nginx.
 
-mod hostile_server;
 mod nginx;
 mod pieces;
 mod request_cases;

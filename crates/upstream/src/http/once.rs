@@ -35,7 +35,7 @@ pub(crate) async fn silent() -> String {
 pub(crate) const TALKS: [(Talk, &str); 5] = [
     (Talk::Drip, "did not answer within 300 ms"),
     (Talk::Repeat("", "HTTP/1.1 103 Early Hints\r\n\r\n"), "INTERIM_HEADS_MAX"),
-    (Talk::Repeat(CHUNKED_END, "X: y\r\n"), "TRAILER_BYTES_MAX"),
+    (Talk::Repeat(CHUNKED_END, "X: y\r\n"), "HEADERS_MAX"),
     (Talk::Repeat(CHUNKED, "1\r\n \r\n"), "did not answer within 300 ms"),
     (Talk::Repeat("HTTP/1.1 200 OK\r\n\r\n", " "), "did not answer within 300 ms"),
 ];
