@@ -56,11 +56,7 @@ fn poisoned(shape: &str, body: &str, poison: &str) -> String {
         ),
         (
             "{both}",
-            response(
-                "200 OK",
-                &format!("{coded}Content-Length: {}\r\n", body.len()),
-                &chunks(body, "", ""),
-            ),
+            response("200 OK", &format!("{coded}Content-Length: {}\r\n", body.len()), &chunks(body, "", "")),
         ),
         ("{chunked-twice}", response("200 OK", &coded.repeat(2), &chunks(body, "", ""))),
         ("{signed-chunk}", response("200 OK", coded, &chunks(body, "+", ""))),
@@ -93,7 +89,8 @@ fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Value> {
 }
 
 fn result_of(request: &Value) -> Value {
-    let schema = json!({"type": "object", "properties": {"token": {"type": "string"}}, "required": ["token"]});
+    let schema =
+        json!({"type": "object", "properties": {"token": {"type": "string"}}, "required": ["token"]});
     match request["method"].as_str() {
         Some("initialize") => json!({
             "protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
@@ -152,7 +149,7 @@ fn no_call_is_answered_with_what_an_earlier_answer_left_behind() {
         }
     });
     let gateway = Gateway::start(&[&url]);
-    let name = gateway.tools().first().cloned().unwrap();
+    let name = gateway.tools().into_iter().find(|name| name.ends_with("say")).unwrap();
     let mut answered = BTreeSet::new();
     for attempt in 0..TRIES {
         // Every second call is plain: it comes on the connection that the poisoned answer before it stood on.
@@ -166,8 +163,10 @@ fn no_call_is_answered_with_what_an_earlier_answer_left_behind() {
             continue;
         }
         assert_eq!(text, token, "{answer}");
-        answered.insert(shape);
+        if attempt % 2 == 0 {
+            answered.insert(shape);
+        }
     }
     // The shapes with one framing are answered, the others refused.
-    assert_eq!(answered.into_iter().collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+    assert_eq!(answered.into_iter().collect::<Vec<_>>(), [0, 1, 2, 3, 4, 7]);
 }

@@ -95,4 +95,34 @@ mod tests {
         assert_eq!((values.len(), request.headers().contains_key("host")), (2, false));
         assert_eq!(request.method(), http::Method::POST);
     }
+    /// R5.6: `UPSTREAM_HTTP2_STREAM_WINDOW_BYTES` and `UPSTREAM_HTTP2_WINDOW_BYTES` are what a server may send unread.
+    #[tokio::test]
+    async fn windows_are_announced_to_the_server() {
+        use tokio::io::AsyncReadExt as _;
+
+        const PREFACE_BYTES: usize = 24;
+        const FIRST_WINDOW_BYTES: u32 = 65_535;
+        let (client, mut server) = tokio::io::duplex(1 << 16);
+        let _sender = handshake(Stream::Scripted(Box::new(client))).await.unwrap();
+        server.read_exact(&mut [0; PREFACE_BYTES]).await.unwrap();
+        let (mut stream_window, mut window) = (0, FIRST_WINDOW_BYTES);
+        while stream_window == 0 || window == FIRST_WINDOW_BYTES {
+            let mut head = [0; 9];
+            server.read_exact(&mut head).await.unwrap();
+            let mut payload = vec![0; usize::from(head[1]) << 8 | usize::from(head[2])];
+            server.read_exact(&mut payload).await.unwrap();
+            let number = |bytes: &[u8]| u32::from_be_bytes(bytes.try_into().unwrap());
+            match head[3] {
+                // SETTINGS_INITIAL_WINDOW_SIZE
+                4 => {
+                    let pairs = payload.chunks(6).filter(|pair| pair[..2] == [0, 4]);
+                    stream_window = pairs.map(|pair| number(&pair[2..])).next().unwrap_or(0);
+                }
+                8 => window += number(&payload),
+                _ => {}
+            }
+        }
+        assert_eq!(stream_window, UPSTREAM_HTTP2_STREAM_WINDOW_BYTES);
+        assert_eq!(window, UPSTREAM_HTTP2_WINDOW_BYTES);
+    }
 }

@@ -46,10 +46,7 @@ impl Tls {
             return Ok(Self(TlsConnector::from(config.clone())));
         }
         let config = Arc::new(config(files).map_err(failed)?);
-        if configs.len() >= TLS_CONFIGS_MAX {
-            configs.clear();
-        }
-        configs.insert(key, config.clone());
+        keep(configs, key, config.clone());
         Ok(Self(TlsConnector::from(config)))
     }
 
@@ -75,6 +72,14 @@ impl TlsFiles {
         };
         [stamp(self.ca_file.as_deref()), stamp(certificate), stamp(key)]
     }
+}
+
+/// Keeps a configuration for the next connection with the same files.
+fn keep(configs: &mut HashMap<Key, Arc<ClientConfig>>, key: Key, config: Arc<ClientConfig>) {
+    if configs.len() >= TLS_CONFIGS_MAX {
+        configs.clear();
+    }
+    configs.insert(key, config);
 }
 
 fn config(files: &TlsFiles) -> Result<ClientConfig, String> {
@@ -137,5 +142,23 @@ pub(super) fn reason(error: &io::Error) -> String {
             .into(),
         Some(Error::InvalidMessage(_)) => "it does not speak TLS at this port".into(),
         _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// R5.6: `TLS_CONFIGS_MAX`
+    #[test]
+    fn no_more_than_tls_configs_max_are_kept() {
+        let shared = Arc::new(config(&TlsFiles::default()).unwrap());
+        let mut configs = HashMap::new();
+        for at in 0..TLS_CONFIGS_MAX * 2 {
+            let files = TlsFiles { ca_file: Some(at.to_string().into()), identity: None };
+            keep(&mut configs, (files, [None; 3]), shared.clone());
+            assert!(configs.len() <= TLS_CONFIGS_MAX);
+        }
+        assert_eq!(configs.len(), TLS_CONFIGS_MAX);
     }
 }
