@@ -36,9 +36,9 @@ impl TrustedProxies {
 
     /// Returns the client's address of a request that a trusted proxy sent.
     pub(crate) fn client(&self, head: &RequestHead, peer: Option<IpAddr>) -> Option<IpAddr> {
-        let forwarded = head.has("forwarded").then(|| {
-            self.nearest(peer, head.values("forwarded").flat_map(elements).map(|element| node(element)))
-        });
+        let forwarded = head
+            .has("forwarded")
+            .then(|| self.nearest(peer, head.values("forwarded").flat_map(elements).map(node)));
         let x_forwarded = head.has("x-forwarded-for").then(|| {
             let hops = head.values("x-forwarded-for").flat_map(|value| value.split(|byte| *byte == b','));
             self.nearest(peer, hops.map(|hop| address(visible(hop)?.trim())))

@@ -105,7 +105,7 @@ impl Tls {
         match self.refresh() {
             Ok(false) => {}
             Ok(true) => {
-                tracing::info!(target: "toolcrib", "{}: the new certificate is in force", self.cert.display())
+                tracing::info!(target: "toolcrib", "{}: the new certificate is in force", self.cert.display());
             }
             Err(error) => {
                 tracing::error!(target: "toolcrib", "the certificate stays as it was: {error}");

@@ -10,6 +10,7 @@ from typing import Any
 
 import anyio
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.sse import sse_client
 from mcp_types import ElicitResult, Implementation
 
 MODERN = "2026-07-28"
@@ -230,7 +231,7 @@ async def main() -> int:
     given = arguments.parse_args()
     run = Run(json.loads(given.plan), given.era == "modern")
     if given.url:
-        server: Any = given.url
+        server: Any = sse_client(given.url) if given.url.endswith("/sse") else given.url
     else:
         server = StdioServerParameters(command=given.command[0], args=given.command[1:])
     try:

@@ -6,7 +6,7 @@ import { isDeepStrictEqual, parseArgs } from "node:util";
 
 // The SDK is installed under .deps, beside the repository's own tree, so it is resolved from there.
 const require = createRequire(process.env.TOOLCRIB_CLIENT_PACKAGE ?? import.meta.url);
-const { Client, StreamableHTTPClientTransport } = require("@modelcontextprotocol/client");
+const { Client, SSEClientTransport, StreamableHTTPClientTransport } = require("@modelcontextprotocol/client");
 const { StdioClientTransport } = require("@modelcontextprotocol/client/stdio");
 
 const MODERN = "2026-07-28";
@@ -198,8 +198,9 @@ async function take(step, action) {
 
 await take("connect", async () => {
   const [command, ...args] = positionals;
+  const Http = values.url?.endsWith("/sse") ? SSEClientTransport : StreamableHTTPClientTransport;
   const transport = values.url
-    ? new StreamableHTTPClientTransport(new URL(values.url))
+    ? new Http(new URL(values.url))
     : new StdioClientTransport({ command, args, stderr: "inherit" });
   await client.connect(transport, { timeout: STEP_MS_MAX });
   const receive = transport.onmessage;

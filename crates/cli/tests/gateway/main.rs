@@ -20,6 +20,7 @@ mod floods;
 mod folder;
 mod gates;
 mod hostile;
+mod listening;
 mod matrix;
 mod news;
 mod oauth;

@@ -39,7 +39,7 @@ pub(super) struct Outgoing {
     /// Time by which an answer of known length must have been taken.
     last: Option<Instant>,
     /// Releases what the answer counts as.
-    _held: (Option<Box<dyn Any + Send>>, Option<Box<dyn Any + Send>>),
+    _held: [Option<Box<dyn Any + Send>>; 2],
 }
 
 /// Where the next pieces come from.
@@ -67,7 +67,7 @@ pub(super) fn response(
     let left = if is_head { Some(0) } else { length };
     let (pace, last) = (Pace::of_task(), left.map(whole_by));
     pace.expect(last);
-    let held = (response.held.take(), room);
+    let held = [response.held.take(), room];
     let mut out = http::Response::new(Outgoing { piece, rest, left, pace, last, _held: held });
     *out.status_mut() = response.status;
     for (name, value) in response.headers() {
