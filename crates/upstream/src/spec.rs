@@ -13,7 +13,7 @@ use crate::oauth::OAuth;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Transport {
     Stdio(Command),
-    Http(Endpoint),
+    Http(Box<Endpoint>),
 }
 
 impl Transport {
@@ -115,7 +115,7 @@ impl Spec {
 
     #[must_use]
     pub fn url(name: &str, url: &str) -> Self {
-        Self::new(name, Transport::Http(Endpoint { url: url.to_owned(), ..Endpoint::default() }))
+        Self::new(name, Transport::Http(Box::new(Endpoint { url: url.to_owned(), ..Endpoint::default() })))
     }
 }
 

@@ -6,6 +6,16 @@ use anyhow::{Result, bail};
 
 use crate::shell::{command, output, run};
 
+/// Programs that tests run beside the product: clients of other makers, and the proxy that people put in front.
+pub(super) fn peers() -> Result<()> {
+    for (package, name) in
+        [("curl", "curl"), ("openssl", "openssl"), ("nginx-light", "nginx"), ("chromium", "chromium")]
+    {
+        program(package, name)?;
+    }
+    Ok(())
+}
+
 /// The blind proxy that the gateway is measured against.
 pub(super) fn nginx() -> Result<()> {
     program("nginx-light", "nginx")

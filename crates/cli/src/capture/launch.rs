@@ -49,7 +49,7 @@ fn transport(server: Node<'_>, inputs: &mut Inputs<'_>, is_here: &dyn Fn(&str) -
                 headers.insert(name, value);
             }
         }
-        return Some(Transport::Http(Endpoint { url, headers, ..Endpoint::default() }));
+        return Some(Transport::Http(Box::new(Endpoint { url, headers, ..Endpoint::default() })));
     }
     let packages = server.get("packages").into_iter().flat_map(Node::elements);
     let stdio = |node: &Node<'_>| {

@@ -247,7 +247,7 @@ fn servers_are_reached_through_the_proxies_of_environment_and_file() {
 #[test]
 fn http_2_is_spoken_where_the_handshake_chooses_it() {
     if Command::new("nginx").arg("-v").output().is_err() {
-        eprintln!("skipped: nginx is not installed");
+        eprintln!("SKIPPED: nginx is not installed: `cargo run -p xtask -- provision` as root");
         return;
     }
     let folder = folder("http2");

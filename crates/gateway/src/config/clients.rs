@@ -145,11 +145,11 @@ fn source(reader: &Reader<'_>, name: &str, server: Server) -> Result<Source, Con
                     .map(|folder| reader.folder().join(folder)),
             })
         }
-        (None, Some(url)) => Transport::Http(Endpoint {
+        (None, Some(url)) => Transport::Http(Box::new(Endpoint {
             url: reader.expand(&url)?,
             headers: reader.expand_map(server.headers)?,
             ..Endpoint::default()
-        }),
+        })),
     };
     let mut spec = Spec::new(name, transport);
     spec.call_ms_max = server.timeout.unwrap_or(spec.call_ms_max);

@@ -94,7 +94,7 @@ fn source(reader: &Reader<'_>, name: &str, server: Server) -> Result<Source, Con
             if let Some(key) = &server.bearer_token_env_var {
                 headers.insert("Authorization".to_owned(), format!("Bearer {}", variable(key)?));
             }
-            Transport::Http(Endpoint { url: reader.expand(&url)?, headers, ..Endpoint::default() })
+            Transport::Http(Box::new(Endpoint { url: reader.expand(&url)?, headers, ..Endpoint::default() }))
         }
     };
     let mut spec = Spec::new(name, transport);

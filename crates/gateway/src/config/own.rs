@@ -416,7 +416,16 @@ fn source(reader: &Reader<'_>, name: &str, server: Server, prefixed: bool) -> Re
             }
             let oauth = server.oauth.map(|table| table.read(reader, &near)).transpose()?;
             let (url, http2) = (reader.expand(&url)?, server.http2);
-            Transport::Http(Endpoint { url, headers, ca_file, client_cert, client_key, proxy, http2, oauth })
+            Transport::Http(Box::new(Endpoint {
+                url,
+                headers,
+                ca_file,
+                client_cert,
+                client_key,
+                proxy,
+                http2,
+                oauth,
+            }))
         }
     };
     let mut spec = Spec::new(name, transport);

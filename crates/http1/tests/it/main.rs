@@ -1,5 +1,14 @@
 //! The codec against hyper, against malformed messages, and behind nginx.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    reason = "tests"
+)]
+
 mod nginx;
 mod pieces;
 mod request_cases;

@@ -58,7 +58,7 @@ pub(crate) fn assert_agreed(ours: &[Observed], theirs: &[ReadRequest], of: &str)
                 values.dedup();
             }
             let shown: Vec<&[u8]> =
-                other.fields.get_all(field).iter().map(|value| value.as_bytes()).collect();
+                other.fields.get_all(field).iter().map(http::HeaderValue::as_bytes).collect();
             assert_eq!(values, shown, "{of}: {field}");
         }
     }
