@@ -28,7 +28,7 @@ pub(super) fn wrk() -> Result<()> {
 
 /// Installs a package unless its program is there.
 fn program(package: &str, name: &str) -> Result<()> {
-    if command(name).arg("-v").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok() {
+    if command(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok() {
         return Ok(());
     }
     install(package)
