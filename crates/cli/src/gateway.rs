@@ -49,12 +49,18 @@ pub(crate) enum Prefix {
     Never,
 }
 
+/// Sends spans to the collector that file or environment name.
+fn exporter(config: &Config) -> anyhow::Result<Option<Arc<Exporter>>> {
+    let settings = Settings::read(config.otlp_endpoint.as_deref(), &ProcessEnvironment)?;
+    Ok(settings.map(Exporter::start).transpose()?)
+}
+
 pub(crate) async fn run(args: &Args, config: Config, safe: &Safe) -> Outcome {
     log_to_stderr(args.log_json);
     let internal = |error: std::io::Error| Failure::new(Exit::Internal, error);
     let usage = |error: anyhow::Error| Failure::new(Exit::Usage, error);
     reload::warn_of_two_policies(args, &config);
-    let spans = Settings::read(config.otlp_endpoint.as_deref(), &ProcessEnvironment).map(Exporter::start);
+    let spans = exporter(&config).map_err(usage)?;
     let server = front(&config, &args.toolsets, |builder| {
         let builder =
             builder.options(|options| options.spans = spans.clone().map(|spans| spans as Arc<dyn SpanSink>));

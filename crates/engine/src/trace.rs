@@ -57,6 +57,20 @@ pub struct TraceId([u8; 16]);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpanId([u8; 8]);
 
+impl TraceId {
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+}
+
+impl SpanId {
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8; 8] {
+        &self.0
+    }
+}
+
 impl fmt::Display for TraceId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))

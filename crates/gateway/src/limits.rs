@@ -30,6 +30,12 @@ pub const SPANS_WAITING_MAX: usize = 4_096;
 /// Spans sent at once.
 pub const SPANS_BATCH_MAX: usize = 512;
 
+/// Times that a batch is sent to a collector that cannot take it now; then its spans are dropped and counted.
+pub const SPANS_TRIES_MAX: u32 = 5;
+
+/// Longest pause between two of these times, in milliseconds, whatever the collector asks for.
+pub const SPANS_PAUSE_MS_MAX: u64 = 10_000;
+
 /// How long the changed tools of one server are judged against the lock, in milliseconds; what is not decided is *unknown*.
 pub const DRIFT_JUDGED_MS_MAX: u64 = 5_000;
 

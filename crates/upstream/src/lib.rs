@@ -37,7 +37,7 @@ pub mod tool;
 
 pub use catalogue::{Catalogue, Listed};
 pub use error::{Cause, UpstreamError};
-pub use http::fetch::{fetch, post_json};
+pub use http::fetch::{Outbox, Receipt, fetch};
 pub use offers::RemoteOffer;
 pub use snapshot::{Snapshot, snapshot};
 pub use spec::{Spec, Transport};

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use toolcrib_testkit::deps::{Deps, workspace_root};
 use toolcrib_testkit::http::Request;
 use toolcrib_testkit::listener::{Listener, Outgoing};
 use toolcrib_testkit::port;
@@ -16,14 +17,23 @@ use super::running::{Gateway, PROGRAM, SOON, own_data, until};
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const PARENT: &str = "b7ad6b7169203331";
 
-/// The gateway before a server that gives back the parameters of a call.
+/// The gateway before a server that gives back the parameters of a call. Spans are sent as JSON.
 fn gateway(collector: &str) -> Gateway {
+    exporting(collector, &[("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json")])
+}
+
+fn exporting(collector: &str, variables: &[(&str, &str)]) -> Gateway {
     let hostile = toolcrib_testkit::deps::built_example("hostile").unwrap_or_else(|error| panic!("{error}"));
     let address = SocketAddr::from(([127, 0, 0, 1], port::free().unwrap()));
     let mut command = Command::new(PROGRAM);
     command.args(["serve", "--listen", &address.to_string()]).args(own_data());
     command.env("OTEL_EXPORTER_OTLP_ENDPOINT", collector).env("OTEL_BSP_SCHEDULE_DELAY", "50");
-    command.env("OTEL_EXPORTER_OTLP_HEADERS", "api-key=k").arg("--").arg(hostile).args(["stdio", ""]);
+    command
+        .env("OTEL_EXPORTER_OTLP_HEADERS", "api-key=k")
+        .envs(variables.iter().copied())
+        .arg("--")
+        .arg(hostile)
+        .args(["stdio", ""]);
     let mut process = Process::start(&mut command).unwrap();
     process.wait_for_line("greeting", SOON, |line| line.contains("stop with Ctrl-C").then_some(())).unwrap();
     Gateway { process, address }
@@ -96,6 +106,59 @@ fn a_clients_trace_goes_through_to_the_server_and_to_the_collector() {
     assert!(!told["_meta"]["traceparent"].as_str().unwrap().contains(TRACE));
     until("collected", || arrived.lock().unwrap().len() == 4);
     assert!(gateway.get("/metrics").1.contains("toolcrib_spans_total{outcome=\"exported\"} 4"));
+}
+
+/// R5.10: protobuf, gzip, percent-encoded headers and resource attributes are read by OpenTelemetry's own messages; a batch
+/// that was refused with 503 arrives all the same, once.
+#[test]
+fn spans_are_read_by_opentelemetrys_own_messages() {
+    let port = port::free().unwrap();
+    let python = Deps::of_this_workspace().python().unwrap_or_else(|error| panic!("{error}"));
+    let script = workspace_root().join("tests/foreign/python/collector.py");
+    let mut collector =
+        Process::start(Command::new(python).arg(script).args([&port.to_string(), "2"])).unwrap();
+    collector.wait_for_port(([127, 0, 0, 1], port).into(), SOON).unwrap();
+    let gateway = exporting(
+        &format!("http://127.0.0.1:{port}"),
+        &[
+            ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "api-key=a%20b"),
+            ("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip"),
+            ("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=test"),
+        ],
+    );
+    call(&gateway, &json!({"traceparent": format!("00-{TRACE}-{PARENT}-01"), "tracestate": "a=1"}), None);
+    let line =
+        collector.wait_for_line("spans", SOON, |line| serde_json::from_str::<Value>(line).ok()).unwrap();
+    assert_eq!(line["path"], "/v1/traces");
+    assert_eq!(line["headers"]["api-key"], "a b");
+    assert_eq!(line["headers"]["content-type"], "application/x-protobuf");
+    let all = &line["message"]["resourceSpans"][0];
+    let environment = attribute(&all["resource"], "deployment.environment.name");
+    assert_eq!((environment, attribute(&all["resource"], "service.name")), (Some("test"), Some("toolcrib")));
+    let spans = all["scopeSpans"][0]["spans"].as_array().unwrap();
+    let server = spans.iter().find(|span| span["kind"] == "SPAN_KIND_SERVER").unwrap();
+    // The JSON of protobuf writes bytes in base64.
+    assert_eq!(server["traceId"], "CvdlGRbNQ92ESOshHIAxnA==");
+    assert_eq!(server["parentSpanId"], "t61rcWkgMzE=");
+    assert_eq!((&server["name"], &server["traceState"]), (&json!("tools/call echo"), &json!("a=1")));
+    assert_eq!(attribute(server, "gen_ai.tool.name"), Some("echo"));
+    let time = |key: &str| server[key].as_str().unwrap().parse::<u64>().unwrap();
+    assert!(time("startTimeUnixNano") <= time("endTimeUnixNano"));
+    until("counted", || gateway.get("/metrics").1.contains("toolcrib_spans_total{outcome=\"exported\"} 2"));
+}
+
+/// R14.3: OTLP over gRPC is refused by its name, before anything is served.
+#[test]
+fn grpc_is_refused_by_name() {
+    let mut command = Command::new(PROGRAM);
+    command.args(["serve", "--listen", "127.0.0.1:0"]).args(own_data());
+    command
+        .env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4317")
+        .env("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc");
+    let out = command.args(["--", "true"]).output().unwrap();
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(said.contains("OTEL_EXPORTER_OTLP_PROTOCOL is \"grpc\"; supported: http/protobuf"), "{said}");
+    assert_eq!(out.status.code(), Some(2));
 }
 
 /// R5.10: a collector that is not there is nobody's problem: calls go on, what is lost is counted.

@@ -1,15 +1,21 @@
 //! Gathers spans and sends them, off the path of any call.
 
+use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use flate2::write::GzEncoder;
 use tokio::sync::{mpsc, oneshot};
 use toolcrib_engine::trace::{Span, SpanSink};
+use toolcrib_upstream::{Outbox, UpstreamError};
 
-use super::otlp;
-use super::settings::Settings;
-use crate::limits::{SPANS_BATCH_MAX, SPANS_WAITING_MAX};
+use super::settings::{Compression, Encoding, Settings};
+use super::{json, protobuf};
+use crate::limits::{SPANS_BATCH_MAX, SPANS_PAUSE_MS_MAX, SPANS_TRIES_MAX, SPANS_WAITING_MAX};
+
+/// Pause before a batch is sent again, in milliseconds; doubled each time.
+const FIRST_PAUSE_MS: u64 = 500;
 
 /// How long the last spans are given when the process ends.
 const FLUSH: Duration = Duration::from_secs(2);
@@ -33,13 +39,13 @@ struct Counts {
 }
 
 impl Exporter {
-    /// Starts the task that sends.
-    #[must_use]
-    pub fn start(settings: Settings) -> Arc<Self> {
+    /// Starts the task that sends; an endpoint that cannot be used is refused.
+    pub fn start(settings: Settings) -> Result<Arc<Self>, UpstreamError> {
+        let outbox = Outbox::new(&settings.endpoint, settings.timeout)?;
         let (waiting, spans) = mpsc::channel(SPANS_WAITING_MAX);
         let counts: Arc<Counts> = Arc::default();
-        tokio::spawn(run(settings, spans, counts.clone()));
-        Arc::new(Self { waiting, counts })
+        tokio::spawn(run(settings, outbox, spans, counts.clone()));
+        Ok(Arc::new(Self { waiting, counts }))
     }
 
     /// Sends what is waiting, for as long as the process may take to end.
@@ -73,12 +79,12 @@ impl SpanSink for Exporter {
     }
 }
 
-async fn run(settings: Settings, mut spans: mpsc::Receiver<Item>, counts: Arc<Counts>) {
+async fn run(settings: Settings, outbox: Outbox, mut spans: mpsc::Receiver<Item>, counts: Arc<Counts>) {
     let mut batch: Vec<Span> = Vec::new();
     let mut is_well = true;
     while let Some(flushed) = gather(&mut spans, &mut batch, settings.delay).await {
         if !batch.is_empty() {
-            is_well = send(&settings, &batch, &counts, is_well).await;
+            is_well = deliver(&settings, &outbox, &batch, &counts, is_well).await;
             batch.clear();
         }
         if let Some(done) = flushed {
@@ -115,30 +121,86 @@ fn take(item: Item, batch: &mut Vec<Span>) -> Option<oneshot::Sender<()>> {
     }
 }
 
-/// Sends one batch; true if it arrived. A failure is logged when it begins and when it ends, not every time.
-async fn send(settings: &Settings, batch: &[Span], counts: &Counts, was_well: bool) -> bool {
-    let body = otlp::request(&settings.service, batch).to_string();
-    match toolcrib_upstream::post_json(&settings.url, &settings.headers, &body).await {
+/// Delivers one batch; true if it arrived. A failure is logged when it begins and when it ends, not every time.
+async fn deliver(
+    settings: &Settings,
+    outbox: &Outbox,
+    batch: &[Span],
+    counts: &Counts,
+    was_well: bool,
+) -> bool {
+    let url = &settings.endpoint.url;
+    match send(settings, outbox, batch).await {
         Ok(()) => {
             counts.exported.fetch_add(batch.len() as u64, Ordering::Relaxed);
             if !was_well {
-                tracing::info!(target: "toolcrib", "spans arrive at {} again", settings.url);
+                tracing::info!(target: "toolcrib", "spans arrive at {url} again");
             }
             true
         }
-        Err(error) => {
+        Err(reason) => {
             counts.dropped.fetch_add(batch.len() as u64, Ordering::Relaxed);
             if was_well {
-                tracing::warn!(target: "toolcrib", "spans are lost: {}: {error}", settings.url);
+                tracing::warn!(target: "toolcrib", "spans are lost: {url}: {reason}");
             }
             false
         }
     }
 }
 
+/// Sends one batch, again where the collector cannot be reached or says that it cannot take it now.
+async fn send(settings: &Settings, outbox: &Outbox, batch: &[Span]) -> Result<(), String> {
+    let (body, fields) = written(settings, batch).map_err(|error| error.to_string())?;
+    let mut pause_ms = FIRST_PAUSE_MS + jitter(batch);
+    let mut tries = 1;
+    loop {
+        let (reason, asked) = match outbox.post(&fields, &body).await {
+            Ok(receipt) => match receipt.status {
+                200..=299 => return Ok(()),
+                429 | 502..=504 => (format!("HTTP {}", receipt.status), receipt.retry_after),
+                status => return Err(format!("HTTP {status}")),
+            },
+            Err(error) => (error.to_string(), None),
+        };
+        if tries == SPANS_TRIES_MAX {
+            return Err(format!("{reason}, {SPANS_TRIES_MAX} times"));
+        }
+        let pause = asked.unwrap_or(Duration::from_millis(pause_ms));
+        tokio::time::sleep(pause.min(Duration::from_millis(SPANS_PAUSE_MS_MAX))).await;
+        pause_ms *= 2;
+        tries += 1;
+    }
+}
+
+/// Milliseconds that keep many processes from coming back at once: ids of spans are random.
+fn jitter(batch: &[Span]) -> u64 {
+    batch.first().map_or(0, |span| u64::from(span.id.as_bytes()[7]))
+}
+
+/// The request's body, and the fields that say how it is written.
+fn written(settings: &Settings, batch: &[Span]) -> std::io::Result<(Vec<u8>, String)> {
+    let (body, media) = match settings.encoding {
+        Encoding::Protobuf => (protobuf::request(&settings.resource, batch), "application/x-protobuf"),
+        Encoding::Json => (json::request(&settings.resource, batch).to_string().into(), "application/json"),
+    };
+    let fields = format!("Content-Type: {media}\r\n");
+    match settings.compression {
+        Compression::None => Ok((body, fields)),
+        Compression::Gzip => {
+            let mut packed = GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            packed.write_all(&body)?;
+            Ok((packed.finish()?, fields + "Content-Encoding: gzip\r\n"))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use tokio::io::AsyncWriteExt as _;
     use toolcrib_engine::trace::{Kind, SpanId, TraceId};
+    use toolcrib_upstream::spec::Endpoint;
 
     use super::*;
 
@@ -157,16 +219,48 @@ mod tests {
         }
     }
 
+    fn settings(url: &str) -> Settings {
+        Settings {
+            endpoint: Endpoint { url: url.to_owned(), ..Endpoint::default() },
+            encoding: Encoding::Json,
+            compression: Compression::None,
+            resource: BTreeMap::new(),
+            delay: Duration::from_secs(5),
+            timeout: Duration::from_secs(1),
+        }
+    }
+
+    /// R14.3: a batch is sent `SPANS_TRIES_MAX` times, with pauses of no more than `SPANS_PAUSE_MS_MAX`, where the
+    /// collector says that it may be; once where it says that it may not.
+    #[tokio::test(start_paused = true)]
+    async fn a_batch_is_sent_again_a_few_times() {
+        for (status, times) in [("503 Busy", SPANS_TRIES_MAX), ("400 Bad", 1)] {
+            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let settings = settings(&format!("http://{}/v1/traces", listener.local_addr().unwrap()));
+            let asked = Arc::new(AtomicU64::new(0));
+            let count = asked.clone();
+            tokio::spawn(async move {
+                loop {
+                    let (mut client, _) = listener.accept().await.unwrap();
+                    count.fetch_add(1, Ordering::Relaxed);
+                    let answer = format!(
+                        "HTTP/1.1 {status}\r\nRetry-After: 9999\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+                    );
+                    let _ = client.write_all(answer.as_bytes()).await;
+                }
+            });
+            let outbox = Outbox::new(&settings.endpoint, Duration::from_secs(3_600)).unwrap();
+            let begun = tokio::time::Instant::now();
+            assert!(send(&settings, &outbox, &[span()]).await.is_err());
+            assert_eq!(asked.load(Ordering::Relaxed), u64::from(times));
+            assert_eq!(begun.elapsed().as_millis() as u64, SPANS_PAUSE_MS_MAX * u64::from(times - 1));
+        }
+    }
+
     /// R5.10: what does not fit is dropped and counted, and a batch is no longer than its limit.
     #[tokio::test(start_paused = true)]
     async fn no_more_than_spans_waiting_max_spans_wait_and_spans_batch_max_go_at_once() {
-        let settings = Settings {
-            url: "http://127.0.0.1:1/v1/traces".to_owned(),
-            headers: std::collections::BTreeMap::new(),
-            service: "test".to_owned(),
-            delay: Duration::from_secs(5),
-        };
-        let exporter = Exporter::start(settings);
+        let exporter = Exporter::start(settings("http://127.0.0.1:1/v1/traces")).unwrap();
         // The task that sends has not run yet: nothing leaves the queue meanwhile.
         for _ in 0..SPANS_WAITING_MAX + 3 {
             exporter.ended(span());

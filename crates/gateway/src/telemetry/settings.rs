@@ -1,97 +1,229 @@
-//! Where spans go: the variables that every OpenTelemetry program reads, or the file.
+//! Where spans go and how: the variables of OpenTelemetry's exporter, and the file's endpoint, which counts before theirs.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
+
+use toolcrib_upstream::spec::Endpoint;
 
 use crate::config::Environment;
 
-/// Unless `OTEL_BSP_SCHEDULE_DELAY` says otherwise.
+/// Delay unless `OTEL_BSP_SCHEDULE_DELAY` gives another.
 const DELAY_MS: u64 = 5_000;
 
-#[derive(Clone, PartialEq, Eq)]
+/// Time for one request unless `OTEL_EXPORTER_OTLP_TIMEOUT` gives another. It is also the longest that can be given.
+const TIMEOUT_MS_MAX: u64 = 10_000;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Whole, with `/v1/traces`.
-    pub url: String,
-    /// May hold secrets.
-    pub headers: BTreeMap<String, String>,
-    pub service: String,
+    /// The whole URL, with `/v1/traces`; headers and files.
+    pub endpoint: Endpoint,
+    pub encoding: Encoding,
+    pub compression: Compression,
+    /// Attributes of this process, `service.name` among them.
+    pub resource: BTreeMap<String, String>,
     /// How long spans are gathered.
     pub delay: Duration,
+    /// Time for one request.
+    pub timeout: Duration,
 }
 
-impl std::fmt::Debug for Settings {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Settings")
-            .field("url", &self.url)
-            .field("headers", &self.headers.keys())
-            .finish_non_exhaustive()
-    }
+/// How a request is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encoding {
+    Protobuf,
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compression {
+    None,
+    Gzip,
+}
+
+/// A variable whose value is not supported.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{variable} is {value:?}; supported: {supported}{hint}")]
+pub struct SettingsError {
+    variable: String,
+    value: String,
+    supported: &'static str,
+    hint: &'static str,
 }
 
 impl Settings {
-    /// `endpoint` is the file's, and counts before the variables. `None`: nobody collects.
-    #[must_use]
-    pub fn read(endpoint: Option<&str>, environment: &dyn Environment) -> Option<Self> {
-        let variable = |name: &str| environment.variable(name).filter(|value| !value.is_empty());
-        if variable("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
-            return None;
+    /// Reads the variables. `endpoint` is the file's. `None`: no collector is named.
+    pub fn read(
+        endpoint: Option<&str>,
+        environment: &dyn Environment,
+    ) -> Result<Option<Self>, SettingsError> {
+        let variables = Variables(environment);
+        if variables.get("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
+            return Ok(None);
         }
-        let below = |base: String| format!("{}/v1/traces", base.trim_end_matches('/'));
+        let below = |base: &str| format!("{}/v1/traces", base.trim_end_matches('/'));
         let url = match endpoint {
-            Some(endpoint) => below(endpoint.to_owned()),
-            None => match variable("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") {
-                Some(whole) => whole,
-                None => below(variable("OTEL_EXPORTER_OTLP_ENDPOINT")?),
-            },
+            Some(endpoint) => Some(below(endpoint)),
+            None => variables
+                .get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+                .or_else(|| variables.get("OTEL_EXPORTER_OTLP_ENDPOINT").map(|base| below(&base))),
         };
-        let headers =
-            variable("OTEL_EXPORTER_OTLP_TRACES_HEADERS").or(variable("OTEL_EXPORTER_OTLP_HEADERS"));
-        let pairs = headers.unwrap_or_default();
-        let pairs = pairs.split(',').filter_map(|pair| pair.split_once('='));
-        let delay =
-            variable("OTEL_BSP_SCHEDULE_DELAY").and_then(|value| value.parse().ok()).unwrap_or(DELAY_MS);
-        Some(Self {
-            url,
-            headers: pairs.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned())).collect(),
-            service: variable("OTEL_SERVICE_NAME").unwrap_or_else(|| "toolcrib".to_owned()),
+        let Some(url) = url else { return Ok(None) };
+        let file = |name| variables.otlp(name).map(|(_, path)| PathBuf::from(path));
+        let number = |value: String| value.parse::<u64>().ok();
+        let timeout = variables.otlp("TIMEOUT").and_then(|(_, value)| number(value));
+        let delay = variables.get("OTEL_BSP_SCHEDULE_DELAY").and_then(number).unwrap_or(DELAY_MS);
+        Ok(Some(Self {
+            endpoint: Endpoint {
+                url,
+                headers: variables.otlp("HEADERS").map(|(_, text)| pairs(&text)).unwrap_or_default(),
+                ca_file: file("CERTIFICATE"),
+                client_cert: file("CLIENT_CERTIFICATE"),
+                client_key: file("CLIENT_KEY"),
+                ..Endpoint::default()
+            },
+            encoding: encoding(variables.otlp("PROTOCOL"))?,
+            compression: compression(variables.otlp("COMPRESSION"))?,
+            resource: resource(&variables),
             delay: Duration::from_millis(delay.max(1)),
-        })
+            timeout: Duration::from_millis(timeout.unwrap_or(TIMEOUT_MS_MAX).clamp(1, TIMEOUT_MS_MAX)),
+        }))
     }
+}
+
+/// Variables of the environment; an empty one counts as absent.
+struct Variables<'a>(&'a dyn Environment);
+
+impl Variables<'_> {
+    fn get(&self, name: &str) -> Option<String> {
+        self.0.variable(name).filter(|value| !value.is_empty())
+    }
+
+    /// Name and value of the exporter's variable for traces, or of the one for all signals.
+    fn otlp(&self, name: &str) -> Option<(String, String)> {
+        [format!("OTEL_EXPORTER_OTLP_TRACES_{name}"), format!("OTEL_EXPORTER_OTLP_{name}")]
+            .into_iter()
+            .find_map(|variable| self.get(&variable).map(|value| (variable, value)))
+    }
+}
+
+fn encoding(given: Option<(String, String)>) -> Result<Encoding, SettingsError> {
+    let Some((variable, value)) = given else { return Ok(Encoding::Protobuf) };
+    let hint = match value.as_str() {
+        "http/protobuf" => return Ok(Encoding::Protobuf),
+        "http/json" => return Ok(Encoding::Json),
+        "grpc" => "; a collector takes OTLP over HTTP at port 4318",
+        _ => "",
+    };
+    Err(SettingsError { variable, value, supported: "http/protobuf, http/json", hint })
+}
+
+fn compression(given: Option<(String, String)>) -> Result<Compression, SettingsError> {
+    let Some((variable, value)) = given else { return Ok(Compression::None) };
+    match value.as_str() {
+        "none" => Ok(Compression::None),
+        "gzip" => Ok(Compression::Gzip),
+        _ => Err(SettingsError { variable, value, supported: "gzip, none", hint: "" }),
+    }
+}
+
+fn resource(variables: &Variables<'_>) -> BTreeMap<String, String> {
+    let mut resource = BTreeMap::from([
+        ("service.name".to_owned(), "toolcrib".to_owned()),
+        ("service.version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
+    ]);
+    resource.extend(variables.get("OTEL_RESOURCE_ATTRIBUTES").map(|text| pairs(&text)).unwrap_or_default());
+    resource.extend(variables.get("OTEL_SERVICE_NAME").map(|name| ("service.name".to_owned(), name)));
+    resource
+}
+
+/// Reads `name=value,name=value` with percent-encoded values, as OpenTelemetry writes headers and attributes.
+fn pairs(text: &str) -> BTreeMap<String, String> {
+    let pairs = text.split(',').filter_map(|pair| pair.split_once('='));
+    pairs.map(|(name, value)| (decoded(name.trim()), decoded(value.trim()))).collect()
+}
+
+/// Decodes `%20`; what is no escape, or is no UTF-8 when decoded, stays as it is.
+fn decoded(text: &str) -> String {
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let (mut out, mut rest) = (Vec::new(), text.as_bytes());
+    while let [first, after @ ..] = rest {
+        let escaped = match rest {
+            [b'%', high, low, after @ ..] => {
+                digit(*high).zip(digit(*low)).map(|(high, low)| (high << 4 | low, after))
+            }
+            _ => None,
+        };
+        let (byte, left) = escaped.unwrap_or((*first, after));
+        out.push(byte);
+        rest = left;
+    }
+    String::from_utf8(out).unwrap_or_else(|_| text.to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    struct Variables(&'static [(&'static str, &'static str)]);
+    struct Fixed(&'static [(&'static str, &'static str)]);
 
-    impl Environment for Variables {
+    impl Environment for Fixed {
         fn variable(&self, name: &str) -> Option<String> {
             self.0.iter().find(|(own, _)| *own == name).map(|(_, value)| (*value).to_owned())
         }
     }
 
-    /// R5.10: nothing is collected unless somebody says where; the usual variables say it.
+    const COLLECTOR: (&str, &str) = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318/");
+
+    fn read(variables: &'static [(&'static str, &'static str)]) -> Settings {
+        Settings::read(None, &Fixed(variables)).unwrap().unwrap()
+    }
+
+    /// R5.10: nothing is collected unless a collector is named; the usual variables name it.
     #[test]
     fn the_usual_variables_say_where_spans_go() {
-        assert_eq!(Settings::read(None, &Variables(&[])), None);
-        let settings = Settings::read(
-            None,
-            &Variables(&[
-                ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318/"),
-                ("OTEL_EXPORTER_OTLP_HEADERS", "api-key=abc, x=y"),
-                ("OTEL_SERVICE_NAME", "crib"),
-            ]),
+        assert_eq!(Settings::read(None, &Fixed(&[])), Ok(None));
+        let settings = read(&[
+            COLLECTOR,
+            ("OTEL_EXPORTER_OTLP_HEADERS", "api-key=a%20b%2Cc, x=50%"),
+            ("OTEL_EXPORTER_OTLP_CERTIFICATE", "/ca.pem"),
+            ("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip"),
+            ("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "250"),
+            ("OTEL_RESOURCE_ATTRIBUTES", "service.name=other,deployment.environment.name=pr%C3%BCf"),
+            ("OTEL_SERVICE_NAME", "crib"),
+        ]);
+        assert_eq!(settings.endpoint.url, "http://collector:4318/v1/traces");
+        assert_eq!(settings.endpoint.headers.get("api-key").map(String::as_str), Some("a b,c"));
+        assert_eq!(settings.endpoint.headers.get("x").map(String::as_str), Some("50%"));
+        assert_eq!(settings.endpoint.ca_file, Some(PathBuf::from("/ca.pem")));
+        assert_eq!((settings.encoding, settings.compression), (Encoding::Protobuf, Compression::Gzip));
+        assert_eq!(settings.timeout, Duration::from_millis(250));
+        assert_eq!(settings.resource["service.name"], "crib");
+        assert_eq!(settings.resource["deployment.environment.name"], "prüf");
+        assert!(!format!("{settings:?}").contains("a b,c"));
+        assert_eq!(Settings::read(None, &Fixed(&[COLLECTOR, ("OTEL_SDK_DISABLED", "true")])), Ok(None));
+        let own = Settings::read(Some("http://own"), &Fixed(&[COLLECTOR])).unwrap().unwrap();
+        assert_eq!(own.endpoint.url, "http://own/v1/traces");
+    }
+
+    /// R14.3: gRPC is refused by its name, with what to set in its place.
+    #[test]
+    fn protocols_that_are_not_spoken_are_refused_by_their_name() {
+        let refused = |variables| Settings::read(None, &Fixed(variables)).unwrap_err().to_string();
+        assert_eq!(
+            refused(&[COLLECTOR, ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")]),
+            "OTEL_EXPORTER_OTLP_PROTOCOL is \"grpc\"; supported: http/protobuf, http/json; a collector takes OTLP over \
+             HTTP at port 4318"
         );
-        let settings = settings.unwrap();
-        assert_eq!(settings.url, "http://collector:4318/v1/traces");
-        assert_eq!(settings.headers.get("api-key").map(String::as_str), Some("abc"));
-        assert_eq!(settings.service, "crib");
-        assert!(!format!("{settings:?}").contains("abc"));
-        let off = Variables(&[("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c"), ("OTEL_SDK_DISABLED", "true")]);
-        assert_eq!(Settings::read(None, &off), None);
-        let own =
-            Settings::read(Some("http://own"), &Variables(&[("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c")]));
-        assert_eq!(own.unwrap().url, "http://own/v1/traces");
+        assert_eq!(
+            refused(&[COLLECTOR, ("OTEL_EXPORTER_OTLP_TRACES_COMPRESSION", "zstd")]),
+            "OTEL_EXPORTER_OTLP_TRACES_COMPRESSION is \"zstd\"; supported: gzip, none"
+        );
+        let json = read(&[
+            COLLECTOR,
+            ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
+            ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/json"),
+        ]);
+        assert_eq!(json.encoding, Encoding::Json);
     }
 }

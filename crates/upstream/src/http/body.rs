@@ -338,7 +338,7 @@ mod tests {
     async fn a_refusal_over_upstream_refusal_bytes_max_is_not_looked_at() {
         let refusal = async |bytes: usize| {
             let endpoint = Endpoint { url: once::serve(bytes).await, ..Endpoint::default() };
-            let mut answer = HttpLink::new(&endpoint).unwrap().plain("GET", "", "").await.unwrap();
+            let mut answer = HttpLink::new(&endpoint).unwrap().plain("GET", "", b"").await.unwrap();
             answer.body.refusal().await.map(|text| text.len())
         };
         assert_eq!(refusal(UPSTREAM_REFUSAL_BYTES_MAX).await, Some(UPSTREAM_REFUSAL_BYTES_MAX));

@@ -1,6 +1,5 @@
-//! One document from a URL: the keys of an issuer.
+//! Documents from and to a URL: the keys of an issuer, the spans for a collector.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -9,45 +8,52 @@ use crate::error::{Cause, UpstreamError};
 use crate::limits::{DOCUMENT_BYTES_MAX, DOCUMENT_MS_MAX};
 use crate::spec::Endpoint;
 
-/// Posts a JSON document with these headers and reads nothing back; no redirect is followed.
-pub async fn post_json(
-    url: &str,
-    headers: &BTreeMap<String, String>,
-    body: &str,
-) -> Result<(), UpstreamError> {
-    post_within(DOCUMENT_MS_MAX, url, headers, body).await
+/// Sends documents to one URL over kept connections; no redirect is followed.
+#[allow(missing_debug_implementations, reason = "its endpoint may hold secrets")]
+pub struct Outbox {
+    link: HttpLink,
+    within: Duration,
+}
+
+/// What a server said about a document that it was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Receipt {
+    pub status: u16,
+    /// Pause that the server asks for before the next one.
+    pub retry_after: Option<Duration>,
+}
+
+impl Outbox {
+    /// `within` is the time for one document.
+    pub fn new(endpoint: &Endpoint, within: Duration) -> Result<Self, UpstreamError> {
+        Ok(Self { link: HttpLink::new(endpoint).map_err(UpstreamError::unsent)?, within })
+    }
+
+    /// Posts a document. `fields` are further lines of the head, each with its line break.
+    pub async fn post(&self, fields: &str, body: &[u8]) -> Result<Receipt, UpstreamError> {
+        let posted = async {
+            let mut answer = self.link.plain("POST", fields, body).await?;
+            let status = answer.status();
+            let seconds = answer.head.get("retry-after").and_then(|text| text.parse().ok());
+            // The connection can be used again once the answer was read.
+            let _ = answer.body.text("DOCUMENT_BYTES_MAX", DOCUMENT_BYTES_MAX).await;
+            Ok(Receipt { status, retry_after: seconds.map(Duration::from_secs) })
+        };
+        in_time(self.within, posted).await
+    }
 }
 
 /// Reads a document; no redirect is followed.
 pub async fn fetch(url: &str, ca_file: Option<&Path>) -> Result<String, UpstreamError> {
-    fetch_within(DOCUMENT_MS_MAX, url, ca_file).await
+    fetch_within(Duration::from_millis(DOCUMENT_MS_MAX), url, ca_file).await
 }
 
-async fn post_within(
-    ms_max: u64,
-    url: &str,
-    headers: &BTreeMap<String, String>,
-    body: &str,
-) -> Result<(), UpstreamError> {
-    let endpoint = Endpoint { url: url.to_owned(), headers: headers.clone(), ..Endpoint::default() };
-    let link = HttpLink::new(&endpoint).map_err(UpstreamError::unsent)?;
-    let posted = async {
-        let mut answer = link.plain("POST", "Content-Type: application/json\r\n", body).await?;
-        let _ = answer.body.text("DOCUMENT_BYTES_MAX", DOCUMENT_BYTES_MAX).await;
-        match answer.status() {
-            200..=299 => Ok(()),
-            status => Err(UpstreamError::sent(Cause::Status { status })),
-        }
-    };
-    in_time(ms_max, posted).await
-}
-
-async fn fetch_within(ms_max: u64, url: &str, ca_file: Option<&Path>) -> Result<String, UpstreamError> {
+async fn fetch_within(within: Duration, url: &str, ca_file: Option<&Path>) -> Result<String, UpstreamError> {
     let endpoint =
         Endpoint { url: url.to_owned(), ca_file: ca_file.map(Path::to_owned), ..Endpoint::default() };
     let link = HttpLink::new(&endpoint).map_err(UpstreamError::unsent)?;
     let read = async {
-        let mut answer = link.plain("GET", "Accept: application/json\r\n", "").await?;
+        let mut answer = link.plain("GET", "Accept: application/json\r\n", b"").await?;
         match answer.status() {
             200 => {
                 answer.body.text("DOCUMENT_BYTES_MAX", DOCUMENT_BYTES_MAX).await.map_err(UpstreamError::sent)
@@ -55,16 +61,16 @@ async fn fetch_within(ms_max: u64, url: &str, ca_file: Option<&Path>) -> Result<
             status => Err(UpstreamError::sent(Cause::Status { status })),
         }
     };
-    in_time(ms_max, read).await
+    in_time(within, read).await
 }
 
 async fn in_time<T>(
-    ms_max: u64,
+    within: Duration,
     work: impl Future<Output = Result<T, UpstreamError>>,
 ) -> Result<T, UpstreamError> {
-    match tokio::time::timeout(Duration::from_millis(ms_max), work).await {
+    match tokio::time::timeout(within, work).await {
         Ok(done) => done,
-        Err(_) => Err(UpstreamError::sent(Cause::TooSlow { ms_max })),
+        Err(_) => Err(UpstreamError::sent(Cause::TooSlow { ms_max: within.as_millis() as u64 })),
     }
 }
 
@@ -72,6 +78,13 @@ async fn in_time<T>(
 mod tests {
     use super::*;
     use crate::http::once;
+
+    const SHORT: Duration = Duration::from_millis(300);
+
+    fn outbox(url: &str, within: Duration) -> Outbox {
+        let endpoint = Endpoint { url: url.to_owned(), ..Endpoint::default() };
+        Outbox::new(&endpoint, within).unwrap()
+    }
 
     /// R5.9
     #[tokio::test]
@@ -91,8 +104,9 @@ mod tests {
         let begun = tokio::time::Instant::now();
         assert_eq!(fetch(&url, None).await.map(drop), too_slow);
         assert_eq!(begun.elapsed(), Duration::from_millis(DOCUMENT_MS_MAX));
-        assert_eq!(post_json(&url, &BTreeMap::new(), "{}").await, too_slow);
-        assert_eq!(begun.elapsed(), 2 * Duration::from_millis(DOCUMENT_MS_MAX));
+        let outbox = outbox(&url, Duration::from_millis(7));
+        let too_slow = Err(UpstreamError::sent(Cause::TooSlow { ms_max: 7 }));
+        assert_eq!(outbox.post("", b"{}").await.map(drop), too_slow);
     }
 
     /// R5.9: however the server talks. Real time, and less of it.
@@ -101,9 +115,9 @@ mod tests {
         for (talk, says) in once::TALKS {
             let url = once::talk(talk).await;
             let begun = std::time::Instant::now();
-            let refused = fetch_within(300, &url, None).await.unwrap_err().to_string();
+            let refused = fetch_within(SHORT, &url, None).await.unwrap_err().to_string();
             assert!(refused.contains(says) || refused.contains("DOCUMENT_BYTES_MAX"), "{talk:?}: {refused}");
-            let _ = post_within(300, &url, &BTreeMap::new(), "{}").await;
+            let _ = outbox(&url, SHORT).post("", b"{}").await;
             assert!(begun.elapsed() < Duration::from_secs(5), "{talk:?}: {:?}", begun.elapsed());
         }
     }

@@ -340,10 +340,10 @@ impl HttpLink {
         &self,
         method: &str,
         fields: &str,
-        body: &str,
+        body: &[u8],
     ) -> Result<Answer, UpstreamError> {
         let (revision, mirrored) = (None, None);
-        self.exchange(&Outgoing { method, revision, fields, mirrored, body: body.as_bytes() }).await
+        self.exchange(&Outgoing { method, revision, fields, mirrored, body }).await
     }
 
     /// Takes up a stream that broke, after the event that was seen last.

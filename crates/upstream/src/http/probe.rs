@@ -39,7 +39,7 @@ where
     link.pool.put(Box::new(Conn::new(Stream::Scripted(Box::new(stream)))));
     let mut answered = Vec::new();
     for _ in 0..requests {
-        let mut answer = match link.plain("GET", "", "").await {
+        let mut answer = match link.plain("GET", "", b"").await {
             Ok(answer) => answer,
             Err(error) => return (answered, Some(*error.cause)),
         };

@@ -99,7 +99,8 @@ impl Way {
         let endpoint = Endpoint { url: url.to_owned(), ..self.endpoint.clone() };
         let exchange = async {
             let link = HttpLink::at(&endpoint, addresses)?;
-            let mut answer = link.plain(method, fields, body).await.map_err(|error| *error.cause)?;
+            let mut answer =
+                link.plain(method, fields, body.as_bytes()).await.map_err(|error| *error.cause)?;
             let text = answer.body.text("OAUTH_ANSWER_BYTES_MAX", OAUTH_ANSWER_BYTES_MAX).await?;
             Ok(Answer { status: answer.status(), challenge: answer.challenge().map(Into::into), body: text })
         };

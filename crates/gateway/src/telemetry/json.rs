@@ -1,12 +1,13 @@
 //! Spans as OTLP/JSON writes them: ids in hexadecimal, times as decimal text, enumerations as numbers.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 use toolcrib_engine::trace::{Kind, Span};
 
 /// One `ExportTraceServiceRequest`.
-pub(super) fn request(service: &str, spans: &[Span]) -> Value {
+pub(super) fn request(resource: &BTreeMap<String, String>, spans: &[Span]) -> Value {
     let spans: Vec<Value> = spans.iter().map(span).collect();
-    let resource = [("service.name", service), ("service.version", env!("CARGO_PKG_VERSION"))];
     let resource: Vec<Value> = resource.iter().map(|(key, value)| attribute(key, value)).collect();
     json!({"resourceSpans": [{
         "resource": {"attributes": resource},
