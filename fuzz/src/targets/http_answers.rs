@@ -1,10 +1,11 @@
 //! Answers of an HTTP server on one kept connection.
 //!
 //! Laws: the answers are the same however the bytes arrive; an answer ends where a plain reader of the whole input
-//! ends it, so that what is left over is the start of the next one.
+//! and hyper end it, so that what is left over is the start of the next one.
 
 use std::time::Duration;
 
+use toolcrib_testkit::oracle;
 use toolcrib_upstream::probe::{Answered, answers};
 
 use super::framing::Head;
@@ -145,6 +146,7 @@ fn follow(input: &[u8], answered: &[Answered]) {
     let mut rest = input;
     for answer in answered {
         let Some(left) = answer.left else { return };
+        let rest_of_answer = rest;
         let (head, after) = loop {
             let (head, after) = Head::read(rest).unwrap_or_else(|| panic!("an answer without a head"));
             if !status(&head).starts_with('1') {
@@ -161,7 +163,23 @@ fn follow(input: &[u8], answered: &[Answered]) {
             Ok(own) => assert_eq!(*own, body, "another body"),
             Err(_) => assert!(std::str::from_utf8(&body).is_err(), "a body was lost: {answer:?}"),
         }
+        agree(rest_of_answer, answer, left);
         rest = behind;
+    }
+}
+
+/// hyper reads the same answer from the same bytes and leaves the same bytes over.
+fn agree(input: &[u8], answer: &Answered, left: usize) {
+    let script = Script::new(vec![input.to_vec()]);
+    let seen = script.seen();
+    let (other, ahead, _) = match block_on(oracle::response(script)) {
+        Ok(read) => read,
+        Err(error) => panic!("hyper refuses {answer:?}: {error}"),
+    };
+    assert_eq!(answer.status, other.status, "another status than hyper's");
+    assert_eq!(ahead.len() + seen.unread(), left, "hyper ends it elsewhere: {answer:?}");
+    if let Ok(own) = &answer.body {
+        assert_eq!(*own, other.body, "another body than hyper's");
     }
 }
 

@@ -1,11 +1,12 @@
 //! Requests of a client on one connection that is kept: with lengths, in chunks, several at once.
 //!
 //! Laws: the server sees the same requests and answers with the same statuses however the bytes arrive; a request ends
-//! where a plain reader of the whole input ends it.
+//! where a plain reader of the whole input ends it; hyper reads every request that the server reads, and the same.
 
 use std::time::Duration;
 
 use toolcrib_http1::server::observed::{Observed, REFUSED_PATH, observe};
+use toolcrib_testkit::oracle;
 
 use super::framing::Head;
 use crate::script::{Script, block_on, splits};
@@ -123,6 +124,7 @@ fn run(input: &[u8]) -> Shape {
         }
     }
     follow(input, &first);
+    agree(input, &first);
     let words: Vec<String> = first.iter().take(3).map(word).chain(said.into_iter().take(4)).collect();
     Shape::of(&words.iter().map(String::as_str).collect::<Vec<_>>())
 }
@@ -151,6 +153,19 @@ fn follow(input: &[u8], requests: &[Observed]) {
         };
         assert_eq!(*own, body, "another body");
         rest = behind;
+    }
+}
+
+/// hyper reads the requests that were read whole, up to the first that was not.
+fn agree(input: &[u8], requests: &[Observed]) {
+    let theirs = block_on(oracle::requests(Script::new(vec![input.to_vec()])));
+    for (at, own) in requests.iter().enumerate() {
+        let Some(Ok(body)) = &own.body else { return };
+        let other = theirs.get(at).unwrap_or_else(|| panic!("hyper does not read {own:?}"));
+        let path = if own.path.is_empty() { b"/" } else { own.path.as_slice() };
+        assert_eq!(own.method, other.method, "another method");
+        assert_eq!((path, &own.query), (other.path.as_bytes(), &other.query), "another target");
+        assert_eq!(*body, other.body, "another body than hyper's");
     }
 }
 
