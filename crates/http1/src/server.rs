@@ -71,17 +71,14 @@ pub trait Service: Send + Sync + 'static {
     ) -> impl Future<Output = Response> + Send;
 }
 
-/// Serves a connection until it ends, or gracefully until `stopped` says so. After each request `leaves` is asked: a
-/// connection that is to leave, and of which nothing is under way, is given back.
+/// Serves a connection until it ends, or gracefully until `stopped` says so.
 pub async fn serve<S, V>(
     stream: S,
     service: Arc<V>,
     address: Option<IpAddr>,
     stopped: watch::Receiver<bool>,
     head_within: Duration,
-    mut leaves: impl FnMut() -> bool,
-) -> Option<S>
-where
+) where
     S: AsyncRead + AsyncWrite + Unpin,
     V: Service,
 {
@@ -94,13 +91,8 @@ where
             Ok((head, _room)) => connection.answer(&service, head).await,
             Err(ended) => Err(ended),
         };
-        match ended {
-            Ok(()) if connection.input.is_empty() && leaves() => return Some(connection.stream),
-            Ok(()) => {}
-            Err(ended) => {
-                connection.end(ended).await;
-                return None;
-            }
+        if let Err(ended) = ended {
+            return connection.end(ended).await;
         }
     }
 }

@@ -16,7 +16,6 @@ use crate::multiplexed::Multiplexed;
 use crate::preface::Rewound;
 use crate::socket::Socket;
 use crate::tls::{self, Tls};
-use crate::workers::Stay;
 
 /// Everything that the connections of one listener share.
 #[derive(Debug)]
@@ -32,28 +31,27 @@ pub(crate) struct Connections {
 }
 
 impl Connections {
-    /// Serves a connection until it ends, or gives it back when it should go on at another thread.
-    pub(crate) async fn serve(self: Arc<Self>, socket: Socket, stay: Stay) -> Option<Socket> {
+    /// Serves a connection until it ends.
+    pub(crate) async fn serve(self: Arc<Self>, socket: Socket) {
         let peer = socket.peer();
         match socket {
-            Socket::Tcp(stream) => self.serve_stream(stream, peer, stay).await.map(Socket::Tcp),
-            Socket::Unix(stream) => self.serve_stream(stream, peer, stay).await.map(Socket::Unix),
+            Socket::Tcp(stream) => self.serve_stream(stream, peer).await,
+            Socket::Unix(stream) => self.serve_stream(stream, peer).await,
         }
     }
 
-    async fn serve_stream<S>(&self, stream: S, peer: Option<IpAddr>, mut stay: Stay) -> Option<S>
+    async fn serve_stream<S>(&self, stream: S, peer: Option<IpAddr>)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         if let Some(tls) = &self.tls {
             // Boxed, so that its state does not make that of plain connections larger.
-            Box::pin(self.serve_tls(tls, stream, peer)).await;
-            return None;
+            return Box::pin(self.serve_tls(tls, stream, peer)).await;
         }
         if self.http2_prior_knowledge {
-            return Box::pin(self.serve_either(stream, peer, stay)).await;
+            return Box::pin(self.serve_either(stream, peer)).await;
         }
-        self.http1(stream, peer, || stay.is_over()).await
+        self.http1(stream, peer).await;
     }
 
     async fn serve_tls<S>(&self, tls: &Tls, stream: S, peer: Option<IpAddr>)
@@ -75,38 +73,38 @@ impl Connections {
         if tls::speaks_http2(&stream) {
             self.http2(stream, peer).await;
         } else {
-            self.http1(stream, peer, || false).await;
+            self.http1(stream, peer).await;
         }
     }
 
     /// Serves HTTP/2 to a client that begins with its preface, and HTTP/1 to all others.
-    async fn serve_either<S>(&self, stream: S, peer: Option<IpAddr>, mut stay: Stay) -> Option<S>
+    async fn serve_either<S>(&self, stream: S, peer: Option<IpAddr>)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let mut stopped = self.stopped.clone();
         let begun = tokio::select! {
             begun = tokio::time::timeout(self.head_within, Rewound::read(stream)) => begun,
-            _ = stopped.wait_for(|stopped| *stopped) => return None,
+            _ = stopped.wait_for(|stopped| *stopped) => return,
         };
-        let (stream, is_http2) = begun.ok()?.ok()?;
+        let Ok(Ok((stream, is_http2))) = begun else { return };
         if is_http2 {
             self.http2(stream, peer).await;
-            return None;
+        } else {
+            self.http1(stream, peer).await;
         }
-        self.http1(stream, peer, || stay.is_over()).await.map(Rewound::into_inner)
     }
 
-    async fn http1<S>(&self, stream: S, peer: Option<IpAddr>, leaves: impl FnMut() -> bool) -> Option<S>
+    async fn http1<S>(&self, stream: S, peer: Option<IpAddr>)
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {
         let (stopped, within) = (self.stopped.clone(), self.head_within);
         if self.proxies.trusts(peer) {
             let service = Arc::new(self.multiplexed(peer));
-            return Box::pin(server::serve(stream, service, peer, stopped, within, leaves)).await;
+            return Box::pin(server::serve(stream, service, peer, stopped, within)).await;
         }
-        server::serve(stream, self.endpoint.clone(), peer, stopped, within, leaves).await
+        server::serve(stream, self.endpoint.clone(), peer, stopped, within).await;
     }
 
     async fn http2<S>(&self, stream: S, peer: Option<IpAddr>)

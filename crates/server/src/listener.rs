@@ -20,7 +20,7 @@ use crate::limits::{HEAD_MS_MAX, REVOKED_LOOK_MS, SESSION_SWEEP_MS, SHUTDOWN_MS_
 use crate::seats::Seats;
 use crate::socket::{BoundSocket, UNIX_PREFIX};
 use crate::tls::Tls;
-use crate::workers::{Stay, Workers};
+use crate::workers::Workers;
 
 /// A bound endpoint, ready to serve.
 #[derive(Debug)]
@@ -136,7 +136,7 @@ impl Listener {
             stopped,
             head_within: Duration::from_millis(self.head_ms_max),
         });
-        let serve = move |socket, stay| connections.clone().serve(socket, stay);
+        let serve = move |socket| connections.clone().serve(socket);
         let workers = (self.workers > 0).then(|| Workers::start(self.workers, serve.clone())).transpose()?;
         let mut sweep = tokio::time::interval(Duration::from_millis(self.sweep_ms));
         let mut look = tokio::time::interval(Duration::from_millis(REVOKED_LOOK_MS));
@@ -159,7 +159,7 @@ impl Listener {
                     let (stream, seat) = accepted?;
                     match &workers {
                         None => {
-                            let served = serve(stream, Stay::for_good());
+                            let served = serve(stream);
                             tokio::spawn(async move {
                                 served.await;
                                 drop(seat);
@@ -199,7 +199,7 @@ pub async fn serve_connection<S>(
 ) where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    server::serve(stream, endpoint, None, stopped, Duration::from_millis(head_ms_max), || false).await;
+    server::serve(stream, endpoint, None, stopped, Duration::from_millis(head_ms_max)).await;
 }
 
 #[cfg(test)]

@@ -98,10 +98,10 @@ impl PlainListener {
                         let (address, within) = (socket.peer(), Duration::from_millis(HEAD_MS_MAX));
                         match socket {
                             Socket::Tcp(tcp) => {
-                                server::serve(tcp, plain, address, stopped, within, || false).await;
+                                server::serve(tcp, plain, address, stopped, within).await;
                             }
                             Socket::Unix(unix) => {
-                                server::serve(unix, plain, address, stopped, within, || false).await;
+                                server::serve(unix, plain, address, stopped, within).await;
                             }
                         }
                         drop(seat);

@@ -34,11 +34,6 @@ impl<S: AsyncRead + Unpin> Rewound<S> {
         let is_http2 = begun == *PREFACE;
         Ok((Self { begun, left: 0..length, stream }, is_http2))
     }
-
-    /// Returns the connection, of which the first bytes were read.
-    pub(crate) fn into_inner(self) -> S {
-        self.stream
-    }
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Rewound<S> {

@@ -97,7 +97,7 @@ where
 {
     let recorder = Arc::new(Recorder { seen: Mutex::default(), body_bytes_max });
     let (_stop, stopped) = watch::channel(false);
-    serve(stream, recorder.clone(), None, stopped, Duration::from_secs(60), || false).await;
+    serve(stream, recorder.clone(), None, stopped, Duration::from_secs(60)).await;
     let mut seen = recorder.seen.lock().unwrap_or_else(PoisonError::into_inner);
     std::mem::take(&mut *seen)
 }

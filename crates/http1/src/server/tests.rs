@@ -64,24 +64,19 @@ impl Service for Echo {
 struct Client {
     stream: DuplexStream,
     stop: watch::Sender<bool>,
-    served: tokio::task::JoinHandle<Option<DuplexStream>>,
+    served: tokio::task::JoinHandle<()>,
 }
 
-fn served(
-    stream: DuplexStream,
-    stopped: watch::Receiver<bool>,
-    leaves: impl FnMut() -> bool + Send + 'static,
-) -> tokio::task::JoinHandle<Option<DuplexStream>> {
-    served_by(SMALL, stream, stopped, leaves)
+fn served(stream: DuplexStream, stopped: watch::Receiver<bool>) -> tokio::task::JoinHandle<()> {
+    served_by(SMALL, stream, stopped)
 }
 
 fn served_by(
     echo: Echo,
     stream: DuplexStream,
     stopped: watch::Receiver<bool>,
-    leaves: impl FnMut() -> bool + Send + 'static,
-) -> tokio::task::JoinHandle<Option<DuplexStream>> {
-    tokio::spawn(serve(stream, Arc::new(echo), None, stopped, Duration::from_secs(10), leaves))
+) -> tokio::task::JoinHandle<()> {
+    tokio::spawn(serve(stream, Arc::new(echo), None, stopped, Duration::from_secs(10)))
 }
 
 fn client() -> Client {
@@ -91,7 +86,7 @@ fn client() -> Client {
 fn client_of(echo: Echo) -> Client {
     let (stream, other) = duplex(1 << 21);
     let (stop, stopped) = watch::channel(false);
-    let served = served_by(echo, other, stopped, || false);
+    let served = served_by(echo, other, stopped);
     Client { stream, stop, served }
 }
 
@@ -367,7 +362,7 @@ async fn a_client_that_leaves_ends_its_request() {
 async fn what_is_sent_ahead_is_read_within_bounds() {
     let (mut stream, other) = duplex(1_000);
     let (_stop, stopped) = watch::channel(false);
-    served(other, stopped, || false);
+    served(other, stopped);
     stream.write_all(POST.replace("/a", "/slow").as_bytes()).await.unwrap();
     let mut taken = 0;
     while let Ok(sent) = tokio::time::timeout(Duration::from_millis(100), stream.write(&[b'x'; 1_000])).await
@@ -382,7 +377,7 @@ async fn what_is_sent_ahead_is_read_within_bounds() {
 async fn a_client_that_reads_nothing_does_not_hold_its_connection() {
     let (mut stream, other) = duplex(64);
     let (_stop, stopped) = watch::channel(false);
-    let served = served(other, stopped, || false);
+    let served = served(other, stopped);
     stream.write_all(b"GET /long HTTP/1.1\r\n\r\n").await.unwrap();
     let begun = tokio::time::Instant::now();
     served.await.unwrap();
@@ -394,7 +389,7 @@ async fn a_client_that_reads_nothing_does_not_hold_its_connection() {
 async fn a_client_that_reads_drop_by_drop_does_not_hold_its_connection() {
     let (mut stream, other) = duplex(64);
     let (_stop, stopped) = watch::channel(false);
-    let served = served(other, stopped, || false);
+    let served = served(other, stopped);
     stream.write_all(b"GET /long HTTP/1.1\r\n\r\n").await.unwrap();
     let begun = tokio::time::Instant::now();
     let reading = tokio::spawn(async move {
@@ -442,7 +437,7 @@ async fn a_long_body_leaves_turns_to_others() {
     let (mut stream, other) = duplex(text.len());
     stream.write_all(text.as_bytes()).await.unwrap();
     let (_stop, stopped) = watch::channel(false);
-    let mut serving = pin!(serve(other, Arc::new(Large), None, stopped, Duration::from_secs(5), || false));
+    let mut serving = pin!(serve(other, Arc::new(Large), None, stopped, Duration::from_secs(5)));
     // All of the body is there: whenever the connection is not ready, it has given others a turn.
     let mut polls = 0;
     std::future::poll_fn(|cx| {
@@ -460,7 +455,7 @@ async fn a_long_body_leaves_turns_to_others() {
 async fn long_answers_arrive_whole_and_a_head_request_gets_none_of_them() {
     let (mut stream, other) = duplex(1_000);
     let (_stop, stopped) = watch::channel(false);
-    let served = served(other, stopped, || false);
+    let served = served(other, stopped);
     stream.write_all(b"GET /long HTTP/1.0\r\n\r\n").await.unwrap();
     let mut text = String::new();
     stream.read_to_string(&mut text).await.unwrap();
@@ -470,19 +465,4 @@ async fn long_answers_arrive_whole_and_a_head_request_gets_none_of_them() {
     head.send("HEAD /long HTTP/1.1\r\nConnection: close\r\n\r\n").await;
     let got = head.rest().await;
     assert!(got.contains("content-length: 100000\r\n") && got.ends_with("GMT\r\n\r\n"), "{got}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_connection_leaves_between_two_requests_and_not_before_what_was_sent_ahead_is_answered() {
-    let (mut stream, other) = duplex(1 << 20);
-    let (_stop, stopped) = watch::channel(false);
-    let first = served(other, stopped.clone(), || true);
-    stream.write_all(b"GET /a HTTP/1.1\r\n\r\nGET /b HTTP/1.1\r\n\r\n").await.unwrap();
-    let left = first.await.unwrap().expect("it is given back");
-    let second = served(left, stopped, || false);
-    stream.write_all(b"GET /c HTTP/1.1\r\nConnection: close\r\n\r\n").await.unwrap();
-    let mut text = String::new();
-    stream.read_to_string(&mut text).await.unwrap();
-    assert_eq!(answers(&text), pairs(&[("200 OK", "/a "), ("200 OK", "/b "), ("200 OK", "/c ")]));
-    assert!(second.await.unwrap().is_none());
 }

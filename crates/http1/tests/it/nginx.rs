@@ -61,7 +61,7 @@ async fn accept(listener: TcpListener) -> Infallible {
         let (stream, _) = listener.accept().await.unwrap();
         let stopped = stopped.clone();
         tokio::spawn(async move {
-            serve(stream, Arc::new(Paths), None, stopped, Duration::from_secs(30), || false).await;
+            serve(stream, Arc::new(Paths), None, stopped, Duration::from_secs(30)).await;
         });
     }
 }
