@@ -16,8 +16,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    if args.words.iter().any(|word| word == "cli") {
-        // It measures the program itself.
+    if args.words.iter().any(|word| word == "cli" || word == "gateway") {
+        // They measure the program itself.
         run_command(&mut cargo(["build", "--release", "--locked", "--quiet", "-p", "toolcrib-cli"]))?;
     }
     if args.words.iter().any(|word| word == "gateway") {

@@ -41,6 +41,7 @@ pub(crate) fn rivals() -> Result<()> {
         ("mcp-proxy", cargo_tool::mcp_proxy(&deps)),
         ("nginx", debian::nginx()),
         ("wrk", debian::wrk()),
+        ("h2load", debian::h2load()),
     ] {
         if let Err(error) = outcome {
             println!("    {name} cannot be installed: {error:#}");

@@ -4,13 +4,17 @@
 //! and once more from a client of our own in this process that leaves more of the machine to the proxies; that one makes
 //! the other calls as well. CPU per call is the proxy's own.
 
+mod as_shipped;
 pub(crate) mod canned;
 pub(crate) mod front;
+mod h2load;
 pub(crate) mod hostile;
 mod neighbours;
 mod nginx;
 mod others;
+mod recorded;
 pub(crate) mod rmcp_proxy;
+mod shipped;
 mod size;
 mod start;
 mod stdio_drive;
@@ -43,7 +47,13 @@ const OURS: &str = "toolcrib, arguments and answer checked";
 /// A part of the benchmark that can be had by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Part {
-    /// Races against nginx, called by wrk.
+    /// The program with every default, log, gate and audit on, against nginx.
+    Shipped,
+    /// The same with recorded answers of real servers.
+    Answers,
+    /// The same with TLS and HTTP/2; shown, not claimed.
+    Secure,
+    /// The bare gateway against nginx, called by wrk.
     Nginx,
     /// The same with a client that costs less; shown, not claimed.
     OwnClient,
@@ -68,6 +78,9 @@ pub(crate) fn run(effort: Effort, only: &[Part]) -> Result<bool> {
     let mut holds = true;
     for part in parts {
         holds &= match part {
+            Part::Shipped => as_shipped::echoes(effort)?,
+            Part::Answers => as_shipped::answers(effort)?,
+            Part::Secure => as_shipped::secure(effort)?,
             Part::Nginx => nginx(effort)?,
             Part::OwnClient => own_client(effort)?,
             Part::Proxies => proxies(effort)?,
@@ -75,7 +88,7 @@ pub(crate) fn run(effort: Effort, only: &[Part]) -> Result<bool> {
             Part::Lists => lists(effort)?,
             Part::Stdio => over_stdio(effort)?,
             Part::Start => start::run(effort)?,
-            Part::Memory => size::run(effort)?,
+            Part::Memory => as_shipped::memory(effort)? & size::run(effort)?,
         };
     }
     Ok(holds)
@@ -192,7 +205,7 @@ impl Caller {
     /// After the answer to a call on every connection was checked whole.
     fn new(cell: &Cell<'_>, to: SocketAddr) -> Result<Self> {
         let mut load = Load::new(to, cell.connections, Speaks::Modern, "tools/call", cell.params)?.long();
-        load.check(has_structured)?;
+        load.check(is_answer)?;
         Ok(match cell.client {
             Client::Wrk => Self::Wrk(Wrk::new(to, cell.connections, cell.params)?),
             Client::Own => Self::Own(load),
@@ -250,6 +263,10 @@ fn blind_race(cell: &Cell<'_>, claim: Claim, effort: Effort) -> Result<bool> {
     let holds = whole.is_some_and(|whole| cell.judge(&whole, effort));
     println!("  toolcrib's memory grew by {grown:.0} KiB at most during this");
     Ok(holds)
+}
+
+fn is_answer(result: &Value) -> bool {
+    result.get("content").is_some() && result.get("isError").is_none()
 }
 
 fn has_structured(result: &Value) -> bool {

@@ -15,8 +15,8 @@ use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
 use crate::race::{Claim, Effort, Race};
-pub(crate) use client::{Connection, Load, Speaks, header, request};
-pub(crate) use process::{Server, cpu_seconds};
+pub(crate) use client::{Connection, ID, Load, Speaks, header, request};
+pub(crate) use process::{Server, cpu_seconds, resident_kib};
 
 /// Threads of each server.
 const WORKERS: usize = 2;
@@ -32,7 +32,7 @@ pub(crate) enum Which {
     TheirsSessions,
     /// The author's server over stdin and stdout.
     OursStdio,
-    /// A server that answers everything from prepared bytes.
+    /// A server that answers everything from prepared bytes, and with the recorded answers of a file.
     Canned,
     /// A server of 10,000 tools.
     Many,
@@ -88,7 +88,7 @@ pub(crate) fn serve(which: Which, url: Option<&str>, command: &[String]) -> Resu
         Which::Theirs => runtime.block_on(theirs::serve(announce, false)),
         Which::TheirsSessions => runtime.block_on(theirs::serve(announce, true)),
         Which::OursStdio => runtime.block_on(ours::serve_stdio()),
-        Which::Canned => runtime.block_on(crate::gateway::canned::serve(announce)),
+        Which::Canned => runtime.block_on(crate::gateway::canned::serve(url, announce)),
         Which::Many => runtime.block_on(ours::serve_many(announce)),
         Which::Gateway => runtime.block_on(crate::gateway::front::serve(url, command, announce)),
         Which::GatewayStdio => {

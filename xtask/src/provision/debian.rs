@@ -26,6 +26,11 @@ pub(super) fn wrk() -> Result<()> {
     program("wrk", "wrk")
 }
 
+/// The client that HTTP/2 is measured with.
+pub(super) fn h2load() -> Result<()> {
+    program("nghttp2-client", "h2load")
+}
+
 /// Installs a package unless its program is there.
 fn program(package: &str, name: &str) -> Result<()> {
     if command(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok() {

@@ -13,6 +13,7 @@ use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 
+use super::recorded::{self, Recorded};
 use crate::serving::echo_schema;
 
 /// Bytes of the structured content of a large answer, about.
@@ -26,6 +27,8 @@ struct Answers {
     list: String,
     echo: String,
     large: String,
+    /// Name of a recorded tool as it stands in a call, and its answer.
+    recorded: Vec<(String, String)>,
 }
 
 fn record_schema() -> Value {
@@ -37,7 +40,7 @@ fn record_schema() -> Value {
 }
 
 impl Answers {
-    fn new() -> Self {
+    fn new(recorded: &[Recorded]) -> Self {
         let meta = json!({"io.modelcontextprotocol/serverInfo": {"name": "canned", "version": "1"}});
         let echoed = json!({"text": "hello", "count": 3, "tags": ["a", "b"], "mode": "plain"});
         let record = |id: usize| {
@@ -57,14 +60,25 @@ impl Answers {
                 "structuredContent": structured, "_meta": meta})
             .to_string()
         };
-        let tools = json!([
+        let mut tools = json!([
             {"name": "echo", "description": "Says it again", "inputSchema": echo_schema(), "outputSchema": echo_schema(),
                 "annotations": {"readOnlyHint": true}},
             {"name": "large", "description": "Many records", "inputSchema": {"type": "object"},
                 "outputSchema": {"type": "object", "properties": {"records": {"type": "array", "items": record_schema()}},
                     "required": ["records"]}, "annotations": {"readOnlyHint": true}},
         ]);
+        if let Some(tools) = tools.as_array_mut() {
+            tools.extend(recorded.iter().map(|answer| answer.definition.clone()));
+        }
+        let whole = |answer: &Recorded| {
+            let mut result = answer.result.clone();
+            if let Some(result) = result.as_object_mut() {
+                result.insert("resultType".to_owned(), "complete".into());
+            }
+            (format!("\"name\":\"{}\"", answer.name()), result.to_string())
+        };
         Self {
+            recorded: recorded.iter().map(whole).collect(),
             discover: json!({"resultType": "complete", "supportedVersions": ["2026-07-28"],
                 "capabilities": {"tools": {}}, "ttlMs": 0, "cacheScope": "private", "_meta": meta})
             .to_string(),
@@ -80,7 +94,12 @@ impl Answers {
             body.split("\"id\":").nth(1).and_then(|rest| rest.split([',', '}']).next()).unwrap_or("null");
         let has = |text: &str| body.contains(text);
         let result: &str = if has("\"tools/call\"") {
-            if has("\"name\":\"large\"") { &self.large } else { &self.echo }
+            let recorded = self.recorded.iter().find(|(name, _)| has(name));
+            match recorded {
+                Some((_, result)) => result,
+                None if has("\"name\":\"large\"") => &self.large,
+                None => &self.echo,
+            }
         } else if has("\"tools/list\"") {
             &self.list
         } else if has("\"server/discover\"") {
@@ -96,8 +115,12 @@ impl Answers {
     }
 }
 
-pub(crate) async fn serve(announce: impl FnOnce(SocketAddr) -> std::io::Result<()>) -> Result<()> {
-    let answers = Arc::new(Answers::new());
+pub(crate) async fn serve(
+    answers: Option<&str>,
+    announce: impl FnOnce(SocketAddr) -> std::io::Result<()>,
+) -> Result<()> {
+    let recorded = answers.map(recorded::read).transpose()?.unwrap_or_default();
+    let answers = Arc::new(Answers::new(&recorded));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     announce(listener.local_addr()?)?;
     loop {

@@ -12,6 +12,10 @@ use anyhow::{Context as _, Result, bail};
 pub(crate) enum Setup {
     /// `/etc/nginx/nginx.conf` of the package, but for the log.
     Debian,
+    /// With the access log that the package turns on.
+    Logging,
+    /// With TLS, and HTTP/2 where a client asks for it.
+    Secure,
     /// One process that never sleeps under load, and buffers that take any answer whole.
     Tuned,
 }
@@ -19,14 +23,17 @@ pub(crate) enum Setup {
 impl Setup {
     fn processes(self) -> &'static str {
         match self {
-            Self::Debian => "worker_processes auto;",
+            Self::Debian | Self::Logging | Self::Secure => "worker_processes auto;",
             Self::Tuned => "master_process off; worker_processes 1;",
         }
     }
 
     fn buffers(self) -> &'static str {
         match self {
-            Self::Debian => "sendfile on; tcp_nopush on; gzip on;",
+            Self::Debian | Self::Logging => "sendfile on; tcp_nopush on; gzip on;",
+            Self::Secure => {
+                "sendfile on; tcp_nopush on; gzip on; ssl_protocols TLSv1.2 TLSv1.3; ssl_prefer_server_ciphers on;"
+            }
             Self::Tuned => {
                 "client_body_buffer_size 1m; proxy_buffers 16 64k; proxy_buffer_size 64k; proxy_busy_buffers_size 128k;"
             }
@@ -48,14 +55,28 @@ impl Nginx {
         std::fs::create_dir_all(&folder)?;
         let shown = folder.display();
         let (processes, buffers) = (setup.processes(), setup.buffers());
+        let log = match setup {
+            Setup::Logging => format!("{shown}/access.log"),
+            Setup::Debian | Setup::Secure | Setup::Tuned => "off".to_owned(),
+        };
+        let (tls, files) = match setup {
+            Setup::Secure => {
+                super::as_shipped::certificate(&folder)?;
+                (
+                    " ssl http2",
+                    format!("ssl_certificate {shown}/cert.pem; ssl_certificate_key {shown}/key.pem;"),
+                )
+            }
+            Setup::Debian | Setup::Logging | Setup::Tuned => ("", String::new()),
+        };
         let config = format!(
             "daemon off; {processes} pid {shown}/pid; error_log {shown}/error.log;\n\
              events {{ worker_connections 1024; }}\n\
-             http {{ access_log off; keepalive_requests 1000000000; client_body_temp_path {shown}/body;\n\
+             http {{ access_log {log}; keepalive_requests 1000000000; client_body_temp_path {shown}/body;\n\
              proxy_temp_path {shown}/proxy; fastcgi_temp_path {shown}/f; uwsgi_temp_path {shown}/u; scgi_temp_path {shown}/s;\n\
              {buffers}\n\
              upstream backend {{ server {backend}; keepalive 128; keepalive_requests 1000000000; }}\n\
-             server {{ listen {address}; location / {{ proxy_pass http://backend; proxy_http_version 1.1;\n\
+             server {{ listen {address}{tls}; {files} location / {{ proxy_pass http://backend; proxy_http_version 1.1;\n\
              proxy_set_header Connection \"\"; proxy_set_header Host $host; }} }} }}\n"
         );
         let file = folder.join("nginx.conf");

@@ -22,18 +22,28 @@ pub(crate) struct Wrk {
 }
 
 impl Wrk {
+    /// Over HTTPS, whatever the certificate.
+    pub(crate) fn secure(to: SocketAddr, connections: usize, params: &Value) -> Result<Self> {
+        let mut wrk = Self::new(to, connections, params)?;
+        wrk.url = format!("https://{to}/mcp");
+        Ok(wrk)
+    }
+
     pub(crate) fn new(to: SocketAddr, connections: usize, params: &Value) -> Result<Self> {
-        let (head, (open, close)) = request(to, Speaks::Modern, "tools/call", params);
+        let (head, body) = request(to, Speaks::Modern, "tools/call", params);
         let script = std::env::temp_dir().join(format!("toolcrib-bench-wrk-{}-{to}.lua", std::process::id()));
-        let [head, open, close] = [head, open, close].map(Value::String);
+        let head = Value::String(head);
+        let parts: Vec<String> =
+            body.parts().iter().map(|part| Value::from(part.as_str()).to_string()).collect();
+        let parts = parts.join(", ");
         // A thread has ids of its own, below what Lua would write with an exponent. Its strings are written as JSON's.
         let text = format!(
             "local threads = 0\n\
              function setup(thread) threads = threads + 1; thread:set('id', threads * 1000000000) end\n\
-             local head, open, close = {head}, {open}, {close}\n\
+             local head, parts = {head}, {{{parts}}}\n\
              function request()\n  \
                id = id + 1\n  \
-               local body = open .. id .. close\n  \
+               local body = table.concat(parts, id)\n  \
                return head .. 'Content-Length: ' .. #body .. '\\r\\n\\r\\n' .. body\n\
              end\n\
              function done(summary)\n  \

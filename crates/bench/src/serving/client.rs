@@ -5,14 +5,14 @@
 //! overlap.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll;
-use rustix::net::{RecvFlags, recv};
+use rustix::net::{self, AddressFamily, RecvFlags, SocketType, recv};
 use serde_json::{Value, json};
 
 use crate::race::Done;
@@ -21,8 +21,10 @@ use crate::race::Done;
 const CALLS_EACH: usize = 16;
 /// The same where a call takes microseconds: the end of a turn, when fewer and fewer are under way, counts for little.
 const CALLS_EACH_LONG: usize = 64;
-/// Takes a list of 200 tools in one piece.
-const BUFFER_BYTES: usize = 1 << 18;
+/// Takes a list of 200 tools, or a recorded answer of a real server, in one piece.
+const BUFFER_BYTES: usize = 1 << 20;
+/// Stands in parameters where each request has its id, so that no two calls are equal.
+pub(crate) const ID: &str = "@id@";
 /// Takes the head of an answer, and the whole of a short one.
 const HEAD_BYTES: usize = 1 << 10;
 
@@ -49,7 +51,7 @@ pub(crate) struct Load {
     /// Says which of them have an answer.
     answered: OwnedFd,
     head: String,
-    body: (String, String),
+    body: Body,
     last_id: u64,
     calls_each: usize,
 }
@@ -135,10 +137,8 @@ impl Load {
     fn send(&mut self, number: usize) -> Result<()> {
         let Some(connection) = self.connections.get_mut(number) else { return Ok(()) };
         self.last_id += 1;
-        let id = self.last_id.to_string();
-        let (open, close) = &self.body;
-        let length = open.len() + id.len() + close.len();
-        connection.send(format_args!("{}Content-Length: {length}\r\n\r\n{open}{id}{close}", self.head))
+        let body = self.body.with(self.last_id);
+        connection.send(format_args!("{}Content-Length: {}\r\n\r\n{body}", self.head, body.len()))
     }
 
     /// One call on every connection.
@@ -158,16 +158,26 @@ impl Load {
     }
 }
 
-/// A request in parts: its head but for the length, and its body before and after the id.
-pub(crate) fn request(
-    to: SocketAddr,
-    speaks: Speaks,
-    method: &str,
-    params: &Value,
-) -> (String, (String, String)) {
+/// Text of a request's body around the places where its id stands.
+#[derive(Debug, Clone)]
+pub(crate) struct Body(Vec<String>);
+
+impl Body {
+    pub(crate) fn with(&self, id: u64) -> String {
+        self.0.join(&id.to_string())
+    }
+
+    /// The text between the ids.
+    pub(crate) fn parts(&self) -> &[String] {
+        &self.0
+    }
+}
+
+/// Head of a request but for its length, and its body. Each [`ID`] in the parameters stands for the request's id.
+pub(crate) fn request(to: SocketAddr, speaks: Speaks, method: &str, params: &Value) -> (String, Body) {
     let (params, headers) = dress(speaks, method, params);
-    let rest = format!(",\"method\":\"{method}\",\"params\":{params}}}");
-    (format!("{}{headers}", post(to)), ("{\"jsonrpc\":\"2.0\",\"id\":".to_owned(), rest))
+    let body = format!("{{\"jsonrpc\":\"2.0\",\"id\":{ID},\"method\":\"{method}\",\"params\":{params}}}");
+    (format!("{}{headers}", post(to)), Body(body.split(ID).map(ToOwned::to_owned).collect()))
 }
 
 /// The start of a POST, up to the headers of its revision.
@@ -210,9 +220,25 @@ pub(crate) struct Connection {
 
 impl Connection {
     pub(crate) fn open(to: SocketAddr) -> Result<Self> {
-        let tcp = TcpStream::connect(to)?;
+        Self::over(TcpStream::connect(to)?)
+    }
+
+    /// Opens a connection from one of this machine's addresses.
+    pub(crate) fn open_from(from: Ipv4Addr, to: SocketAddr) -> Result<Self> {
+        let socket = net::socket(AddressFamily::INET, SocketType::STREAM, None)?;
+        net::bind(&socket, &SocketAddr::from((from, 0)))?;
+        net::connect(&socket, &to)?;
+        Self::over(TcpStream::from(socket))
+    }
+
+    fn over(tcp: TcpStream) -> Result<Self> {
         tcp.set_nodelay(true)?;
         Ok(Self { tcp, request: Vec::new(), buffer: vec![0; BUFFER_BYTES], body: 0..0 })
+    }
+
+    /// Frees the buffers of a connection that stays idle from now on.
+    pub(crate) fn shrink(&mut self) {
+        (self.request, self.buffer) = (Vec::new(), Vec::new());
     }
 
     pub(crate) fn send(&mut self, request: std::fmt::Arguments<'_>) -> Result<()> {

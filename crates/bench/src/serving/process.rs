@@ -41,15 +41,15 @@ impl Server {
 
     /// Resident memory.
     pub(crate) fn resident_kib(&self) -> Result<f64> {
-        let status = self.proc("status")?;
-        let line =
-            status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("an unreadable status")?;
-        Ok(line.trim().trim_end_matches("kB").trim().parse()?)
+        resident_kib(&self.child)
     }
+}
 
-    fn proc(&self, file: &str) -> Result<String> {
-        Ok(std::fs::read_to_string(format!("/proc/{}/{file}", self.child.id()))?)
-    }
+/// Resident memory of a process.
+pub(crate) fn resident_kib(child: &Child) -> Result<f64> {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id()))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("an unreadable status")?;
+    Ok(line.trim().trim_end_matches("kB").trim().parse()?)
 }
 
 /// User and system time of a process so far, of all its threads and of the processes it has started.
