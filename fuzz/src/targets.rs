@@ -7,7 +7,6 @@ mod catalogue;
 mod configuration;
 mod definition;
 mod events;
-mod expected;
 mod frames;
 mod framing;
 mod grown;
@@ -29,7 +28,6 @@ use crate::target::Target;
 /// All targets, in the order they are run.
 pub const ALL: &[Target] = &[
     read_json::TARGET,
-    expected::TARGET,
     canonical_form::TARGET,
     definition::TARGET,
     admission::TARGET,

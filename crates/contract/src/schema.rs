@@ -19,7 +19,6 @@ mod shortcut;
 mod weight;
 
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
@@ -34,7 +33,7 @@ pub use weight::Weight;
 
 use crate::digest::Digest;
 use crate::json::meter::{self, Budget, Exhausted};
-use crate::json::{Expected, Node, Recognise, Recognised, Tape};
+use crate::json::{Node, Tape};
 use crate::limits;
 use crate::violation::{Ended, Violations};
 
@@ -114,16 +113,11 @@ pub struct Schema {
     shortcut: Option<Shortcut>,
     validator: Validator<Tape>,
     options: SchemaOptions,
-    /// No other schema of this process has it.
-    identity: u64,
     /// Of the canonical form, where it has one.
     digest: Option<Digest>,
     /// Gives the weight back when the schema is dropped.
     _counted: Option<Counted>,
 }
-
-/// Schemas that were compiled.
-static COMPILED: AtomicU64 = AtomicU64::new(0);
 
 impl Schema {
     /// Admits and compiles the schema at `node`.
@@ -138,12 +132,6 @@ impl Schema {
     #[must_use]
     pub const fn weight(&self) -> Weight {
         self.admission.weight
-    }
-
-    /// A value of this schema that is expected in a text where `path` leads. `None` if reading cannot make use of that.
-    #[must_use]
-    pub fn expect<'s>(&'s self, path: &'s [&'s str; 2]) -> Option<Expected<'s>> {
-        self.shortcut.is_some().then(|| Expected::new(path, self))
     }
 
     /// What admission found out.
@@ -163,10 +151,6 @@ impl Schema {
     /// # Errors
     /// The limit that was reached before that was known.
     fn judge(&self, instance: Node<'_>, effort: Effort) -> Result<bool, Exhausted> {
-        if instance.is_recognised_by(self.identity) {
-            return Ok(true);
-        }
-        let instance = instance.unfolded();
         if self.shortcut.as_ref().is_some_and(|shortcut| shortcut.accepts(instance)) {
             return Ok(true);
         }
@@ -197,7 +181,7 @@ impl Schema {
     ) -> Result<(), Violations> {
         match self.judge(instance, effort) {
             Ok(true) => Ok(()),
-            Ok(false) => Err(self.explain(schema(), instance.unfolded(), effort)),
+            Ok(false) => Err(self.explain(schema(), instance, effort)),
             Err(Exhausted::Steps) => Err(Violations::unchecked(instance, Ended::CheckSteps)),
             Err(Exhausted::Stack) => Err(Violations::unchecked(instance, Ended::CheckStack)),
             Err(Exhausted::Pattern) => Err(Violations::unchecked(instance, Ended::CheckPattern)),
@@ -214,7 +198,7 @@ impl Schema {
     #[doc(hidden)]
     #[must_use]
     pub fn accepts_by_explanation(&self, schema: Node<'_>, instance: Node<'_>) -> Option<bool> {
-        explain::accepts(schema, instance.unfolded(), &self.options)
+        explain::accepts(schema, instance, &self.options)
     }
 }
 
@@ -270,23 +254,8 @@ impl Draft {
         let Self { value, admission } = self;
         let validator = compile(&value, admission.dialect, admission.patterns, options)?;
         let shortcut = Shortcut::of(&value, options.assert_formats);
-        let identity = COMPILED.fetch_add(1, Ordering::Relaxed);
         let options = *options;
-        Ok(Schema { admission, shortcut, validator, options, identity, digest: None, _counted: None })
-    }
-}
-
-impl Recognise for Schema {
-    fn identity(&self) -> u64 {
-        self.identity
-    }
-
-    fn depth(&self) -> usize {
-        self.shortcut.as_ref().map_or(usize::MAX, Shortcut::depth)
-    }
-
-    fn recognise(&self, source: &str, at: usize) -> Option<Recognised> {
-        self.shortcut.as_ref()?.recognise(source, at)
+        Ok(Schema { admission, shortcut, validator, options, digest: None, _counted: None })
     }
 }
 

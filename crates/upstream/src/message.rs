@@ -1,6 +1,6 @@
 //! One message from a server, read once and kept with its text.
 
-use toolcrib_contract::json::{Expected, Limits, Node, OwnedDocument, ReadError, ReadErrorKind, Spot};
+use toolcrib_contract::json::{Limits, Node, OwnedDocument, ReadError, ReadErrorKind, Spot};
 use toolcrib_engine::Forwarded;
 use toolcrib_engine::long_work::{self, is_long_to_read};
 use toolcrib_protocol::{Code, Frame, Outcome, Response, RpcError};
@@ -28,15 +28,10 @@ pub(crate) enum Kind {
 
 impl Message {
     pub(crate) fn read(text: String) -> Result<Self, Cause> {
-        Self::read_expecting(text, None)
-    }
-
-    /// The same for an answer that will be checked against a schema.
-    pub(crate) fn read_expecting(text: String, expected: Option<Expected<'_>>) -> Result<Self, Cause> {
         if text.len() > UPSTREAM_MESSAGE_BYTES_MAX {
             return Err(too_large());
         }
-        Self::of(OwnedDocument::parse_expecting(text, &limits(), expected))
+        Self::of(OwnedDocument::parse_passing(text, &limits()))
     }
 
     fn of(document: Result<OwnedDocument, ReadError>) -> Result<Self, Cause> {
@@ -57,9 +52,9 @@ impl Message {
     }
 
     /// Reads a message that came from a server: a large one on the thread for long work.
-    pub(crate) async fn receive(text: String, expected: Option<Expected<'_>>) -> Result<Self, Cause> {
+    pub(crate) async fn receive(text: String) -> Result<Self, Cause> {
         if !is_long_to_read(text.len()) || text.len() > UPSTREAM_MESSAGE_BYTES_MAX {
-            return Self::read_expecting(text, expected);
+            return Self::read(text);
         }
         // Boxed: an ordinary message is no larger for it.
         let read = Box::pin(long_work::read(text.into_bytes(), limits())).await;
@@ -68,7 +63,7 @@ impl Message {
 
     pub(crate) async fn receive_bytes(bytes: Vec<u8>) -> Result<Self, Cause> {
         let text = String::from_utf8(bytes).map_err(|_| Cause::Garbage("it is not UTF-8"))?;
-        Self::receive(text, None).await
+        Self::receive(text).await
     }
 
     pub(crate) fn kind(&self) -> &Kind {

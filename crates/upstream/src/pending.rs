@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use toolcrib_contract::json::Expected;
 use toolcrib_protocol::write;
 
 use crate::error::UpstreamError;
@@ -30,11 +29,10 @@ pub(crate) struct StdioPending {
 }
 
 impl Pending {
-    /// The next message of this request; its answer is the last one, and `expected` to have that in it.
-    pub(crate) async fn next(&mut self, expected: Option<Expected<'_>>) -> Result<Message, UpstreamError> {
+    /// Next message of this request; its answer is the last one.
+    pub(crate) async fn next(&mut self) -> Result<Message, UpstreamError> {
         match self {
-            Self::Http(pending) => pending.next(expected).await,
-            // These are read before it is known what they answer to.
+            Self::Http(pending) => pending.next().await,
             Self::Stdio(pending) => pending.next().await,
             Self::Sse(pending) => pending.next().await,
         }
@@ -43,7 +41,7 @@ impl Pending {
     /// The answer, whatever else comes before it; questions are refused by whoever is asked.
     pub(crate) async fn answer(&mut self) -> Result<Message, UpstreamError> {
         loop {
-            let message = self.next(None).await?;
+            let message = self.next().await?;
             match message.kind().clone() {
                 Kind::Response(_) => return Ok(message),
                 Kind::Notification => {}

@@ -245,7 +245,7 @@ impl Remote {
     /// The next message of a call, within its time.
     async fn next(&self, call: &mut Call<'_>, request: &Request<'_>) -> Result<Message, UpstreamError> {
         loop {
-            let error = match call.alarm.within(pin!(call.pending.next(request.expected))).await {
+            let error = match call.alarm.within(pin!(call.pending.next())).await {
                 Some(Ok(message)) => return Ok(message),
                 Some(Err(error)) => error,
                 None => return Err(self.too_slow()),

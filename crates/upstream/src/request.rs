@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::sync::LazyLock;
 
-use toolcrib_contract::json::{Expected, Node};
+use toolcrib_contract::json::Node;
 use toolcrib_engine::Context;
 use toolcrib_engine::by_thread::thread;
 use toolcrib_engine::safety::vouch;
@@ -33,8 +33,6 @@ pub(crate) struct Request<'a> {
     pub(crate) name: Option<Cow<'a, str>>,
     /// The tool that is called, and its arguments, raw.
     call: Option<(&'a Called, Cow<'a, str>)>,
-    /// What its answer will be checked against, where reading can make use of that.
-    pub(crate) expected: Option<Expected<'a>>,
     /// `Mcp-Param-*`, names in lower case.
     pub(crate) headers: Vec<(Box<str>, String)>,
     /// Members of `params`, raw and without braces.

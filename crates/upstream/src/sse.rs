@@ -76,7 +76,7 @@ async fn read(mut events: Events, link: Arc<Link>, post: Arc<HttpLink>) {
             continue;
         }
         let bytes = event.data.len();
-        let Ok(message) = Message::receive(event.data, None).await else {
+        let Ok(message) = Message::receive(event.data).await else {
             brake.hold(bytes).await;
             continue;
         };

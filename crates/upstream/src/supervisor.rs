@@ -406,7 +406,7 @@ async fn subscriptions(upstream: &Upstream, connection: &Connection) {
         let Ok(mut pending) = connection.send(&request).await else { return };
         loop {
             let message = tokio::select! {
-                message = pending.next(None) => message,
+                message = pending.next() => message,
                 () = upstream.followed_more.notified() => break,
             };
             match message {

@@ -39,8 +39,6 @@ impl RemoteTool {
 
     fn request<'r>(&'r self, invocation: &Invocation<'r>, brought: Option<Brought<'_>>) -> Request<'r> {
         let mut request = Request::call(&self.called, self.arguments(invocation));
-        let output = invocation.contract.output();
-        request.expected = output.and_then(|output| output.expect(&["result", "structuredContent"]));
         request.headers = self.param_headers.headers_for(Some(invocation.arguments));
         let mut sent = Sent::default();
         if let Some(params) = invocation.params {

@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::{Deref, Range};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::error::ReadError;
-use super::expected::Expected;
 use super::limits::Limits;
 use super::node::{Node, Spot};
 use super::parse::{parse, parse_text};
@@ -20,28 +19,12 @@ pub(crate) struct Text<'a> {
     pub(super) keys: Vec<Box<str>>,
     /// There is white space between tokens.
     pub(super) spaced: bool,
-    /// What the folded object holds, once somebody looked.
-    unfolded: OnceLock<Box<Text<'static>>>,
 }
 
 impl<'a> Text<'a> {
     /// A text of which nothing was read yet.
     pub(super) const fn new(source: Cow<'a, str>, slots: Vec<Slot>) -> Self {
-        Self { source, slots, keys: Vec::new(), spaced: false, unfolded: OnceLock::new() }
-    }
-
-    /// The folded object as a text of its own, read when somebody looks inside for the first time. A text has one at
-    /// most.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn unfold(&self, folded: Slot) -> &Text<'static> {
-        self.unfolded.get_or_init(|| {
-            let source = self.source.get(folded.range()).unwrap_or_default().to_owned();
-            // It was recognised as strict JSON within these limits; the fallback only keeps this total.
-            let limits = Limits::message().with_bytes_max(usize::MAX).with_nodes_max(usize::MAX);
-            let text = Text::read(source, &limits, None);
-            Box::new(text.unwrap_or_else(|_| Text::new(Cow::Borrowed(""), Vec::new())))
-        })
+        Self { source, slots, keys: Vec::new(), spaced: false }
     }
 
     /// What stands between the quotes of a string.
@@ -75,9 +58,9 @@ impl<'a> Text<'a> {
 
 impl Text<'static> {
     /// Reads a text and keeps it.
-    fn read(source: String, limits: &Limits, expected: Option<Expected<'_>>) -> Result<Self, ReadError> {
-        let Text { slots, keys, spaced, .. } = parse_text(&source, limits, expected)?;
-        Ok(Self { source: Cow::Owned(source), slots, keys, spaced, unfolded: OnceLock::new() })
+    fn read(source: String, limits: &Limits) -> Result<Self, ReadError> {
+        let Text { slots, keys, spaced, .. } = parse_text(&source, limits)?;
+        Ok(Self { source: Cow::Owned(source), slots, keys, spaced })
     }
 }
 
@@ -161,7 +144,7 @@ impl OwnedDocument {
     pub fn parse(text: impl Into<String>, limits: &Limits) -> Result<Self, ReadError> {
         let mut source: String = text.into();
         source.shrink_to_fit();
-        let mut text = Text::read(source, limits, None)?;
+        let mut text = Text::read(source, limits)?;
         text.slots.shrink_to_fit();
         text.keys.shrink_to_fit();
         Ok(Self::housed(text))
@@ -185,7 +168,7 @@ impl OwnedDocument {
     /// # Errors
     /// A [`ReadError`] that names the rule or limit, the byte and the place.
     pub fn parse_passing(source: String, limits: &Limits) -> Result<Self, ReadError> {
-        Self::parse_expecting(source, limits, None)
+        Ok(Self::housed(Text::read(source, limits)?))
     }
 
     /// Reads bytes that should be UTF-8, for a document that is not kept for long.
@@ -207,19 +190,6 @@ impl OwnedDocument {
     #[must_use]
     pub fn tape_bytes(&self) -> usize {
         self.text.slots.capacity() * size_of::<Slot>()
-    }
-
-    /// The same for a text that mostly has one value of a known schema in a known place: where it keeps the schema, it
-    /// is read and checked in one walk. Which texts are read, and what their nodes say, does not depend on it.
-    ///
-    /// # Errors
-    /// A [`ReadError`] that names the rule or limit, the byte and the place.
-    pub fn parse_expecting(
-        source: String,
-        limits: &Limits,
-        expected: Option<Expected<'_>>,
-    ) -> Result<Self, ReadError> {
-        Ok(Self::housed(Text::read(source, limits, expected)?))
     }
 
     /// The whole value.

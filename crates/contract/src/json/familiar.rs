@@ -74,7 +74,7 @@ pub(super) fn keep(text: &Text<'_>, at: usize) {
     let Some(object) = text.slots.get(at) else { return };
     let Some(slots) = text.slots.get(at..at + object.span()) else { return };
     // Of a text with white space it is not known where that is; a key with an escape refers to its text.
-    let is_plain = |slot: &Slot| !matches!(slot.tag(), tag::ESCAPED_KEY | tag::FOLDED);
+    let is_plain = |slot: &Slot| slot.tag() != tag::ESCAPED_KEY;
     let containers = slots.iter().filter(|slot| slot.is_container()).count();
     if text.spaced || object.len() > BYTES_MAX || containers > CONTAINERS_MAX || !slots.iter().all(is_plain) {
         return;

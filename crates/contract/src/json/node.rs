@@ -130,18 +130,6 @@ impl<'a> Node<'a> {
         self.text.slots.get(at..at.wrapping_add(self.slot.span())).unwrap_or_default()
     }
 
-    /// This value with what it holds on its tape: itself, unless it was recognised as a whole.
-    #[inline]
-    pub(crate) fn unfolded(self) -> Self {
-        if self.slot.tag() == tag::FOLDED { Self::root(self.text.unfold(*self.slot)) } else { self }
-    }
-
-    /// `true` if this value was recognised as a whole when it was read, by whoever has this identity.
-    #[inline]
-    pub(crate) fn is_recognised_by(self, identity: u64) -> bool {
-        self.slot.tag() == tag::FOLDED && self.slot.word() == identity
-    }
-
     /// The slots of what this value holds, if it is a container with that tag.
     #[inline]
     fn inside(self, tag: u8) -> &'a [Slot] {
@@ -215,7 +203,7 @@ impl<'a> Node<'a> {
     #[inline]
     #[must_use]
     pub fn is_object(self) -> bool {
-        matches!(self.slot.tag(), tag::OBJECT | tag::FOLDED)
+        self.slot.tag() == tag::OBJECT
     }
 
     /// `true` for an array.
@@ -296,7 +284,7 @@ impl<'a> Node<'a> {
     #[inline]
     #[must_use]
     pub fn len(self) -> usize {
-        self.unfolded().slot.count()
+        self.slot.count()
     }
 
     /// Values and keys on the tape from this value's own to the end of it.
@@ -383,8 +371,7 @@ impl<'a> Node<'a> {
     #[inline]
     #[must_use]
     pub fn members(self) -> Members<'a> {
-        let node = self.unfolded();
-        Members { text: node.text, rest: node.inside(tag::OBJECT) }
+        Members { text: self.text, rest: self.inside(tag::OBJECT) }
     }
 
     /// Names and values in the order of the text; none for anything but an object.
@@ -421,7 +408,7 @@ impl<'a> Node<'a> {
     /// Where `inner` stands below this value; the root if it does not.
     pub(crate) fn pointer_to(self, inner: Node<'_>) -> Pointer {
         let mut pointer = Pointer::root();
-        let mut node = self.unfolded();
+        let mut node = self;
         if !std::ptr::eq(node.text, inner.text) {
             return pointer;
         }
@@ -446,16 +433,13 @@ impl<'a> Node<'a> {
     pub fn depth(self) -> usize {
         let mut ends: Vec<usize> = Vec::new();
         let mut deepest = 0;
-        let node = self.unfolded();
-        for (at, slot) in node.slots().iter().enumerate() {
+        for (at, slot) in self.slots().iter().enumerate() {
             while ends.last().is_some_and(|&end| at >= end) {
                 ends.pop();
             }
             if slot.is_container() {
                 ends.push(at + slot.span());
                 deepest = deepest.max(ends.len());
-            } else if slot.tag() == tag::FOLDED {
-                deepest = deepest.max(ends.len() + Self { slot, ..node }.depth());
             }
         }
         deepest
@@ -495,9 +479,8 @@ impl<'a> Node<'a> {
             tag::OBJECT => 2 + (slot.count() * 2).saturating_sub(1),
             _ => slot.len(),
         };
-        let is_folded = |slot: &Slot| slot.tag() == tag::FOLDED;
         let fill = |slots: &[Slot]| slots.iter().map(token).sum::<usize>() == self.slot.len();
-        !self.text.spaced || (!self.slots().iter().any(is_folded) && fill(self.slots()))
+        !self.text.spaced || fill(self.slots())
     }
 
     fn write_tokens(self, out: &mut String) {

@@ -5,21 +5,17 @@ use std::mem;
 
 use super::document::Text;
 use super::error::{ReadError, ReadErrorKind};
-use super::expected::Expected;
 use super::familiar;
 use super::limits::Limits;
 use super::literal;
 use super::pointer::Pointer;
-use super::quotes::Quotes;
-use super::string::{Scan, ahead, scan, unescape};
+use super::quotes::{Close, Quotes};
+use super::string::{ahead, check, unescape};
 use super::tape::{BYTES_ADDRESSABLE, HEADS, SLOTS_MAX, Slot, tag};
 use super::unique::{self, Seen};
 
 /// Bytes of text for which a slot is set aside before reading; mostly there are more to one.
 const BYTES_PER_SLOT: usize = 8;
-
-/// Bytes of text around a value that is expected, for which slots are set aside.
-const BYTES_AROUND: usize = 2048;
 
 /// Containers around an object that may be known before it is read: the message and its params or result.
 const KNOWN_DEPTH: usize = 2;
@@ -32,25 +28,18 @@ pub(super) fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Text<'a>, Re
         offset: e.valid_up_to(),
         pointer: Pointer::root(),
     })?;
-    parse_text(source, limits, None)
+    parse_text(source, limits)
 }
 
 /// Reads `source` as one JSON value.
-pub(super) fn parse_text<'a>(
-    source: &'a str,
-    limits: &Limits,
-    expected: Option<Expected<'_>>,
-) -> Result<Text<'a>, ReadError> {
+pub(super) fn parse_text<'a>(source: &'a str, limits: &Limits) -> Result<Text<'a>, ReadError> {
     fits(source.len(), limits)?;
     let nodes_max = limits.nodes_max.min(SLOTS_MAX);
-    // What is expected takes one slot, if it comes.
-    let bytes = if expected.is_some() { source.len().min(BYTES_AROUND) } else { source.len() };
-    let slots = Vec::with_capacity((bytes / BYTES_PER_SLOT + 8).min(nodes_max));
+    let slots = Vec::with_capacity((source.len() / BYTES_PER_SLOT + 8).min(nodes_max));
     let mut reader = Reader {
         bytes: source.as_bytes(),
         text: Text::new(Cow::Borrowed(source), slots),
         source,
-        expected,
         unknown: None,
         quotes: Quotes::new(source.as_bytes()),
         top: Open::NONE,
@@ -95,9 +84,8 @@ impl Open {
     const NONE: Self = Self { slot: 0, count: 0, tag: tag::NULL, alike: false, seen: Seen::NONE };
 }
 
-struct Reader<'a, 'e> {
+struct Reader<'a> {
     source: &'a str,
-    expected: Option<Expected<'e>>,
     /// The slot of an object that may come again and was not known.
     unknown: Option<usize>,
     bytes: &'a [u8],
@@ -117,7 +105,7 @@ struct Failed;
 
 type Step<T> = Result<T, Failed>;
 
-impl Reader<'_, '_> {
+impl Reader<'_> {
     fn text(&mut self) -> Step<()> {
         let bytes = self.bytes;
         let mut at = self.skip(0);
@@ -241,7 +229,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// Passes over the object that starts at `at`, if it was read before or is what is expected here; gives its end.
+    /// Passes over the object that starts at `at` if it was read before; returns its end.
     #[inline(never)]
     fn known(&mut self, at: usize) -> Step<Option<usize>> {
         if self.top.tag != tag::OBJECT {
@@ -249,7 +237,7 @@ impl Reader<'_, '_> {
         }
         let slots = &mut self.text.slots;
         if !slots.last().is_some_and(|key| familiar::is_key(*key)) {
-            return self.fold(at);
+            return Ok(None);
         }
         let room = self.nodes_max.saturating_sub(slots.len());
         let depth = self.depth_max.saturating_sub(self.around.len());
@@ -260,35 +248,6 @@ impl Reader<'_, '_> {
             None => self.unknown = Some(slot),
         }
         Ok(end)
-    }
-
-    /// Passes over the object that starts at `at`, if it is what is expected here; gives its end.
-    fn fold(&mut self, at: usize) -> Step<Option<usize>> {
-        let Some(Expected { path: [outer, inner], by }) = self.expected else { return Ok(None) };
-        let slots = &self.text.slots;
-        let is = |key: Option<&Slot>, name: &str| {
-            key.is_some_and(|key| key.tag() == tag::TEXT && self.text.plain(*key) == name)
-        };
-        let around = (self.top.slot as usize).checked_sub(1).and_then(|at| slots.get(at));
-        if !is(slots.last(), inner) || !is(around, outer) {
-            return Ok(None);
-        }
-        // One try: what is not recognised is read like anything else.
-        self.expected = None;
-        let room = self.nodes_max.saturating_sub(slots.len());
-        let found = by.recognise(self.source, at).filter(|found| {
-            // A value and what separates it from the next take two bytes at least.
-            (found.end - at) / 2 < room && self.around.len().saturating_add(by.depth()) <= self.depth_max
-        });
-        let Some(found) = found else {
-            let bytes = self.bytes.len().saturating_sub(at);
-            self.text.slots.reserve((bytes / BYTES_PER_SLOT).min(room));
-            return Ok(None);
-        };
-        self.push(at, Slot::new(tag::FOLDED, at, found.end, by.identity()))?;
-        self.text.spaced |= found.spaced;
-        self.quotes.restart(found.end);
-        Ok(Some(found.end))
     }
 
     /// Ends the innermost container; gives the tag of the one around it.
@@ -317,16 +276,24 @@ impl Reader<'_, '_> {
 
     #[inline(always)]
     fn string(&mut self, bytes: &[u8], at: usize) -> Step<usize> {
-        let Some(close) = self.quotes.string() else { return self.escaped(at) };
-        self.push(at, Self::plain(bytes, at, close))?;
-        Ok(close + 1)
+        match self.quotes.string() {
+            Some(Close { at: close, needs_care: false }) => {
+                self.push(at, Self::plain(bytes, at, close))?;
+                Ok(close + 1)
+            }
+            close => self.checked_string(at, close),
+        }
     }
 
     #[inline(always)]
     fn key(&mut self, bytes: &[u8], at: usize) -> Step<usize> {
-        let Some(close) = self.quotes.string() else { return self.escaped_key(at) };
-        self.push_key(at, Self::plain(bytes, at, close))?;
-        Ok(close + 1)
+        match self.quotes.string() {
+            Some(Close { at: close, needs_care: false }) => {
+                self.push_key(at, Self::plain(bytes, at, close))?;
+                Ok(close + 1)
+            }
+            close => self.checked_key(at, close),
+        }
     }
 
     /// A string without an escape.
@@ -337,38 +304,42 @@ impl Reader<'_, '_> {
         Slot::new(tag::TEXT, at, close + 1, head)
     }
 
-    /// A string in which there is something to be looked at.
+    /// A string that holds a backslash or a control character, or that has no end.
     #[inline(never)]
-    fn escaped(&mut self, at: usize) -> Step<usize> {
-        let Scan { end, escaped } = self.scan(at)?;
-        let slot =
-            if escaped { Slot::new(tag::ESCAPED, at, end, 0) } else { Self::plain(self.bytes, at, end - 1) };
+    fn checked_string(&mut self, at: usize, close: Option<Close>) -> Step<usize> {
+        let (close, escaped) = self.check(at, close)?;
+        let slot = match escaped {
+            true => Slot::new(tag::ESCAPED, at, close + 1, 0),
+            false => Self::plain(self.bytes, at, close),
+        };
         self.push(at, slot)?;
-        Ok(end)
+        Ok(close + 1)
     }
 
+    /// As [`Reader::checked_string`], for a key.
     #[inline(never)]
-    fn escaped_key(&mut self, at: usize) -> Step<usize> {
-        let Scan { end, escaped } = self.scan(at)?;
+    fn checked_key(&mut self, at: usize, close: Option<Close>) -> Step<usize> {
+        let (close, escaped) = self.check(at, close)?;
         if escaped {
             let key = self.text.keys.len() as u64;
-            self.push(at, Slot::new(tag::ESCAPED_KEY, at, end, key))?;
-            self.text.keys.push(unescape(self.source.get(at + 1..end - 1).unwrap_or_default(), true).into());
+            self.push(at, Slot::new(tag::ESCAPED_KEY, at, close + 1, key))?;
+            self.text.keys.push(unescape(self.source.get(at + 1..close).unwrap_or_default(), true).into());
             self.top.count += 1;
             self.top.alike = true;
         } else {
-            self.push_key(at, Self::plain(self.bytes, at, end - 1))?;
+            self.push_key(at, Self::plain(self.bytes, at, close))?;
         }
-        Ok(end)
+        Ok(close + 1)
     }
 
+    /// Checks the string whose opening quote is at `at`; returns the place of its closing quote and whether it holds an
+    /// escape.
     #[inline]
-    fn scan(&mut self, at: usize) -> Step<Scan> {
-        match scan(self.bytes, at + 1) {
-            Ok(scan) => {
-                self.quotes.restart(scan.end);
-                Ok(scan)
-            }
+    fn check(&mut self, at: usize, close: Option<Close>) -> Step<(usize, bool)> {
+        let end = close.map_or(self.bytes.len(), |close| close.at);
+        match check(self.bytes, at + 1, end) {
+            Ok(escaped) if close.is_some() => Ok((end, escaped)),
+            Ok(_) => self.fail(end, ReadErrorKind::End),
             Err((at, kind)) => self.fail(at, kind),
         }
     }

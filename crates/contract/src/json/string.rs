@@ -22,25 +22,6 @@ impl Key {
     }
 }
 
-pub(crate) struct Scan {
-    /// One past the closing quote.
-    pub(crate) end: usize,
-    pub(crate) escaped: bool,
-}
-
-const ONES: u64 = 0x0101_0101_0101_0101;
-const HIGHS: u64 = 0x8080_8080_8080_8080;
-
-/// Bytes of `word` that end plain text (quote, backslash, control), as high bits. The lowest set bit is exact; higher
-/// ones may be borrow artefacts. Bytes over 0x7F never end it.
-#[inline]
-const fn stops(word: u64) -> u64 {
-    // With bit 1 turned, a quote comes right after the controls.
-    let quote_or_control = (word ^ (ONES * 0x02)).wrapping_sub(ONES * 0x21);
-    let slash = (word ^ (ONES * b'\\' as u64)).wrapping_sub(ONES);
-    (quote_or_control | slash) & !word & HIGHS
-}
-
 /// Eight bytes from `at` on, the first one lowest; zeros stand for what is after the end.
 #[inline(always)]
 pub(crate) fn ahead(bytes: &[u8], at: usize) -> u64 {
@@ -66,49 +47,50 @@ fn last(bytes: &[u8], at: usize) -> u64 {
     if gone < 8 { u64::from_le_bytes(*word) >> (gone * 8) } else { 0 }
 }
 
-/// Finds the end of the string whose text starts at `at`; `Err` carries the place and the reason.
-pub(crate) fn scan(bytes: &[u8], mut at: usize) -> Result<Scan, (usize, ReadErrorKind)> {
-    let mut escaped = false;
-    loop {
-        // After the end there are zeros, which stop it like any control.
-        let word = ahead(bytes, at);
-        let found = stops(word);
-        if found == 0 {
-            at += 8;
-            continue;
-        }
-        let plain = found.trailing_zeros() / 8;
-        at += plain as usize;
-        match (word >> (plain * 8)) as u8 {
-            b'"' => return Ok(Scan { end: at + 1, escaped }),
-            b'\\' => {
-                escaped = true;
-                at = escape(bytes, at)?;
+/// Bytes that [`check`] searches at once.
+const BLOCK: usize = 16;
+
+/// Checks the string whose text is `from..close`; returns `true` if it holds an escape. `Err` carries the place and the
+/// reason.
+pub(super) fn check(bytes: &[u8], from: usize, close: usize) -> Result<bool, (usize, ReadErrorKind)> {
+    let (mut base, mut checked) = (from, from);
+    while base < close {
+        let mut stops = stops_of_block(bytes, base, close);
+        while stops != 0 {
+            let at = base + stops.trailing_zeros() as usize;
+            stops &= stops - 1;
+            if at < checked {
+                // Part of an escape that was checked with its backslash.
+                continue;
             }
-            _ if at >= bytes.len() => return Err((bytes.len(), ReadErrorKind::End)),
-            control => return Err((at, ReadErrorKind::Control { code: u32::from(control) })),
+            if bytes.get(at) != Some(&b'\\') {
+                return Err((
+                    at,
+                    ReadErrorKind::Control { code: bytes.get(at).copied().map_or(0, u32::from) },
+                ));
+            }
+            checked = escape(bytes, at)?;
         }
+        base += BLOCK;
     }
+    Ok(checked > from)
 }
 
-/// One past the closing quote of the string whose text starts at `from`, looked for 16 bytes at a time. `None` if there
-/// is something in it that has to be looked at, or if the text ends soon after it: [`scan`] knows.
+/// Backslashes and controls of the block that starts at `base`, before `close`, one bit each.
 #[inline(always)]
-pub(crate) fn plain_end(bytes: &[u8], from: usize) -> Option<usize> {
-    let mut at = from;
-    loop {
-        // No text has more bytes; this says so to the compiler.
-        at = at as u32 as usize;
-        let block = u8x16::from(*bytes.get(at..at + 16).and_then(<[u8]>::first_chunk)?);
-        let quotes = block.simd_eq(u8x16::splat(b'"'));
-        let care = block.simd_eq(u8x16::splat(b'\\')) | block.min(u8x16::splat(0x1F)).simd_eq(block);
-        let stops = (quotes | care).to_bitmask();
-        if stops != 0 {
-            let is_quote = quotes.to_bitmask() & stops & stops.wrapping_neg() != 0;
-            return is_quote.then_some(at + stops.trailing_zeros() as usize + 1);
+fn stops_of_block(bytes: &[u8], base: usize, close: usize) -> u16 {
+    let block = match bytes.get(base..base + BLOCK).and_then(<[u8]>::first_chunk) {
+        Some(block) => *block,
+        None => {
+            let mut block = [b' '; BLOCK];
+            block.iter_mut().zip(bytes.get(base..).unwrap_or_default()).for_each(|(to, from)| *to = *from);
+            block
         }
-        at += 16;
-    }
+    };
+    let block = u8x16::from(block);
+    let stops = block.simd_eq(u8x16::splat(b'\\')) | block.min(u8x16::splat(0x1F)).simd_eq(block);
+    let within = if close - base < BLOCK { (1u16 << (close - base)) - 1 } else { u16::MAX };
+    stops.to_bitmask() as u16 & within
 }
 
 fn escape(bytes: &[u8], at: usize) -> Result<usize, (usize, ReadErrorKind)> {
@@ -143,7 +125,7 @@ fn hex4(bytes: &[u8], at: usize) -> Result<u32, (usize, ReadErrorKind)> {
     })
 }
 
-/// The text of a string that [`scan`] accepted. `raw` stands between the quotes.
+/// The text of a string that [`check`] accepted. `raw` stands between the quotes.
 #[inline]
 pub(super) fn unescape(raw: &str, escaped: bool) -> Cow<'_, str> {
     if escaped { Cow::Owned(unescaped(raw)) } else { Cow::Borrowed(raw) }
@@ -191,17 +173,27 @@ mod tests {
 
     #[test]
     fn every_byte_before_a_stop_is_passed_over() {
-        for lead in 0..20 {
-            for stop in [b'"', b'\\', 0x00, 0x1f] {
-                let mut text = [0xC3, 0xA9].repeat(lead / 2);
-                text.resize(lead, b'x');
-                text.push(stop);
-                text.extend_from_slice(b"nnnnnnnn\"");
-                let result = scan(&text, 0);
-                match stop {
-                    b'"' => assert_eq!(result.ok().map(|s| s.end), Some(lead + 1)),
-                    b'\\' => assert!(result.is_ok_and(|s| s.escaped)),
-                    _ => assert_eq!(result.err().map(|e| e.0), Some(lead)),
+        for lead in 0..40 {
+            for stop in
+                ["\\\"", "\\\\", "\\u00e9", "\\ud83d\\ude00", "\0", "\u{1f}", "\\x", "\\u12", "\\ud83d", "é"]
+            {
+                for tail in 0..20 {
+                    let text =
+                        format!("{}{stop}{}", "é".repeat(lead / 2) + &"x".repeat(lead % 2), "n".repeat(tail));
+                    let whole = format!("{text}\"");
+                    let result = check(whole.as_bytes(), 0, text.len());
+                    let theirs = serde_json::from_str::<String>(&format!("\"{whole}"));
+                    match (stop, result) {
+                        ("é", result) => assert_eq!(result.ok(), Some(false)),
+                        (_, Ok(escaped)) => assert!(escaped && theirs.is_ok(), "{whole:?}"),
+                        (_, Err((at, _))) => {
+                            assert!(theirs.is_err(), "{whole:?}");
+                            assert!(
+                                (lead..=lead + 2).contains(&at) || at == whole.len(),
+                                "{at} of {whole:?}"
+                            );
+                        }
+                    }
                 }
             }
         }

@@ -38,8 +38,6 @@ pub(crate) mod tag {
     pub(crate) const ARRAY: u8 = 9;
     /// The word counts its members (upper half) and the slots it takes, its own included (lower half).
     pub(crate) const OBJECT: u8 = 10;
-    /// An object that was recognised as a whole: what it holds is not on this tape. The word says by whom.
-    pub(crate) const FOLDED: u8 = 11;
 
     /// Containers, one bit each.
     pub(crate) const CONTAINERS: u16 = 1 << ARRAY | 1 << OBJECT;
@@ -168,7 +166,7 @@ impl Slot {
             tag::INTEGER | tag::DOUBLE | tag::LARGE => Kind::Number,
             tag::TEXT | tag::ESCAPED | tag::ESCAPED_KEY => Kind::String,
             tag::ARRAY => Kind::Array,
-            tag::OBJECT | tag::FOLDED => Kind::Object,
+            tag::OBJECT => Kind::Object,
             _ => Kind::Null,
         }
     }

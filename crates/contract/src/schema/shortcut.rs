@@ -5,10 +5,7 @@
 //! Everything else (a schema with any other keyword, a value that fails or whose reading takes care, such as a number of
 //! many digits or a text with escapes) is left to the compiled validator, which alone can refuse.
 
-mod sight;
-
 use serde_json::{Map, Value};
-use sight::{Bit, Token};
 
 use crate::json::{ALL_IN_HEAD, Node, Slot, Text, head, tag};
 
@@ -28,15 +25,13 @@ pub(super) struct Shortcut {
     sizes: (u64, u64),
     /// Integers for which nothing else has to be looked at.
     integers: Integers,
-    texts: Option<Vec<Allowed>>,
+    texts: Option<Vec<Name>>,
     /// Characters of a text that is none of a few.
     length: Option<(u64, u64)>,
     bounds: Vec<Bound>,
     entries: Option<(u64, u64)>,
     items: Option<Box<Shortcut>>,
     object: Option<Members>,
-    /// Containers inside containers that it describes.
-    depth: usize,
 }
 
 const fn bits(tags: &[u8]) -> u16 {
@@ -56,13 +51,6 @@ struct Name {
     shape: u64,
     head: u64,
     text: Box<str>,
-}
-
-/// A text of a few that a value may be.
-#[derive(Debug)]
-struct Allowed {
-    name: Name,
-    token: Token,
 }
 
 /// Integers from the least to the most.
@@ -104,16 +92,11 @@ struct Members {
     /// The bits of all that must be there.
     required: u64,
     others: Others,
-    /// The bits, in the text, of all that must be there; absent if a key cannot be told by its token.
-    needed: Option<Bit>,
 }
 
 #[derive(Debug)]
 struct Property {
     name: Name,
-    token: Token,
-    /// Its own, if there are not too many properties.
-    bit: Bit,
     /// A bit of its own if it must be there, else none.
     required: u64,
     schema: Shortcut,
@@ -171,7 +154,7 @@ impl Shortcut {
             self.tags &= bits(&[tag::TEXT]);
             looked_at = self.tags;
             if let Some((least, most)) = self.length.take() {
-                texts.retain(|it| (least..=most).contains(&(it.name.text.chars().count() as u64)));
+                texts.retain(|it| (least..=most).contains(&(it.text.chars().count() as u64)));
             }
         }
         if self.length.is_some() {
@@ -190,8 +173,6 @@ impl Shortcut {
         if self.free & bits(&[tag::TEXT]) != 0 {
             self.sizes = (0, u64::MAX);
         }
-        let inside = self.items.as_deref().into_iter().chain(self.object.iter().flat_map(Members::schemas));
-        self.depth = 1 + inside.map(|schema| schema.depth).max().unwrap_or_default();
         if let Some((least, most)) = self.length {
             // A character takes one byte to four: so many bytes are enough, and so many not too many.
             let enough = if least == 0 { 0 } else { (least - 1).saturating_mul(4).saturating_add(1) };
@@ -217,7 +198,6 @@ impl Shortcut {
             entries: None,
             items: None,
             object: None,
-            depth: 0,
         }
     }
 
@@ -256,7 +236,7 @@ impl Shortcut {
 
     #[inline(never)]
     fn accept_text(&self, slot: Slot, text: &Text<'_>) -> bool {
-        let allowed = |texts: &Vec<Allowed>| texts.iter().any(|allowed| allowed.name.is(slot, text));
+        let allowed = |texts: &Vec<Name>| texts.iter().any(|allowed| allowed.is(slot, text));
         self.texts.as_ref().is_none_or(allowed)
             && self.length.is_none_or(|range| has_length(range, slot, text))
     }
@@ -309,7 +289,7 @@ impl Members {
     fn of(schema: &Map<String, Value>, formats: bool) -> Option<Self> {
         let property = |(name, schema): (&String, &Value)| {
             let schema = Shortcut::of(schema, formats)?;
-            Some(Property { name: Name::new(name), token: Token::key(name), bit: 0, required: 0, schema })
+            Some(Property { name: Name::new(name), required: 0, schema })
         };
         let mut properties = match schema.get("properties") {
             None => Vec::new(),
@@ -328,16 +308,7 @@ impl Members {
             Some(Value::Bool(false)) => Others::None,
             Some(schema) => Others::Like(Box::new(Shortcut::of(schema, formats)?)),
         };
-        let needed = sight::number(&mut properties);
-        Some(Self { properties, required, others, needed })
-    }
-
-    fn schemas(&self) -> impl Iterator<Item = &Shortcut> {
-        let others = match &self.others {
-            Others::Like(schema) => Some(&**schema),
-            Others::Any | Others::None => None,
-        };
-        self.properties.iter().map(|property| &property.schema).chain(others)
+        Some(Self { properties, required, others })
     }
 
     fn accept<'a>(&self, object: Slot, rest: &'a [Slot], text: &Text<'_>) -> Option<&'a [Slot]> {
@@ -420,15 +391,10 @@ impl Bound {
 
     #[inline]
     fn holds(self, number: Slot, text: &Text<'_>) -> bool {
-        self.holds_of(number.tag(), number.word().cast_signed(), || text.double(number))
-    }
-
-    /// The same for a number that is this integer or this double, as its tag says.
-    #[inline]
-    fn holds_of(self, tag: u8, integer: i64, double: impl Fn() -> f64) -> bool {
         use std::cmp::Ordering::{Equal, Greater, Less};
         let (Self::AtLeast(limit) | Self::AtMost(limit) | Self::Above(limit) | Self::Below(limit)) = self;
-        let order = match (tag, limit) {
+        let (integer, double) = (number.word().cast_signed(), || text.double(number));
+        let order = match (number.tag(), limit) {
             (tag::INTEGER, Limit::Integer(limit)) => Some(integer.cmp(&limit)),
             (tag::INTEGER, Limit::Double(limit)) if integer.unsigned_abs() <= EXACT_INTEGER_MAX => {
                 (integer as f64).partial_cmp(&limit)
@@ -446,8 +412,8 @@ impl Bound {
     }
 }
 
-fn text(value: &Value) -> Option<Allowed> {
-    value.as_str().map(|text| Allowed { name: Name::new(text), token: Token::value(text) })
+fn text(value: &Value) -> Option<Name> {
+    value.as_str().map(Name::new)
 }
 
 fn tags_of(value: &Value) -> Option<u16> {

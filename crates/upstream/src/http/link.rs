@@ -424,7 +424,7 @@ impl HttpLink {
             return;
         }
         let bytes = data.len();
-        let Ok(message) = Message::receive(data, None).await else { return brake.hold(bytes).await };
+        let Ok(message) = Message::receive(data).await else { return brake.hold(bytes).await };
         let delivery = self.link.deliver(message);
         brake.after(&delivery, bytes).await;
         if let Delivery::Answer(answer) = delivery {

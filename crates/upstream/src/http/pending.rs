@@ -7,7 +7,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolcrib_contract::json::Expected;
 use toolcrib_protocol::{Era, sse};
 
 use super::body::Body;
@@ -62,7 +61,7 @@ impl HttpPending {
     }
 
     /// The next message of this request; the answer is the last one.
-    pub(crate) async fn next(&mut self, expected: Option<Expected<'_>>) -> Result<Message, UpstreamError> {
+    pub(crate) async fn next(&mut self) -> Result<Message, UpstreamError> {
         loop {
             if let Some(message) = self.ready.pop_front() {
                 self.done |= matches!(message.kind(), Kind::Response(_));
@@ -70,21 +69,21 @@ impl HttpPending {
             }
             if self.stream.is_some() {
                 // Boxed: a plain answer is no larger for it.
-                Box::pin(self.read_events(expected)).await.map_err(UpstreamError::sent)?;
+                Box::pin(self.read_events()).await.map_err(UpstreamError::sent)?;
                 continue;
             }
             let Some(body) = &mut self.body else { return Err(UpstreamError::sent(Cause::Closed)) };
             let text = body.text("UPSTREAM_MESSAGE_BYTES_MAX", UPSTREAM_MESSAGE_BYTES_MAX).await;
             self.body = None;
             let text = text.map_err(UpstreamError::sent)?;
-            let message = Message::receive(text, expected).await.map_err(UpstreamError::sent)?;
+            let message = Message::receive(text).await.map_err(UpstreamError::sent)?;
             answers(&message, self.id).map_err(UpstreamError::sent)?;
             self.done |= message.is_response();
             return Ok(message);
         }
     }
 
-    async fn read_events(&mut self, expected: Option<Expected<'_>>) -> Result<(), Cause> {
+    async fn read_events(&mut self) -> Result<(), Cause> {
         let Some(stream) = &mut self.stream else { return Ok(()) };
         let Some(body) = &mut self.body else { return Box::pin(self.resume()).await };
         let Stream { decoder, events, bytes, .. } = &mut **stream;
@@ -113,7 +112,7 @@ impl HttpPending {
             stream.last_event = resumable(event.id).or(stream.last_event.take());
             stream.retry_ms = event.retry_ms.unwrap_or(stream.retry_ms).min(10_000);
             if !event.data.is_empty() {
-                let message = Message::receive(event.data, expected).await?;
+                let message = Message::receive(event.data).await?;
                 answers(&message, self.id)?;
                 self.ready.push_back(message);
             }
