@@ -1,33 +1,33 @@
-//! Where the strings of a text end, found 64 bytes at a time and ahead of the reading.
+//! Finds the ends of strings 64 bytes at a time, ahead of the reader.
 //!
-//! A reader that looks for the end of one string after the other waits for each end before it can look at what comes
-//! next. Quotes that are found by block do not depend on what was read, so a string costs a bit of a word.
+//! A reader that scans each string for its end must finish one string before it can look at the next token. Quotes
+//! found by block do not depend on the tokens before them, so a string costs a few bit operations.
 //!
-//! Guarantee: an end is given only of a string without backslash and control. Every other string is left to a reader
-//! that looks at each of its bytes, and after it the quotes start anew; so no quote that is escaped is ever taken for
-//! an end.
+//! Guarantees: an end is returned only for a string without backslash and control character. Any other string is left
+//! to a reader that looks at each byte, and after it the search restarts; so an escaped quote is never taken for an
+//! end.
 
 use std::num::NonZero;
 
 use wide::u8x16;
 
-/// Bytes that are looked through at once.
+/// Bytes per block.
 const BLOCK: usize = 64;
 
-/// One bit for each byte of a block.
+/// Bit masks of a block, one bit per byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Marks {
     quotes: u64,
-    /// What must not be overlooked in a string: backslashes and controls.
+    /// Backslashes and control characters: a string that contains one must be read byte by byte.
     care: u64,
 }
 
-/// The quotes of a text from the first to the last.
+/// Finder of string ends, from the first string of a text to the last.
 pub(super) struct Quotes<'a> {
     bytes: &'a [u8],
-    /// Where the block starts that was looked through last; one block before the text at first.
+    /// Offset of the current block; initially one block before the text.
     base: usize,
-    /// Its marks, those of quotes that were not taken yet.
+    /// Marks of the current block; quotes that were consumed are cleared.
     marks: Marks,
 }
 
@@ -38,14 +38,14 @@ impl<'a> Quotes<'a> {
         Self { bytes, base: 0usize.wrapping_sub(BLOCK), marks: Self::NONE }
     }
 
-    /// Forgets the quotes before `at`.
+    /// Restarts at `at`; quotes before it are skipped.
     pub(super) const fn restart(&mut self, at: usize) {
         self.base = at.wrapping_sub(BLOCK);
         self.marks = Self::NONE;
     }
 
-    /// Takes the next two quotes and gives the place of the second. `None` if there is none, or if what is between the
-    /// two has to be looked at; then they have to start anew.
+    /// Consumes the next two quotes and returns the offset of the second. Returns `None` if there is none, or if the
+    /// string between them has a backslash or control character; the caller must then restart.
     #[inline(always)]
     pub(super) fn string(&mut self) -> Option<usize> {
         if self.marks.quotes == 0 {
@@ -64,10 +64,10 @@ impl<'a> Quotes<'a> {
         Some(self.base.wrapping_add(close as usize))
     }
 
-    /// The same for a string that ends in a later block.
+    /// Finds the end of a string that ends in a later block.
     #[inline(never)]
     fn string_across(&mut self) -> Option<usize> {
-        // From the opening quote on, which is the only one that is left.
+        // Only bytes from the opening quote on count; it is the only quote left in this block.
         let mut care = self.marks.care & self.marks.quotes.wrapping_neg();
         while care == 0 && self.next_block() {
             if let Some(left) = NonZero::new(self.marks.quotes) {
@@ -81,13 +81,13 @@ impl<'a> Quotes<'a> {
         None
     }
 
-    /// Goes on to the next block that has a quote, or to the last one.
+    /// Advances to the next block that has a quote, or to the last block.
     #[inline(never)]
     fn refill(&mut self) {
         while self.next_block() && self.marks.quotes == 0 {}
     }
 
-    /// Goes on to the next block; false at the end.
+    /// Advances to the next block; returns `false` at the end of the text.
     #[inline(always)]
     fn next_block(&mut self) -> bool {
         let base = self.base.wrapping_add(BLOCK);
@@ -96,7 +96,7 @@ impl<'a> Quotes<'a> {
             Some(block) => marks(block),
             None if rest.is_empty() => return false,
             None => {
-                // What is after the end is neither a quote nor anything to look at.
+                // Bytes after the end must be neither quotes nor marked.
                 let mut block = [b' '; BLOCK];
                 block.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
                 marks(&block)
@@ -107,7 +107,7 @@ impl<'a> Quotes<'a> {
     }
 }
 
-/// Marks of a block, 16 bytes at a time.
+/// Computes the marks of a block, 16 bytes at a time.
 #[inline(always)]
 fn marks(block: &[u8; BLOCK]) -> Marks {
     let (parts, _) = block.as_chunks::<16>();
@@ -121,7 +121,7 @@ fn marks(block: &[u8; BLOCK]) -> Marks {
     let care =
         parts.map(|part| part.simd_eq(u8x16::splat(b'\\')) | part.min(u8x16::splat(0x1F)).simd_eq(part));
     let [a, b, c, d] = care;
-    // Most blocks have nothing of it.
+    // Most blocks have no backslash or control character, so one test saves four extractions.
     let none = ((a | b) | (c | d)).to_bitmask() == 0;
     Marks { quotes, care: if none { 0 } else { bits(care) } }
 }
@@ -139,8 +139,7 @@ mod tests {
         Marks { quotes: bits(|b| b == b'"'), care: bits(|b| b == b'\\' || b < 0x20) }
     }
 
-    /// Strings of `text` as a reader finds them that looks at one byte after the other: where they start, where they
-    /// end, and whether they are plain.
+    /// Strings of `text` as a byte-by-byte reader finds them: start, end, and `true` if the string is plain.
     fn strings(text: &[u8]) -> Vec<(usize, usize, bool)> {
         let mut found = Vec::new();
         let mut at = 0;

@@ -1,4 +1,4 @@
-//! Strings: finding their end, checking their escapes, reading their text.
+//! Strings: finding their end, validating their escapes, decoding their text.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use wide::u8x16;
 
 use super::error::ReadErrorKind;
 
-/// A key prepared once for repeated look-ups.
+/// Key that is prepared once for repeated look-ups.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key(Box<str>);
 
@@ -23,7 +23,7 @@ impl Key {
 }
 
 pub(crate) struct Scan {
-    /// One past the closing quote.
+    /// Offset after the closing quote.
     pub(crate) end: usize,
     pub(crate) escaped: bool,
 }
@@ -31,20 +31,20 @@ pub(crate) struct Scan {
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGHS: u64 = 0x8080_8080_8080_8080;
 
-/// Bytes of `word` that end plain text (quote, backslash, control), as high bits. The lowest set bit is exact; higher
-/// ones may be borrow artefacts. Bytes over 0x7F never end it.
+/// Returns the bytes of `word` that end plain text (quote, backslash, control character) as high bits. The lowest set
+/// bit is exact; higher ones may be borrow artefacts. Bytes over 0x7F never set a bit.
 #[inline]
 const fn stops(word: u64) -> u64 {
-    // With bit 1 turned, a quote comes right after the controls.
+    // Flipping bit 1 moves the quote (0x22) to 0x20, right after the control characters.
     let quote_or_control = (word ^ (ONES * 0x02)).wrapping_sub(ONES * 0x21);
     let slash = (word ^ (ONES * b'\\' as u64)).wrapping_sub(ONES);
     (quote_or_control | slash) & !word & HIGHS
 }
 
-/// Eight bytes from `at` on, the first one lowest; zeros stand for what is after the end.
+/// Reads eight bytes from `at` on as a little-endian word; bytes after the end are zero.
 #[inline(always)]
 pub(crate) fn ahead(bytes: &[u8], at: usize) -> u64 {
-    // No text has more bytes; this says so to the compiler.
+    // No text is longer than `u32`; the cast tells the compiler.
     let at = at as u32 as usize;
     match bytes.get(at..at + 8).and_then(<[u8]>::first_chunk) {
         Some(word) => u64::from_le_bytes(*word),
@@ -52,7 +52,7 @@ pub(crate) fn ahead(bytes: &[u8], at: usize) -> u64 {
     }
 }
 
-/// Less than eight bytes.
+/// Reads the last bytes, where fewer than eight are left.
 #[inline(never)]
 fn last(bytes: &[u8], at: usize) -> u64 {
     let Some(word) = bytes.last_chunk() else {
@@ -66,11 +66,11 @@ fn last(bytes: &[u8], at: usize) -> u64 {
     if gone < 8 { u64::from_le_bytes(*word) >> (gone * 8) } else { 0 }
 }
 
-/// Finds the end of the string whose text starts at `at`; `Err` carries the place and the reason.
+/// Finds the end of the string whose content starts at `at`; the error carries the offset and the reason.
 pub(crate) fn scan(bytes: &[u8], mut at: usize) -> Result<Scan, (usize, ReadErrorKind)> {
     let mut escaped = false;
     loop {
-        // After the end there are zeros, which stop it like any control.
+        // Bytes after the end are zero, which stops the scan like any control character.
         let word = ahead(bytes, at);
         let found = stops(word);
         if found == 0 {
@@ -91,13 +91,14 @@ pub(crate) fn scan(bytes: &[u8], mut at: usize) -> Result<Scan, (usize, ReadErro
     }
 }
 
-/// One past the closing quote of the string whose text starts at `from`, looked for 16 bytes at a time. `None` if there
-/// is something in it that has to be looked at, or if the text ends soon after it: [`scan`] knows.
+/// Finds the closing quote of the string whose content starts at `from`, 16 bytes at a time, and returns the offset
+/// after it. Returns `None` if the string has a backslash or control character, or if fewer than 16 bytes are left;
+/// [`scan`] handles both.
 #[inline(always)]
 pub(crate) fn plain_end(bytes: &[u8], from: usize) -> Option<usize> {
     let mut at = from;
     loop {
-        // No text has more bytes; this says so to the compiler.
+        // No text is longer than `u32`; the cast tells the compiler.
         at = at as u32 as usize;
         let block = u8x16::from(*bytes.get(at..at + 16).and_then(<[u8]>::first_chunk)?);
         let quotes = block.simd_eq(u8x16::splat(b'"'));
@@ -143,7 +144,7 @@ fn hex4(bytes: &[u8], at: usize) -> Result<u32, (usize, ReadErrorKind)> {
     })
 }
 
-/// The text of a string that [`scan`] accepted. `raw` stands between the quotes.
+/// Decodes a string that [`scan`] accepted; `raw` is the text between its quotes.
 #[inline]
 pub(super) fn unescape(raw: &str, escaped: bool) -> Cow<'_, str> {
     if escaped { Cow::Owned(unescaped(raw)) } else { Cow::Borrowed(raw) }
