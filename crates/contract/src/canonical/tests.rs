@@ -33,7 +33,7 @@ fn keys_sort_by_utf16_code_units() {
     );
 }
 
-/// R4.5: what was confirmed is what is forwarded, digit by digit.
+/// R4.5: a decision is bound to the digits that were confirmed; only numbers distinguish verbatim forms.
 #[test]
 fn verbatim_numbers_differ_by_their_digits_and_nothing_else_does() {
     let verbatim =
