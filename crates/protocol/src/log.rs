@@ -1,4 +1,4 @@
-//! The severity of a log message, RFC 5424's eight, lowest first.
+//! Severity of log messages: the eight levels of RFC 5424, lowest first.
 
 use std::fmt;
 
