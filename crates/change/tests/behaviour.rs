@@ -167,7 +167,7 @@ fn an_optional_property_is_compatible_in_the_declared_world_only() {
     assert!(only(&open).witness.as_ref().unwrap().get("b").is_some());
 }
 
-/// R7.3: N changes give N findings, each with a witness of its own that the old contract accepts.
+/// R7.3: N changes give N findings, each with its own witness, which the old contract accepts.
 #[test]
 fn every_changed_place_has_its_own_witness() {
     let old = input(

@@ -34,6 +34,7 @@ impl std::ops::Not for Lit {
     }
 }
 
+/// Atom or connective of a formula; an atom is described by when it is true.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Node {
     /// Always true.

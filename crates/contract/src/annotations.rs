@@ -49,9 +49,9 @@ pub enum Hint {
     ReadOnly,
     /// The tool may destroy or overwrite.
     Destructive,
-    /// Calling it again with the same arguments changes nothing more.
+    /// Another call with the same arguments changes nothing more.
     Idempotent,
-    /// It reaches beyond a closed domain.
+    /// The tool reaches beyond a closed domain.
     OpenWorld,
 }
 
@@ -81,7 +81,7 @@ impl Hint {
         }
     }
 
-    /// The value of an absent hint.
+    /// Returns the value of an absent hint.
     #[must_use]
     pub const fn default_value(self) -> bool {
         matches!(self, Self::Destructive | Self::OpenWorld)

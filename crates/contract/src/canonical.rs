@@ -43,7 +43,7 @@ pub fn canonical_verbatim(node: Node<'_>) -> String {
     out
 }
 
-/// How numbers are written.
+/// Spelling of numbers in the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Numbers {
     Canonical,

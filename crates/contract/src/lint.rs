@@ -55,7 +55,7 @@ pub struct Rule {
     pub title: String,
     /// Consequences, and who suffers them.
     pub why: String,
-    /// How to repair it.
+    /// Advice on how to repair it.
     pub fix: String,
 }
 

@@ -37,6 +37,7 @@ impl Capability {
         }
     }
 
+    /// Error for a client that did not declare this capability.
     #[must_use]
     pub fn missing(self) -> RpcError {
         RpcError::missing_capability(self.required())

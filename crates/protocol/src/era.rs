@@ -4,8 +4,9 @@
 //! 1. `_meta` names a protocol version, whatever its value: modern (`initialize` is then a removed method);
 //! 2. else `initialize`: legacy, whatever version it names;
 //! 3. else the header names 2026-07-28 or later: modern, and the missing `_meta` will be refused;
-//! 4. else a session id: legacy, in that session;
-//! 5. else legacy without a session, at the header's version, or refused if that version is not supported.
+//! 4. else the header names a version that is not supported: refused;
+//! 5. else a session id: legacy, in that session;
+//! 6. else legacy without a session, at the header's version, or at [`Revision::ASSUMED`] without the header.
 
 use crate::revision::Revision;
 
@@ -21,9 +22,13 @@ pub struct Told<'a> {
 /// Branch of the server that handles a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Branch {
+    /// Stateless request of the modern era.
     Modern,
+    /// `initialize` of the legacy era.
     Initialize,
+    /// Legacy request in a session.
     Session,
+    /// Legacy request without a session, at this revision.
     Sessionless(Revision),
     /// The version header names an unsupported version, and the message does not decide the era.
     UnknownVersion,

@@ -21,6 +21,7 @@ pub enum Frame<'a> {
     Response(Response<'a>),
 }
 
+/// Message with an id, which expects a response.
 #[derive(Debug, Clone)]
 pub struct Request<'a> {
     /// Exact text of the id: an integer or a quoted string.
@@ -29,12 +30,14 @@ pub struct Request<'a> {
     pub params: Params<'a>,
 }
 
+/// Message without an id, which expects no response.
 #[derive(Debug, Clone)]
 pub struct Notification<'a> {
     pub method: Cow<'a, str>,
     pub params: Params<'a>,
 }
 
+/// Answer to a request.
 #[derive(Debug, Clone)]
 pub struct Response<'a> {
     /// Exact text of the id; `None` for `null`, which belongs to no request.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+/// Severity of a log message, ordered from lowest to highest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Level {

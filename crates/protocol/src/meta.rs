@@ -67,6 +67,7 @@ pub struct Meta<'a> {
 }
 
 impl<'a> Meta<'a> {
+    /// Validates the `_meta` of a modern request.
     pub fn read(params: &Params<'a>) -> Result<Self, RpcError> {
         if params.meta.is_none() {
             return Err(refuse(format!(

@@ -1,4 +1,4 @@
-//! Numbers of the canonical form.
+//! Spelling of numbers in the canonical form.
 //!
 //! A literal is first reduced to sign, digits and power of ten without leading or trailing zeros, so equal numbers
 //! reduce to equal decimals. A 64-bit integer is written with all its digits. Any other number is written as

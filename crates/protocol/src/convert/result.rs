@@ -18,6 +18,7 @@ pub struct CacheHint {
     pub scope: CacheScope,
 }
 
+/// Sharing allowed for a cached result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CacheScope {
     /// May be shared between callers.
