@@ -93,7 +93,7 @@ pub struct Change {
     pub witness: Option<Value>,
     /// Additional information.
     pub notes: Vec<Note>,
-    /// Identity across runs, to which waivers and approvals refer.
+    /// Identity across runs, to which waivers refer.
     pub fingerprint: Fingerprint,
 }
 
