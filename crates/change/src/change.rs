@@ -1,4 +1,4 @@
-//! One finding.
+//! Finding: one change with its verdict.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -7,15 +7,15 @@ use crate::fingerprint::Fingerprint;
 use crate::level::{Bump, Group, Level};
 use crate::unusable::Sides;
 
-/// What part of a definition changed.
+/// Part of a definition that changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
     /// The tool itself.
     Definition,
-    /// What callers send.
+    /// The input schema: what callers send.
     Input,
-    /// What the server answers.
+    /// The output schema: what the server returns.
     Output,
 }
 
@@ -30,22 +30,23 @@ impl Direction {
     }
 }
 
-/// Something that must be said beside the verdict.
+/// Additional information on a finding.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Note {
-    /// Compatible only for callers that keep to declared properties; the value shows the difference.
+    /// The change is compatible only for callers that send declared properties; the value is an open-world
+    /// counterexample.
     DeclaredWorldOnly(Value),
-    /// A break by itself that another change of the same schema makes good.
+    /// The change alone would break, and another change of the same schema compensates it.
     Absorbed,
-    /// Why a rename is suspected.
+    /// Evidence for a suspected rename.
     Evidence(String),
-    /// Words removed and added.
+    /// Words that were removed and added.
     WordDiff(String),
-    /// What could not be decided.
+    /// Reason why the prover could not decide.
     Obstacle(String),
-    /// What the refusing validator said of the witness.
+    /// Error of the validator that refuses the witness.
     Refused(String),
-    /// On which side a schema is such that nothing can be judged by it.
+    /// Sides on which the schema is unusable, so that nothing can be judged by it.
     Unusable(Sides),
 }
 
@@ -65,39 +66,39 @@ impl std::fmt::Display for Note {
     }
 }
 
-/// A change and the verdict on it.
+/// One change of a tool and the verdict on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// The rule.
+    /// Id of the rule.
     pub id: &'static str,
-    /// The tool, by its old name where it has one.
+    /// Name of the tool, the old name if it had one.
     pub tool: String,
     /// JSON Pointer into the definition.
     pub path: String,
-    /// What changed.
+    /// Part that changed.
     pub direction: Direction,
-    /// Which team it is for.
+    /// Group of the rule, by which findings can be gated separately.
     pub group: Group,
     /// The verdict.
     pub verdict: Level,
-    /// The version step it asks for.
+    /// Version step that the change requires.
     pub bump: Bump,
-    /// One sentence on the consequence.
+    /// One sentence about the consequence.
     pub message: String,
-    /// The part before.
+    /// The old value of the changed part.
     pub old: Option<Value>,
-    /// The part after.
+    /// The new value of the changed part.
     pub new: Option<Value>,
-    /// A value one side accepts and the other refuses.
+    /// Value that one side accepts and the other refuses.
     pub witness: Option<Value>,
-    /// What else must be said.
+    /// Additional information.
     pub notes: Vec<Note>,
-    /// Stable over runs, for approvals.
+    /// Identity across runs, to which waivers refer.
     pub fingerprint: Fingerprint,
 }
 
 impl Change {
-    /// On which side the schema is unusable, if that is the finding.
+    /// Returns the unusable sides, if the finding is an unusable schema.
     pub fn unusable(&self) -> Option<Sides> {
         self.notes.iter().find_map(|note| match note {
             Note::Unusable(sides) => Some(*sides),

@@ -1,4 +1,4 @@
-//! What changed about one tool besides its schemas.
+//! Comparison of two versions of a tool, except for name and schemas.
 
 use serde_json::Value;
 use toolcrib_contract::Definition;
@@ -11,10 +11,10 @@ use crate::level::{Bump, Group, Level};
 use crate::rule::rule;
 use crate::text::{dangers, word_diff};
 
-/// Characters of a value that a message shows.
+/// Maximum characters of a value shown in a message.
 const SHOWN_MAX: usize = 120;
 
-/// A finding before its rule has spoken.
+/// Finding before its rule is applied.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft {
     pub(crate) id: &'static str,
@@ -54,8 +54,8 @@ impl Draft {
         self
     }
 
-    /// Returns the finding, unless its rule is switched off. A finding without a rule is a fault of this program: it is
-    /// reported as breaking, so that nothing passes because of it.
+    /// Applies the rule and the configured levels; returns `None` if the rule is switched off. A finding without a
+    /// rule is an internal error and is reported as breaking, so that nothing passes because of it.
     pub(crate) fn finish(self, tool: &str, options: &Options) -> Option<Change> {
         let rule = rule(self.id);
         let level = self.level.or(rule.and_then(|rule| rule.level.fixed()));
@@ -117,7 +117,7 @@ impl Draft {
     }
 }
 
-/// A value in a message: short, and nothing hidden in it.
+/// Formats a value for a message: shortened, with hidden characters escaped.
 pub(crate) fn shown(value: Option<&Value>) -> String {
     let Some(value) = value else { return "nothing".to_owned() };
     let text = value.to_string();
@@ -128,7 +128,8 @@ pub(crate) fn shown(value: Option<&Value>) -> String {
     toolcrib_contract::text::escaped(&short)
 }
 
-/// The finding on a text the model reads; escalated where the added words are suspicious.
+/// Builds the finding for a text that the model reads; if the added words are suspicious, its rule is
+/// `security.text`.
 pub(crate) fn prose(
     id: &'static str,
     path: String,
@@ -150,7 +151,7 @@ pub(crate) fn prose(
     draft
 }
 
-/// Everything about the tool but its name and schemas.
+/// Returns every finding on the tool except those on name and schemas.
 pub(crate) fn changes(old: &Definition, new: &Definition, options: &Options, others: &[&str]) -> Vec<Draft> {
     let (before, after) = (old.root().to_value(), new.root().to_value());
     let mut drafts = hints::changes(old, new);
@@ -235,7 +236,7 @@ fn annotations(was: Option<&Value>, is: Option<&Value>) -> Vec<Draft> {
 mod tests {
     use super::*;
 
-    /// R7.3: a finding whose rule does not exist is breaking and names the rule; before, it was left out.
+    /// R7.3: a finding without a rule is breaking and names the missing rule; earlier it was dropped.
     #[test]
     fn a_finding_without_a_rule_is_breaking() {
         let change = Draft::new("no.such-rule", "/x").finish("tool", &Options::default()).unwrap();
@@ -243,7 +244,7 @@ mod tests {
         assert!(change.message.contains("no.such-rule"), "{}", change.message);
     }
 
-    /// R7.4: the path of a vendor's member is a JSON Pointer, whatever its name has in it.
+    /// R7.4: the path of a vendor member is a JSON Pointer, with special characters escaped.
     #[test]
     fn the_path_of_a_vendor_member_is_escaped() {
         let definition = |text: &str| Definition::from_value(&serde_json::from_str(text).unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! The whole comparison.
+//! Comparison of two lists of tools.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -16,30 +16,30 @@ use crate::report::Report;
 use crate::schema;
 use crate::unusable::{self, SCHEMAS, Sides};
 
-/// How to judge.
+/// Options of a comparison.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What callers and servers are assumed to send.
+    /// Assumption about properties that schemas do not declare.
     pub world: World,
-    /// Whether `format` asserts.
+    /// `true` if `format` is an assertion.
     pub assert_formats: bool,
-    /// Time for one question about two schemas.
+    /// Maximum time for one question to the prover.
     pub timeout: Duration,
-    /// Time for all of them together; what is asked later is unknown.
+    /// Maximum time for all questions to the prover; later questions are answered *unknown*.
     pub budget: Duration,
-    /// Safety regressions are breaking.
+    /// `true` if safety regressions are breaking.
     pub strict_safety: bool,
-    /// A value added to an output's enum is dangerous instead of breaking.
+    /// `true` if a value added to an output enum is dangerous instead of breaking.
     pub extensible_enums: bool,
-    /// The tools are served over HTTP, where `x-mcp-header` matters.
+    /// `true` if the tools are served over HTTP, where `x-mcp-header` matters.
     pub http: bool,
-    /// Old names that still work, and what they now mean.
+    /// Aliases: old tool names that still work, with the new name of each.
     pub aliases: BTreeMap<String, String>,
-    /// Keys of `_meta` a policy reads.
+    /// Keys of `_meta` whose change is dangerous, because a policy reads them.
     pub watched_meta: BTreeSet<String>,
-    /// Names of other servers' tools.
+    /// Tool names of other servers, for the shadowing rule.
     pub foreign_names: BTreeSet<String>,
-    /// Levels by rule; `None` switches a rule off.
+    /// Levels by rule id; `None` switches the rule off.
     pub levels: BTreeMap<String, Option<Level>>,
 }
 
@@ -61,7 +61,7 @@ impl Default for Options {
     }
 }
 
-/// Judges what changed between two lists of tools.
+/// Compares two lists of tools and judges every change.
 pub fn diff(old: &[Definition], new: &[Definition], options: &Options) -> Report {
     let prover = Prover::new(toolcrib_containment::Options {
         world: options.world,
@@ -114,7 +114,7 @@ fn changes(old: &[Definition], new: &[Definition], options: &Options, prover: &P
     changes
 }
 
-/// What is unusable of a tool that has nothing to be compared with.
+/// Returns the findings on unusable schemas of a tool that has no counterpart.
 fn unusable_alone(tool: &Definition, sides: Sides, options: &Options, prover: &Prover) -> Vec<Change> {
     let found = unusable::of_tool(tool, prover);
     found.iter().filter_map(|one| one.draft(sides).finish(tool.name(), options)).collect()
@@ -130,7 +130,7 @@ fn renamed(rename: &Rename<'_>, options: &Options) -> Draft {
     draft
 }
 
-/// The names that a new tool could be taken for, by how they look.
+/// Indexes the names that a new tool could be confused with, by their folded form.
 fn looks(old: &[Definition], options: &Options) -> BTreeMap<String, String> {
     let names = old.iter().map(Definition::name).chain(options.foreign_names.iter().map(String::as_str));
     let mut looks = BTreeMap::new();
@@ -140,7 +140,7 @@ fn looks(old: &[Definition], options: &Options) -> BTreeMap<String, String> {
     looks
 }
 
-/// The name as a hurried reader sees it: case, separators and look-alike letters gone.
+/// Folds a name to what a hurried reader sees: without case, separators and look-alike letters.
 fn fold(name: &str) -> String {
     name.chars()
         .filter(|character| character.is_alphanumeric())

@@ -1,9 +1,9 @@
-//! How alike two texts are.
+//! Similarity of two texts.
 
-/// Characters beyond which texts are not compared letter by letter.
+/// Maximum characters, or words, of a text that are compared.
 const LENGTH_MAX: usize = 400;
 
-/// 1.0 for equal texts, 0.0 for texts without anything in common.
+/// Similarity by edit distance: 1.0 for equal texts, 0.0 for texts without anything in common.
 #[allow(clippy::cast_precision_loss)]
 pub(crate) fn similarity(left: &str, right: &str) -> f64 {
     let a: Vec<char> = left.chars().take(LENGTH_MAX).collect();
@@ -15,7 +15,7 @@ pub(crate) fn similarity(left: &str, right: &str) -> f64 {
     1.0 - distance(&a, &b) as f64 / longest as f64
 }
 
-/// The same by shared words, for prose.
+/// Similarity by shared words, for prose.
 #[allow(clippy::cast_precision_loss)]
 pub(crate) fn shared_words(left: &str, right: &str) -> f64 {
     let mut rest: Vec<&str> = right.split_whitespace().collect();

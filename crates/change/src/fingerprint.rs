@@ -1,12 +1,12 @@
-//! A change's identity over runs: 12 hex digits of rule, tool, direction, pointer and the digests of
-//! the two parts; never of rendered text.
+//! Fingerprint: the identity of a change across runs, 12 hex digits over rule, tool, direction, pointer and the
+//! digests of the old and new part. It never depends on rendered text.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolcrib_contract::json::{Limits, OwnedDocument};
 use toolcrib_contract::{Digest, canonical};
 
-/// Twelve hex digits.
+/// Identity of a change: twelve hex digits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Fingerprint(String);
 
@@ -31,7 +31,7 @@ impl Fingerprint {
         Fingerprint(text.chars().skip("sha256:".len()).take(12).collect())
     }
 
-    /// The digits.
+    /// The twelve hex digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -43,7 +43,7 @@ impl std::fmt::Display for Fingerprint {
     }
 }
 
-/// The digest of the canonical form; of the text where a number has none.
+/// Digest of the canonical form, or of the plain text if a number has no canonical form.
 pub(crate) fn digest(value: &Value) -> Digest {
     let text = value.to_string();
     let canonical = OwnedDocument::parse(text.as_str(), &Limits::definition())

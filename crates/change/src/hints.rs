@@ -1,12 +1,12 @@
-//! Safety hints, absent ones as their defaults. `destructive` and `idempotent` count only where the
-//! tool is not read-only on at least one side.
+//! Comparison of safety hints; an absent hint has its default. A change of `destructive` or `idempotent` is
+//! cosmetic if the tool is read-only on both sides.
 
 use serde_json::{Value, json};
 use toolcrib_contract::{Definition, Hint};
 
 use crate::definition::Draft;
 
-/// The findings on one tool's hints.
+/// Returns the findings on one tool's hints.
 pub(crate) fn changes(old: &Definition, new: &Definition) -> Vec<Draft> {
     let (before, after) = (old.annotations().hints, new.annotations().hints);
     let read_only = before.or_default(Hint::ReadOnly) && after.or_default(Hint::ReadOnly);

@@ -1,19 +1,19 @@
-//! How much a change matters.
+//! Verdict, version step and group of a change.
 
 use serde::{Deserialize, Serialize};
 
-/// The verdict on a change. The order is the order of severity.
+/// Verdict on a change, ordered by severity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// Proved harmless, or harmless by its nature.
     #[default]
     Compatible,
-    /// Needs eyes: a safety regression, a silently ignored argument, prose the model reads.
+    /// Needs review: a safety regression, a silently ignored argument, or changed prose for the model.
     Dangerous,
-    /// Could not be decided; counted, and fails `--strict`.
+    /// Not decided; counted, and fails `--strict`.
     Unknown,
-    /// Some caller or reader fails.
+    /// Some caller or consumer of results fails.
     Breaking,
 }
 
@@ -29,18 +29,18 @@ impl Level {
     }
 }
 
-/// The smallest step of a semantic version that tells the truth.
+/// Step of a semantic version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Bump {
     /// Nothing changed.
     #[default]
     None,
-    /// Prose or cosmetics only.
+    /// Only prose or cosmetics changed.
     Patch,
-    /// Something was added, or holds only for callers that keep to what is declared.
+    /// Something was added, or the change is compatible only in the declared world.
     Minor,
-    /// Something broke, or might have.
+    /// Something broke, or may have.
     Major,
 }
 
@@ -56,14 +56,14 @@ impl Bump {
     }
 }
 
-/// Which team a finding is for; the groups can be gated apart.
+/// Group of a rule; groups can be gated separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Group {
-    /// Whether calls and answers still fit.
+    /// Compatibility of calls and results.
     Compatibility,
-    /// What a tool says of its effects.
+    /// Claims about a tool's effects.
     Safety,
-    /// What the model reads.
+    /// Text that the model reads.
     Text,
 }

@@ -1,9 +1,10 @@
-//! Contract change: what broke between two lists of tools, proven by a counterexample.
+//! Contract change: the differences between two lists of tools, each with a verdict and, for a break, a
+//! counterexample.
 //!
-//! Input schemas are judged contravariantly, output schemas covariantly, by containment and not by
-//! a list of patterns; a *breaking* schema verdict carries a value that one validator accepts and
-//! the other refuses. What containment is silent about (safety hints, prose the model reads, an
-//! argument that is now ignored) has rules of its own. Pure: no clock, no disk, no network.
+//! Input schemas are judged contravariantly, output schemas covariantly, by proving containment and not by a list of
+//! patterns. A *breaking* schema verdict carries a value that one validator accepts and the other refuses. Changes
+//! that containment does not see (safety hints, prose for the model, an argument that is now ignored) have their own
+//! rules. Pure: no clock, no disk, no network.
 
 mod change;
 mod definition;

@@ -1,6 +1,6 @@
-//! `toolcrib.lock`: whole definitions and their digests, in an order and layout that a text diff
-//! reads well: one tool after the other by name, one member a line, definitions verbatim so that
-//! witnesses can be validated and nothing given is lost. Approving is bound to the digest reviewed.
+//! `toolcrib.lock`: complete definitions and their digests, in an order and layout for readable diffs: tools sorted
+//! by name, one member per line. Definitions are verbatim, so that witnesses can be validated and nothing is lost. An
+//! approval is bound to the digest that was reviewed.
 
 use std::fmt::Write as _;
 
@@ -10,87 +10,87 @@ use toolcrib_contract::{Definition, DefinitionError, Digest};
 
 use crate::fingerprint::digest;
 
-/// The layout this code writes and reads.
+/// Version of the layout.
 const FORMAT: u64 = 1;
 
-/// One pinned tool.
+/// Pinned tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockedTool {
-    /// Which server it belongs to; empty where there is only one.
+    /// Name of its server; empty if there is only one.
     pub server: String,
-    /// The definition as it was given.
+    /// The definition, verbatim.
     pub definition: Definition,
-    /// The digest of all of it.
+    /// Digest of the whole definition.
     pub digest: Digest,
 }
 
-/// The pinned definitions.
+/// Set of pinned tools.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lock {
     tools: Vec<LockedTool>,
 }
 
-/// Why a lock is refused.
+/// Reason why a lock is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    /// Not JSON, or over a limit.
+    /// The text is not JSON, or exceeds a limit.
     #[error("not a lock: {0}")]
     Read(#[from] toolcrib_contract::json::ReadError),
-    /// Written by something newer or something else.
+    /// The format number is unknown.
     #[error("lock format {found} is not {FORMAT}")]
     Format {
-        /// What stands there.
+        /// Value of `format`, as JSON text.
         found: String,
     },
-    /// An entry that is no definition.
+    /// An entry is not a definition.
     #[error("tool {at}: {error}")]
     Definition {
-        /// Counted from one.
+        /// Position of the entry, counted from one.
         at: usize,
-        /// What is wrong with it.
+        /// Error of reading the definition.
         error: DefinitionError,
     },
-    /// An entry whose digest is not that of its definition: it was edited by hand.
+    /// A digest does not match its definition: the entry was edited by hand.
     #[error("tool {name:?}: the digest in the lock does not fit its definition")]
     Digest {
-        /// The tool.
+        /// Name of the tool.
         name: String,
     },
 }
 
-/// Why an approval is refused.
+/// Reason why an approval is refused.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ApproveError {
-    /// No such tool on the live side.
+    /// The server does not offer the tool.
     #[error("no tool {0:?} is offered")]
     NoTool(String),
-    /// It was said to be gone.
+    /// A removal was approved, and the server still offers the tool.
     #[error("{0:?} is still offered")]
     StillOffered(String),
-    /// It is not in the lock.
+    /// The tool is not in the lock.
     #[error("{0:?} is not in the lock")]
     NotPinned(String),
-    /// What is offered now is not what was reviewed.
+    /// The offered definition is not the one that was reviewed.
     #[error("{tool:?} is now {live}, not the reviewed {reviewed}")]
     Changed {
-        /// The tool.
+        /// Name of the tool.
         tool: String,
-        /// The digest of what is offered.
+        /// Digest of the offered definition.
         live: Digest,
-        /// The digest that was reviewed.
+        /// Digest that was reviewed.
         reviewed: Digest,
     },
 }
 
 impl Lock {
-    /// Pins the definitions of one server.
+    /// Creates a lock with the definitions of one server.
     pub fn new(server: &str, definitions: impl IntoIterator<Item = Definition>) -> Lock {
         let mut lock = Lock::default();
         lock.extend(server, definitions);
         lock
     }
 
-    /// Pins the definitions of a further server.
+    /// Adds the definitions of another server.
     pub fn extend(&mut self, server: &str, definitions: impl IntoIterator<Item = Definition>) {
         for definition in definitions {
             let digest = of_definition(&definition);
@@ -101,20 +101,20 @@ impl Lock {
         });
     }
 
-    /// Every pinned tool, by server and name.
+    /// All pinned tools, ordered by server and name.
     pub fn tools(&self) -> &[LockedTool] {
         &self.tools
     }
 
-    /// The definitions of one server.
+    /// Returns the definitions of one server.
     pub fn definitions(&self, server: &str) -> Vec<Definition> {
         self.tools.iter().filter(|tool| tool.server == server).map(|tool| tool.definition.clone()).collect()
     }
 
-    /// Pins what is offered now, if it is what was reviewed.
+    /// Pins the offered definition, if its digest is the reviewed one.
     ///
     /// # Errors
-    /// When the tool is not offered, or is not the one reviewed.
+    /// The tool is not offered, or its digest differs.
     pub fn approve(
         &mut self,
         server: &str,
@@ -135,10 +135,10 @@ impl Lock {
         Ok(())
     }
 
-    /// Lets go of a tool that is no longer offered.
+    /// Removes a tool that is no longer offered.
     ///
     /// # Errors
-    /// When it is still offered, or was not pinned.
+    /// The tool is still offered, or was not pinned.
     pub fn approve_removal(
         &mut self,
         server: &str,
@@ -153,7 +153,7 @@ impl Lock {
         if self.tools.len() == before { Err(ApproveError::NotPinned(tool.to_owned())) } else { Ok(()) }
     }
 
-    /// The file's text.
+    /// Serializes the lock.
     pub fn to_text(&self) -> String {
         let mut text = format!("{{\n  \"format\": {FORMAT},\n  \"tools\": [");
         for (at, tool) in self.tools.iter().enumerate() {
@@ -176,10 +176,10 @@ impl Lock {
         text
     }
 
-    /// Reads a lock and checks every digest.
+    /// Parses a lock and verifies every digest.
     ///
     /// # Errors
-    /// A [`LockError`] that names the entry.
+    /// A [`LockError`] that names the entry, if one is at fault.
     pub fn parse(text: &str) -> Result<Lock, LockError> {
         let document = Document::parse(text.as_bytes(), &Limits::file())?;
         let root = document.root();
@@ -207,12 +207,13 @@ impl Lock {
     }
 }
 
-/// The digest that a lock pins and an approval names.
+/// Returns the digest that a lock pins and an approval names: over the canonical form, or over the text if there is
+/// none.
 pub fn of_definition(definition: &Definition) -> Digest {
     Digest::of(definition.root()).unwrap_or_else(|_| Digest::of_bytes(definition.text().as_bytes()))
 }
 
-/// The digests of the four channels a change can come through.
+/// Digests of input schema, output schema, annotations and prose, which show in a diff what kind of change it is.
 fn channels(definition: &Definition) -> [(&'static str, Digest); 4] {
     let part = |key: &str| definition.get(key).map_or(Value::Null, toolcrib_contract::json::Node::to_value);
     let text = Value::from(vec![part("description"), part("title")]);
@@ -224,7 +225,7 @@ fn channels(definition: &Definition) -> [(&'static str, Digest); 4] {
     ]
 }
 
-/// JSON with one member a line; scalars are copied as they were written.
+/// Writes JSON with one member per line; scalars are copied verbatim.
 fn pretty(node: Node<'_>, level: usize, text: &mut String) {
     let indent = |level: usize| "  ".repeat(level);
     if node.is_object() && !node.is_empty() {

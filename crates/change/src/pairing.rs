@@ -1,4 +1,4 @@
-//! Which tool became which: by name first, then by evidence of a rename. A rename is still a break.
+//! Pairing of old and new tools: by name first, then by evidence of a rename. A rename is still breaking.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,12 +7,12 @@ use toolcrib_contract::Definition;
 
 use crate::edit_distance::{shared_words, similarity};
 
-/// Likeness from which a removed and an added tool are taken for one.
+/// Minimum similarity at which a removed and an added tool count as a rename.
 const RENAME_MIN: f64 = 0.62;
-/// Tools on one side beyond which renames are not searched: the search is quadratic.
+/// Maximum removed or added tools for which renames are searched; the search is quadratic.
 const CANDIDATES_MAX: usize = 400;
 
-/// Two tools taken for one.
+/// Suspected rename.
 #[derive(Debug)]
 pub(crate) struct Rename<'d> {
     pub(crate) old: &'d Definition,
@@ -20,7 +20,7 @@ pub(crate) struct Rename<'d> {
     pub(crate) evidence: String,
 }
 
-/// The tools of two lists, matched.
+/// Result of pairing two lists of tools.
 #[derive(Debug, Default)]
 pub(crate) struct Pairing<'d> {
     pub(crate) kept: Vec<(&'d Definition, &'d Definition)>,
@@ -82,7 +82,7 @@ fn renames(pairing: &mut Pairing<'_>) {
     pairing.added = added.iter().filter_map(|at| pairing.added.get(*at).copied()).collect();
 }
 
-/// What two tools are compared by, read once each.
+/// Properties of a tool that are compared, computed once per tool.
 struct Traits<'d> {
     name: &'d str,
     description: String,
@@ -98,7 +98,7 @@ impl<'d> Traits<'d> {
         }
     }
 
-    /// Whether equal schemas would mean anything.
+    /// `true` if the schema has properties; equal schemas without any are no evidence.
     fn telling(&self) -> bool {
         let properties =
             self.schema.as_ref().and_then(|own| own.get("properties")).and_then(Value::as_object);
@@ -106,7 +106,7 @@ impl<'d> Traits<'d> {
     }
 }
 
-/// How alike two tools are, and why.
+/// Returns the similarity of two tools and the evidence for it.
 fn likeness(old: &Traits<'_>, new: &Traits<'_>) -> (f64, String) {
     let mut evidence = Vec::new();
     if old.name.to_lowercase() == new.name.to_lowercase() {

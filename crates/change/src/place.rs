@@ -1,30 +1,30 @@
-//! Where a tool's definition stands in a file, so that findings can be shown beside it.
+//! Location of tool definitions in files, so that findings can be displayed beside them.
 //!
-//! Guarantees: a line is given only for a definition of that name, else the first one; the nearest part of a changed path
-//! that the file still has is shown. Nothing is read here: texts are given.
+//! Guarantees: a line is given only for a definition of that name, else line 1; if the changed path is gone from the
+//! file, its nearest remaining ancestor is used. Reads no file: the texts are given.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use toolcrib_contract::json::{Document, Limits, Node, Pointer};
 
-/// A file, and the definitions in it.
+/// File and the definitions in it.
 #[derive(Clone, Debug, Default)]
 pub struct Place {
     file: String,
     text: String,
-    /// By `tool`, and by `server/tool` where the file says whose it is.
+    /// Byte ranges by `tool`, and by `server/tool` if the file names the server.
     definitions: BTreeMap<String, Range<usize>>,
 }
 
 impl Place {
-    /// Something that has no lines, such as an address.
+    /// Creates a place without lines, such as a URL.
     #[must_use]
     pub fn new(file: &str) -> Place {
         Place { file: file.to_owned(), ..Place::default() }
     }
 
-    /// A file by its text; one that is no JSON has no lines.
+    /// Creates a place from the text of a file; a text that is not JSON has no lines.
     #[must_use]
     pub fn read(file: &str, text: String) -> Place {
         let mut definitions = BTreeMap::new();
@@ -58,18 +58,18 @@ impl Place {
     }
 }
 
-/// Files that findings can be shown in; the first that has the tool counts.
+/// List of files in which findings can be displayed; the first that contains the tool counts.
 #[derive(Clone, Debug)]
 pub struct Places(Vec<Place>);
 
 impl Places {
-    /// The first is shown where none has the tool.
+    /// Creates the list. The first place is used for a tool that none contains.
     #[must_use]
     pub fn new(places: Vec<Place>) -> Places {
         Places(places)
     }
 
-    /// File and line, counted from one.
+    /// Returns file and line, counted from one.
     pub(crate) fn of(&self, tool: &str, path: &str) -> (&str, usize) {
         let found = self.0.iter().find_map(|place| Some((place.file.as_str(), place.line(tool, path)?)));
         found.unwrap_or((self.0.first().map_or("", |place| &place.file), 1))
@@ -84,7 +84,8 @@ impl From<&str> for Places {
 
 type Found = BTreeMap<String, Range<usize>>;
 
-/// Definitions stand in arrays called `tools` or `tool_definitions`, and in a lock under `definition`.
+/// Collects definitions: elements of arrays called `tools` or `tool_definitions`, and values of `definition` in a
+/// lock.
 fn walk(node: Node<'_>, server: Option<&str>, found: &mut Found) {
     let own = node.get("server").and_then(Node::as_str);
     let server = own.as_deref().or(server);
@@ -118,7 +119,7 @@ mod tests {
 
     const LIST: &str = "{\n \"tools\": [\n  {\"name\": \"a\"},\n  {\"name\": \"b\",\n   \"inputSchema\": {\n    \"type\": \"object\"}}\n]}";
 
-    /// R7.6: a finding is shown at the part that changed, else at its tool, else at the file that has it.
+    /// R7.6: a finding is located at the changed part, else at its tool, else at the first file.
     #[test]
     fn a_part_a_tool_and_a_file_have_their_lines() {
         let places = Places::new(vec![Place::read("new.json", LIST.to_owned()), Place::new("old")]);
@@ -134,7 +135,7 @@ mod tests {
         assert_eq!(Places::new(vec![Place::read("x", "no JSON".to_owned())]).of("a", ""), ("x", 1));
     }
 
-    /// R7.7: in a lock a tool is found under its server.
+    /// R7.7: in a lock with several servers, a tool is located under its server.
     #[test]
     fn a_lock_tells_servers_apart() {
         let tool = |text: &str| toolcrib_contract::Definition::parse(text).unwrap();

@@ -1,4 +1,4 @@
-//! All findings, counted honestly.
+//! Report of a comparison: all findings and their counts.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -8,41 +8,41 @@ use crate::level::{Bump, Level};
 use crate::unusable::Sides;
 use crate::waiver::Waived;
 
-/// Changes by verdict.
+/// Number of changes by verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
-    /// Somebody fails.
+    /// Some caller or consumer fails.
     pub breaking: usize,
-    /// Needs eyes.
+    /// Needs review.
     pub dangerous: usize,
     /// Harmless.
     pub compatible: usize,
-    /// Undecided.
+    /// Not decided.
     pub unknown: usize,
 }
 
-/// From which level on a check fails.
+/// Minimum verdict at which a check fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FailOn {
-    /// Only breaks.
+    /// Breaking changes only.
     #[default]
     Breaking,
-    /// Also what needs eyes, and what is undecided.
+    /// Also dangerous and unknown changes.
     Dangerous,
     /// Any change.
     Any,
 }
 
-/// What changed between two lists of tools.
+/// Findings of a comparison of two lists of tools.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// Tools on either side.
+    /// Number of tool names on either side.
     pub tools: usize,
-    /// The findings, the worst first.
+    /// Findings, most severe first.
     pub changes: Vec<Change>,
-    /// Findings somebody took responsibility for.
+    /// Findings covered by a waiver.
     pub waived: Vec<Waived>,
-    /// Waivers that are expired or apply to nothing.
+    /// Waivers that have expired or cover nothing.
     pub stale: Vec<String>,
 }
 
@@ -51,7 +51,7 @@ impl Report {
         Report { tools, changes, waived: Vec::new(), stale: Vec::new() }
     }
 
-    /// Adds what changed of a further server; with a name, its tools are called `server/tool`.
+    /// Adds the report of another server. With a server name, its tools are renamed to `server/tool`.
     pub fn join(&mut self, other: Report, server: Option<&str>) {
         let named = |mut change: Change| {
             if let Some(server) = server {
@@ -66,12 +66,12 @@ impl Report {
         self.stale.extend(other.stale);
     }
 
-    /// The findings on schemas that nothing can be judged by.
+    /// Returns the findings on unusable schemas.
     pub fn unusable(&self) -> impl Iterator<Item = (&Change, Sides)> {
         self.changes.iter().filter_map(|change| Some((change, change.unusable()?)))
     }
 
-    /// Changes by verdict.
+    /// Counts the changes by verdict.
     pub fn summary(&self) -> Summary {
         let count = |level| self.changes.iter().filter(|change| change.verdict == level).count();
         Summary {
@@ -82,18 +82,19 @@ impl Report {
         }
     }
 
-    /// The worst verdict.
+    /// The most severe verdict.
     pub fn verdict(&self) -> Level {
         self.changes.iter().map(|change| change.verdict).max().unwrap_or_default()
     }
 
-    /// The smallest version step that tells the truth.
+    /// The largest version step of all changes, including waived ones.
     pub fn suggested_bump(&self) -> Bump {
         let waived = self.waived.iter().map(|waived| waived.change.bump);
         self.changes.iter().map(|change| change.bump).chain(waived).max().unwrap_or_default()
     }
 
-    /// Whether a check fails: by level, by what is undecided under `strict`, by stale waivers.
+    /// `true` if the check fails: because of a verdict at or over `fail_on`, or because of unknown verdicts or stale
+    /// waivers under `strict` or a `fail_on` stricter than breaking.
     pub fn fails(&self, fail_on: FailOn, strict: bool) -> bool {
         let least = match fail_on {
             FailOn::Breaking => Level::Breaking,
@@ -106,7 +107,7 @@ impl Report {
         }) || (!self.stale.is_empty() && (strict || fail_on != FailOn::Breaking))
     }
 
-    /// One line: tools by their worst verdict.
+    /// One line that counts tools by their most severe verdict.
     pub fn headline(&self) -> String {
         let mut worst: std::collections::BTreeMap<&str, (Level, bool)> = std::collections::BTreeMap::new();
         for change in &self.changes {
@@ -128,7 +129,7 @@ impl Report {
         )
     }
 
-    /// The shape others script against.
+    /// The report as JSON in its documented, stable form.
     pub fn to_json(&self) -> Value {
         let changes: Vec<Value> = self.changes.iter().map(written).collect();
         let summary = self.summary();
@@ -152,7 +153,7 @@ impl Report {
     }
 }
 
-/// One finding, in the shape others script against.
+/// One finding as JSON in its documented, stable form.
 fn written(change: &Change) -> Value {
     let mut map = Map::new();
     map.insert("id".to_owned(), json!(change.id));

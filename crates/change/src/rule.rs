@@ -1,4 +1,4 @@
-//! Rules are data: one file each under `rules/`, with the pair that shows it.
+//! Rules as data: one file each under `rules/`, with an old/new pair that triggers it.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::level::{Bump, Group, Level};
 
-/// The level a rule gives.
+/// Level of a rule's findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RuleLevel {
@@ -19,12 +19,12 @@ pub enum RuleLevel {
     Compatible,
     /// Always unknown.
     Unknown,
-    /// By proof or witness.
+    /// Decided by proof or witness.
     Containment,
 }
 
 impl RuleLevel {
-    /// The level, where the rule itself fixes it.
+    /// Returns the level, if the rule fixes it.
     pub const fn fixed(self) -> Option<Level> {
         match self {
             RuleLevel::Breaking => Some(Level::Breaking),
@@ -36,29 +36,29 @@ impl RuleLevel {
     }
 }
 
-/// One rule.
+/// Rule for one kind of change.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// The stable name findings carry.
+    /// Stable id, which findings carry.
     pub id: String,
-    /// Which team it is for.
+    /// Group of its findings.
     pub group: Group,
     /// `definition`, `input`, `output`, or `schema` for both.
     pub direction: String,
-    /// The level it gives.
+    /// Level of its findings.
     pub level: RuleLevel,
-    /// The version step of a compatible finding.
+    /// Version step of a compatible or dangerous finding.
     pub bump: Bump,
-    /// One sentence on the consequence; `{old}`, `{new}` and `{name}` are filled in.
+    /// Message template about the consequence; `{old}`, `{new}` and `{name}` are replaced.
     pub message: String,
-    /// Where the reasoning stands.
+    /// URL of the rationale.
     pub reference: String,
-    /// What to do about it.
+    /// Advice for the author.
     pub fix: String,
     /// Tools before the example change.
     pub old: Vec<Value>,
-    /// Tools after it.
+    /// Tools after the example change.
     pub new: Vec<Value>,
 }
 
@@ -66,7 +66,7 @@ macro_rules! files {
     ($($id:literal),* $(,)?) => { [$(include_str!(concat!("../rules/", $id, ".json"))),*] };
 }
 
-/// One file a rule; a test holds this list against the folder.
+/// Embedded rule files; a test compares this list with the folder.
 const FILES: [&str; 56] = files![
     "additional.changed",
     "additional.closed",
@@ -129,12 +129,12 @@ const FILES: [&str; 56] = files![
 static RULES: LazyLock<Vec<Rule>> =
     LazyLock::new(|| FILES.iter().filter_map(|text| serde_json::from_str(text).ok()).collect());
 
-/// Every rule, by name.
+/// Returns every rule, ordered by id.
 pub fn rules() -> &'static [Rule] {
     &RULES
 }
 
-/// The rule of this name.
+/// Returns the rule with this id.
 pub fn rule(id: &str) -> Option<&'static Rule> {
     rules().iter().find(|rule| rule.id == id)
 }

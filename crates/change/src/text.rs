@@ -1,26 +1,26 @@
-//! Prose the model reads: what words changed, and whether the new ones command, hide or lead away.
+//! Changes of prose that the model reads: a word diff, and detection of orders, hidden text and links in added words.
 
 use toolcrib_contract::text::{escaped, hidden};
 
-/// What makes added text suspicious.
+/// Reason why added text is suspicious.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Danger {
-    /// Characters a reader does not see.
+    /// Characters that a reader does not see.
     HiddenCharacters,
     /// Orders to the model.
     Imperative,
-    /// A wish that the user should not know.
+    /// Requests to conceal something from the user.
     Secrecy,
     /// A link.
     Link,
     /// A long run of base64.
     Encoded,
-    /// Another tool of the same list.
+    /// The name of another tool.
     OtherTool,
 }
 
 impl Danger {
-    /// A few words for people.
+    /// Short description for people.
     pub const fn name(self) -> &'static str {
         match self {
             Danger::HiddenCharacters => "hidden characters",
@@ -47,10 +47,10 @@ const ORDERS: [&str; 10] = [
 ];
 const SECRETS: [&str; 6] =
     ["do not tell", "don't tell", "do not mention", "without telling", "keep this secret", "do not reveal"];
-/// Shortest run of base64 letters that counts as encoded text.
+/// Minimum length of a run of base64 characters that counts as encoded text.
 const ENCODED_MIN: usize = 40;
 
-/// What is suspicious in text that was added; `others` are the names of the other tools.
+/// Returns the suspicious properties of text that was added; `others` are the names of the other tools.
 pub fn dangers<'a>(old: &str, new: &str, others: impl IntoIterator<Item = &'a str>) -> Vec<Danger> {
     let (before, after) = (old.to_lowercase(), new.to_lowercase());
     let added = |needle: &str| after.contains(needle) && !before.contains(needle);
@@ -79,7 +79,7 @@ pub fn dangers<'a>(old: &str, new: &str, others: impl IntoIterator<Item = &'a st
     let names = |text: &str, name: &str| {
         text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.'))).any(|word| word == name)
     };
-    // A plain word is no reference; a name with a joint in it is.
+    // A name without a separator may be an ordinary word.
     let mut others = others.into_iter().filter(|name| name.contains(['_', '-', '.']));
     if others.any(|name| names(new, name) && !names(old, name)) {
         found.push(Danger::OtherTool);
@@ -87,10 +87,10 @@ pub fn dangers<'a>(old: &str, new: &str, others: impl IntoIterator<Item = &'a st
     found
 }
 
-/// Words beyond which only both texts are shown.
+/// Maximum words of a text for a word diff; beyond it both texts are shown whole.
 const WORDS_MAX: usize = 400;
 
-/// The words that changed, `[-removed-]` and `{+added+}`, hidden characters escaped.
+/// Returns the changed words as `[-removed-]` and `{+added+}`, with hidden characters escaped.
 pub fn word_diff(old: &str, new: &str) -> String {
     let a: Vec<&str> = old.split_whitespace().collect();
     let b: Vec<&str> = new.split_whitespace().collect();
@@ -138,7 +138,7 @@ pub fn word_diff(old: &str, new: &str) -> String {
     escaped(&shown.join(" "))
 }
 
-/// Lengths of the longest common subsequences of all suffixes.
+/// Computes the lengths of the longest common subsequences of all suffixes.
 fn common(a: &[&str], b: &[&str]) -> Vec<usize> {
     let width = b.len() + 1;
     let mut table = vec![0; (a.len() + 1) * width];
@@ -158,7 +158,7 @@ fn common(a: &[&str], b: &[&str]) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    /// R7.4: a change of prose is shown word by word, hidden characters escaped.
+    /// R7.4: a change of prose is shown word by word, with hidden characters escaped.
     #[test]
     fn words_that_changed_are_marked() {
         assert_eq!(
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(word_diff("", "New"), "{+New+}");
     }
 
-    /// R4.9, R7.2: text that commands, hides or leads away is told from plain prose.
+    /// R4.9, R7.2: orders, requests for secrecy, links, hidden and encoded text are distinguished from plain prose.
     #[test]
     fn added_orders_links_and_hidden_text_are_found() {
         let found = dangers(

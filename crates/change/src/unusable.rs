@@ -1,9 +1,9 @@
-//! Schemas that nothing can be judged by: no schema at all, an unknown dialect, a reference that leads nowhere or out of
-//! the schema, a loop of references, more than admission lets in (R7.3).
+//! Unusable schemas, by which nothing can be judged: not a schema, an unknown dialect, a reference without target or
+//! out of the schema, a reference loop, or over a limit of admission (R7.3, *compatible* only with a proof).
 //!
-//! Guarantees: what is unusable is never counted as proved, not even where both sides are equal, and never as breaking,
-//! because no value could show it: it is *unknown*, at its place. Refuses nothing that the prover can still judge, such as
-//! a pattern that looks around. Nothing is fetched.
+//! Guarantees: an unusable schema is *unknown*, at its place. It is never counted as proved, even if both sides are
+//! equal, and never as breaking, because no value could be a witness. A schema that the prover can still judge, such
+//! as one with a look-around pattern, is not unusable. Nothing is fetched.
 
 use serde_json::Value;
 use toolcrib_containment::{Dialect, Prover, SchemaFault};
@@ -14,26 +14,26 @@ use toolcrib_contract::{Definition, PatternFault, Schema, SchemaError, SchemaLim
 use crate::change::{Direction, Note};
 use crate::definition::Draft;
 
-/// Characters of a reason that are shown.
+/// Maximum characters of a reason that are shown.
 const REASON_CHARS_MAX: usize = 240;
 
-/// Where the schemas of a tool stand, and which way they are judged.
+/// Members of a definition that are schemas, with the direction in which they are judged.
 pub(crate) const SCHEMAS: [(Direction, &str); 2] =
     [(Direction::Input, "inputSchema"), (Direction::Output, "outputSchema")];
 
-/// On which side of a comparison a schema is unusable.
+/// Sides of a comparison on which a schema is unusable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sides {
-    /// Before.
+    /// The old side.
     Old,
-    /// Now.
+    /// The new side.
     New,
-    /// Before and now, and it is the same schema.
+    /// Both sides, which have the same schema.
     Both,
 }
 
 impl Sides {
-    /// Whether what is offered now is unusable.
+    /// `true` if the new side is unusable.
     pub const fn has_new(self) -> bool {
         matches!(self, Sides::New | Sides::Both)
     }
@@ -49,10 +49,10 @@ impl std::fmt::Display for Sides {
     }
 }
 
-/// What is wrong with a schema.
+/// Reason why a schema is unusable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 enum Fault {
-    /// It would not be admitted by anything that serves the tool.
+    /// Admission refuses it, so no server could serve the tool.
     #[error("{}", .0.reason())]
     Refused(SchemaError),
     /// The prover cannot read it.
@@ -60,11 +60,11 @@ enum Fault {
     Unreadable(SchemaFault),
 }
 
-/// A tool with a schema that nothing can be judged by.
+/// Unusable schema of a tool.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("tool {tool:?}: {}: {}", one_line(.path), self.reason())]
 pub struct Unusable {
-    /// The tool.
+    /// Name of the tool.
     pub tool: String,
     /// JSON Pointer into the definition.
     pub path: String,
@@ -73,14 +73,14 @@ pub struct Unusable {
     fault: Fault,
 }
 
-/// Every schema of `definitions` that nothing can be judged by.
+/// Returns every unusable schema of `definitions`.
 #[must_use]
 pub fn unusable(definitions: &[Definition]) -> Vec<Unusable> {
     let prover = Prover::default();
     prover.on_large_stack(|| definitions.iter().flat_map(|tool| of_tool(tool, &prover)).collect())
 }
 
-/// The unusable schemas of one tool, on the current thread, whose stack must be large.
+/// Returns the unusable schemas of one tool. Runs on the current thread, whose stack must be large.
 pub(crate) fn of_tool(tool: &Definition, prover: &Prover) -> Vec<Unusable> {
     SCHEMAS.iter().filter_map(|(direction, key)| of_schema(tool, *direction, key, prover)).collect()
 }
@@ -102,14 +102,14 @@ pub(crate) fn of_schema(
     };
     let (path, fault) = match is_judged.then(|| prover.examine_here(&schema, Dialect::default())) {
         Some(Ok(())) => return None,
-        // A pattern that is too much for the prover as well is named by its place and limit.
+        // If the prover refuses the pattern too, admission's error is reported, because it names place and limit.
         None | Some(Err(SchemaFault::InvalidPattern { .. })) => refused(error),
         Some(Err(fault)) => (placed(&base, &fault), Fault::Unreadable(fault)),
     };
     Some(Unusable { tool: tool.name().to_owned(), path, direction, schema, fault })
 }
 
-/// What nobody serves and the prover can read all the same: patterns outside of linear time, or many of them.
+/// `true` if the prover may read a schema that admission refuses: non-linear patterns, or too many or too large ones.
 fn is_for_the_prover(error: &SchemaError) -> bool {
     match error {
         SchemaError::Pattern { fault, .. } => *fault != PatternFault::Malformed,
@@ -129,7 +129,7 @@ fn placed(base: &Pointer, fault: &SchemaFault) -> String {
 }
 
 impl Unusable {
-    /// What is wrong with it, short and with nothing hidden: it may quote the schema.
+    /// Returns the reason, shortened and with hidden characters escaped, because it may quote the schema.
     fn reason(&self) -> String {
         let text = self.fault.to_string();
         let mut short: String = text.chars().take(REASON_CHARS_MAX).collect();
@@ -139,7 +139,7 @@ impl Unusable {
         one_line(&short)
     }
 
-    /// The finding on it.
+    /// Builds the finding on this schema.
     pub(crate) fn draft(&self, sides: Sides) -> Draft {
         let mut draft = Draft::new("schema.invalid", self.path.as_str()).named(self.reason());
         draft.direction = self.direction;

@@ -1,38 +1,38 @@
-//! Waivers: a finding somebody takes responsibility for, by fingerprint or by rule and tool, with a
-//! reason, and an end if wanted. One that is expired or applies to nothing is itself reported.
+//! Waivers: findings that somebody accepts, identified by fingerprint or by rule and tool, with a reason and an
+//! optional expiry date. A waiver that has expired or covers nothing is itself reported.
 
 use serde::Deserialize;
 
 use crate::change::Change;
 use crate::report::Report;
 
-/// One waiver.
+/// Acceptance of findings.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Waiver {
-    /// The finding's fingerprint; else `rule` and `tool` say which.
+    /// Fingerprint of the finding; without it, `rule` and `tool` are required.
     #[serde(default)]
     pub fingerprint: Option<String>,
-    /// The rule's name.
+    /// Id of the rule.
     #[serde(default)]
     pub rule: Option<String>,
-    /// The tool's name.
+    /// Name of the tool.
     #[serde(default)]
     pub tool: Option<String>,
-    /// The place; any place where absent.
+    /// Path of the finding; absent for any path.
     #[serde(default)]
     pub path: Option<String>,
-    /// Why it is fine.
+    /// Reason for the acceptance.
     pub reason: String,
-    /// Last day it holds, `YYYY-MM-DD`.
+    /// Last day on which it holds, `YYYY-MM-DD`.
     #[serde(default)]
     pub expires: Option<String>,
-    /// Who said so.
+    /// Person who accepted it.
     #[serde(default)]
     pub approver: Option<String>,
 }
 
-/// A file of waivers.
+/// Contents of a waiver file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Waivers {
@@ -41,45 +41,45 @@ pub struct Waivers {
     pub waivers: Vec<Waiver>,
 }
 
-/// Why a file of waivers is refused.
+/// Reason why a waiver file is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum WaiverError {
-    /// Not a file of waivers.
+    /// The text is not a waiver file.
     #[error("not a waiver file: {0}")]
     Format(#[from] serde_json::Error),
-    /// A waiver without a reason.
+    /// A waiver has no reason.
     #[error("waiver {at}: a reason is mandatory")]
     NoReason {
-        /// Counted from one.
+        /// Position of the waiver, counted from one.
         at: usize,
     },
-    /// A waiver that names neither a fingerprint nor a rule and a tool.
+    /// A waiver names neither a fingerprint nor both a rule and a tool.
     #[error("waiver {at}: name a fingerprint, or a rule and a tool")]
     NoTarget {
-        /// Counted from one.
+        /// Position of the waiver, counted from one.
         at: usize,
     },
-    /// An end that is no day.
+    /// An expiry date is malformed.
     #[error("waiver {at}: {expires:?} is no day (YYYY-MM-DD)")]
     BadDay {
-        /// Counted from one.
+        /// Position of the waiver, counted from one.
         at: usize,
-        /// What stands there.
+        /// The malformed date.
         expires: String,
     },
 }
 
-/// A finding and the waiver that covers it.
+/// Finding that a waiver covers.
 #[derive(Clone, Debug)]
 pub struct Waived {
     /// The finding.
     pub change: Change,
-    /// Why it is fine.
+    /// Reason that the waiver gives.
     pub reason: String,
 }
 
 impl Waivers {
-    /// Reads a file of waivers.
+    /// Parses a waiver file.
     ///
     /// # Errors
     /// A [`WaiverError`] that names the waiver.
@@ -100,7 +100,7 @@ impl Waivers {
         Ok(waivers)
     }
 
-    /// Takes the covered findings out of the report; `today` is `YYYY-MM-DD`.
+    /// Moves covered findings from `changes` to `waived`; `today` is `YYYY-MM-DD`.
     pub fn apply(&self, report: &mut Report, today: &str) {
         let mut used = vec![false; self.waivers.len()];
         let mut kept = Vec::new();
@@ -141,7 +141,7 @@ impl Waiver {
             && self.path.as_ref().is_none_or(|path| *path == change.path)
     }
 
-    /// Days in this notation sort as they follow each other.
+    /// `true` if the waiver has not expired on `today`; dates in this notation sort as text.
     fn holds_on(&self, today: &str) -> bool {
         self.expires.as_deref().is_none_or(|last| today <= last)
     }

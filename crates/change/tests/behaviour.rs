@@ -1,4 +1,4 @@
-//! What the rules do together: worlds, switches, renames, the lock, waivers, real histories.
+//! Tests of the rules in combination: worlds, switches, renames, the lock, waivers, and the history of a real server.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, clippy::print_stderr)]
 
 use std::fs::File;
@@ -30,7 +30,7 @@ fn only(report: &Report) -> &Change {
     &report.changes[0]
 }
 
-/// Everything that is no usable schema, with the place and a word of the reason.
+/// Unusable schemas, each with the place and a word of the reason.
 fn unusable_schemas() -> Vec<(Value, &'static str, &'static str)> {
     let deep = (0..70).fold(json!({}), |inner, _| json!({"items": inner}));
     let doubled = |n: usize| json!({"allOf": [{"$ref": format!("#/$defs/d{}", n + 1)}, {"$ref": format!("#/$defs/d{}", n + 1)}]});
@@ -72,7 +72,7 @@ fn unusable_schemas() -> Vec<(Value, &'static str, &'static str)> {
     ]
 }
 
-/// R7.3: what is no usable schema is unknown at its place, never breaking and never proved, whichever side it is on.
+/// R7.3: an unusable schema is unknown at its place, never breaking and never proved, on either side.
 #[test]
 fn an_unusable_schema_is_unknown_on_either_side_and_on_both() {
     let good = json!({"type": "object"});
@@ -103,7 +103,7 @@ fn an_unusable_schema_is_unknown_on_either_side_and_on_both() {
     }
 }
 
-/// R7.3: many questions that are each too hard cost no more than the comparison may; PROVER_ALL_MS_MAX unless told otherwise.
+/// R7.3: many hard questions take no more time together than the comparison's budget, by default PROVER_ALL_MS_MAX.
 #[test]
 fn a_list_of_hard_tools_is_bounded_as_a_whole() {
     let hard = |more: &str| {
@@ -126,7 +126,7 @@ fn a_list_of_hard_tools_is_bounded_as_a_whole() {
     assert_eq!((report.verdict(), report.summary().unknown), (Level::Unknown, 30), "{:#}", report.to_json());
 }
 
-/// R7.3: what nobody serves is judged all the same where the prover can read it.
+/// R7.3: a schema that no server could serve is judged if the prover can read it.
 #[test]
 fn a_pattern_that_looks_around_is_judged() {
     let old =
@@ -138,7 +138,7 @@ fn a_pattern_that_looks_around_is_judged() {
     assert!(diff(&old, &old, &Options::default()).changes.is_empty());
 }
 
-/// R7.4: words for the model are compared in a schema that is unusable otherwise.
+/// R7.4: prose for the model is compared even if the schema is otherwise unusable.
 #[test]
 fn prose_in_an_unusable_schema_is_still_read() {
     let schema =
@@ -151,7 +151,7 @@ fn prose_in_an_unusable_schema_is_still_read() {
     assert!(ids.contains(&"security.text"), "{ids:?}");
 }
 
-/// R7.2: an optional property added to an open object is compatible as declared, and says so.
+/// R7.2: an optional property added to an open object is compatible in the declared world, and the finding says so.
 #[test]
 fn an_optional_property_is_compatible_in_the_declared_world_only() {
     let old = input(&json!({"type": "object", "properties": {"a": {"type": "string"}}}));
@@ -167,7 +167,7 @@ fn an_optional_property_is_compatible_in_the_declared_world_only() {
     assert!(only(&open).witness.as_ref().unwrap().get("b").is_some());
 }
 
-/// R7.3: N changes give N findings, each with a witness of its own that the old contract accepts.
+/// R7.3: N changes give N findings, each with its own witness, which the old contract accepts.
 #[test]
 fn every_changed_place_has_its_own_witness() {
     let old = input(
@@ -188,7 +188,7 @@ fn every_changed_place_has_its_own_witness() {
     assert_eq!(report.suggested_bump().name(), "major");
 }
 
-/// R7.2: what one change breaks and another makes good is no break.
+/// R7.2: a break that another change compensates is not a break.
 #[test]
 fn a_respelling_is_compatible_both_ways() {
     let pairs = [
@@ -212,7 +212,7 @@ fn a_respelling_is_compatible_both_ways() {
     }
 }
 
-/// R7.2: outputs are judged the other way round; growing enums can be expected.
+/// R7.2: outputs are judged covariantly; an enum can be declared extensible.
 #[test]
 fn outputs_are_covariant_and_enums_can_be_extensible() {
     let old = output(&json!({"type": "object", "properties": {"s": {"enum": ["a"]}}}));
@@ -223,7 +223,7 @@ fn outputs_are_covariant_and_enums_can_be_extensible() {
     assert_eq!(only(&diff(&old, &new, &extensible)).verdict, Level::Dangerous);
 }
 
-/// R7.2: absent hints are their defaults; a regression can be made breaking.
+/// R7.2: absent hints have their defaults; a safety regression can be made breaking.
 #[test]
 fn hints_are_compared_by_their_meaning() {
     let with = |annotations: Value| {
@@ -246,7 +246,7 @@ fn hints_are_compared_by_their_meaning() {
     assert_eq!(only(&diff(&lost.0, &lost.1, &strict)).verdict, Level::Breaking);
 }
 
-/// R7.4: a removed and an added tool alike are explained as a rename, with the evidence, and still break.
+/// R7.4: a removed and a similar added tool are explained as a rename, with evidence, and are still breaking.
 #[test]
 fn a_rename_is_explained_and_still_breaks() {
     let schema = json!({"type": "object", "properties": {"q": {"type": "string", "description": "Words"}}, "required": ["q"]});
@@ -267,7 +267,7 @@ fn a_rename_is_explained_and_still_breaks() {
     );
 }
 
-/// R7.2: rules can be switched off and levels set.
+/// R7.2: rules can be switched off and levels can be set.
 #[test]
 fn levels_can_be_set_by_rule() {
     let old =
@@ -281,7 +281,7 @@ fn levels_can_be_set_by_rule() {
     assert_eq!((only(&report).id, only(&report).verdict), ("title.changed", Level::Breaking));
 }
 
-/// R7.7: the lock keeps definitions verbatim, reads back, and notices an edit by hand.
+/// R7.7: the lock keeps definitions verbatim, parses back, and refuses an entry edited by hand.
 #[test]
 fn the_lock_comes_back_and_notices_edits() {
     let text = r#"{"name":"b","inputSchema":{"type":"object","maxProperties":9007199254740993},"x":[1.0,{"k":1e2}]}"#;
@@ -296,7 +296,7 @@ fn the_lock_comes_back_and_notices_edits() {
     insta::assert_snapshot!("lock", written);
 }
 
-/// R7.7: approving is bound to the digest that was reviewed.
+/// R7.7: an approval is bound to the digest that was reviewed.
 #[test]
 fn approving_is_bound_to_the_digest_reviewed() {
     let old = [tool(&json!({"name": "t", "inputSchema": {"type": "object"}}))];
@@ -310,7 +310,7 @@ fn approving_is_bound_to_the_digest_reviewed() {
     assert_eq!(lock.definitions("s"), seen);
 }
 
-/// R7.6: a waiver takes a finding out; an expired or unused one is itself reported.
+/// R7.6: a waiver removes a finding; an expired or unused waiver is reported.
 #[test]
 fn waivers_need_a_reason_and_end() {
     let old = [tool(&json!({"name": "t", "inputSchema": {"type": "object"}})), tool(&json!({"name": "u"}))];
@@ -361,7 +361,7 @@ fn history() -> Option<Vec<(String, Vec<Definition>)>> {
     Some(releases.into_iter().map(|(_, name, tools)| (name, tools)).collect())
 }
 
-/// R7.3: a real server's whole history, declared world: everything decided, in seconds.
+/// R7.3: the whole history of a real server is decided in the declared world, within seconds.
 #[test]
 fn a_real_history_has_no_unknown() {
     let Some(releases) = history() else { return };

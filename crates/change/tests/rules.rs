@@ -1,4 +1,4 @@
-//! Rules as data: each has its pair, every rule runs on every pair and on each side against itself.
+//! Tests of rules as data: each rule has a pair, and every rule runs on every pair and on each side against itself.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ fn report(rule: &Rule) -> Report {
     diff(&tools(&rule.old), &tools(&rule.new), &Options::default())
 }
 
-/// R7.5: every file is a rule, and every rule is loaded under its file's name.
+/// R7.5: every file is a rule, loaded under the name of its file.
 #[test]
 fn every_file_is_a_rule_of_its_name() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/rules");
@@ -40,7 +40,7 @@ fn every_file_is_a_rule_of_its_name() {
     }
 }
 
-/// R7.5: each rule finds its own pair, with the level it promises.
+/// R7.5: each rule finds its own pair, at its own level.
 #[test]
 fn each_rule_finds_its_own_pair() {
     for rule in rules() {
@@ -55,7 +55,7 @@ fn each_rule_finds_its_own_pair() {
     }
 }
 
-/// R7.3: no witness, no breaking: on a schema, in either direction, of every pair.
+/// R7.3: every breaking schema verdict has a witness, for every pair in both directions.
 #[test]
 fn every_break_of_a_schema_has_its_witness() {
     let mut breaks = 0;
@@ -72,7 +72,7 @@ fn every_break_of_a_schema_has_its_witness() {
     assert!(breaks > 20, "{breaks}");
 }
 
-/// R7.5: no rule finds anything between a side and itself, but that it is unusable.
+/// R7.5: a side compared with itself gives no finding, except that it is unusable.
 #[test]
 fn no_rule_finds_anything_between_a_side_and_itself() {
     for rule in rules() {
@@ -89,7 +89,7 @@ fn no_rule_finds_anything_between_a_side_and_itself() {
     }
 }
 
-/// R7.5: every rule on every pair, forwards and backwards, as recorded.
+/// R7.5: the findings on every pair, in both directions, are recorded.
 #[test]
 fn every_rule_on_every_pair_is_as_recorded() {
     let mut text = String::new();

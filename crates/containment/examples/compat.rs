@@ -1,4 +1,4 @@
-//! Judges pairs by the line: `cargo run --example compat -- [open|declared] < PAIRS.jsonl`.
+//! Judges one pair per line: `cargo run --example compat -- [open|declared] < PAIRS.jsonl`.
 
 use toolcrib_containment::{Options, Prover, World, batch};
 

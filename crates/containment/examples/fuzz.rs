@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use toolcrib_containment::World;
 
-/// Pairs between two looks at the clock.
+/// Pairs per batch between two checks of the clock.
 const PIECE: u64 = 400;
 
 #[allow(clippy::print_stdout)]

@@ -1,4 +1,4 @@
-//! Scores every `*.jsonl` of a folder: `cargo run --release --example score -- FOLDER [-v]`.
+//! Scores every `*.jsonl` file of a folder: `cargo run --release --example score -- FOLDER [-v]`.
 
 use std::fs::File;
 use std::io::BufReader;

@@ -1,7 +1,6 @@
-//! Schemas as formulas. Every document, whatever its dialect, is lowered into one arena of
-//! hash-consed nodes, so that equal meaning by construction (a `$ref` inlined, keys reordered, a
-//! type list spelled as `anyOf`) is equal identity. A [`Lit`] is a node or its negation; an atom
-//! only speaks about values of its own kind and holds for every other value.
+//! Formulas of schemas. Documents of every dialect are lowered into one arena of hash-consed nodes, so that schemas
+//! of equal meaning often get the same node (an inlined `$ref`, reordered keys, a type list written as `anyOf`). A
+//! [`Lit`] is a node or its negation. An atom constrains only values of its own kind and holds for every other value.
 
 use ahash::AHashMap;
 
@@ -35,51 +34,52 @@ impl std::ops::Not for Lit {
     }
 }
 
+/// Atom or connective of a formula; an atom is described by when it is true.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Node {
-    /// Holds always.
+    /// Always true.
     True,
-    /// The value is of one of these kinds.
+    /// True if the value is of one of these kinds.
     Kinds(Kinds),
-    /// Every literal holds. A disjunction is the negation of one of these.
+    /// Conjunction. A disjunction is the negation of one.
     All(Box<[Lit]>),
-    /// Exactly one literal holds.
+    /// True if exactly one literal holds.
     One(Box<[Lit]>),
-    /// The body of a recursive definition; the index is into [`Arena::loops`].
+    /// Body of a recursive definition; index into [`Arena::loops`].
     Loop(u32),
-    /// The boolean is `true`.
+    /// True for the boolean `true`.
     Truth,
-    /// The number is at least this.
+    /// True if the number is at least this.
     Least(Rational),
-    /// The number is greater than this.
+    /// True if the number is greater than this.
     Above(Rational),
-    /// The number is a multiple of this.
+    /// True if the number is a multiple of this.
     Multiple(Rational),
-    /// The number is one of these (sorted).
+    /// True if the number is one of these; sorted.
     NumberIn(Box<[Rational]>),
-    /// The string has at least so many characters.
+    /// True if the string has at least this many characters.
     LengthMin(u64),
-    /// The pattern matches somewhere in the string.
+    /// True if the pattern matches somewhere in the string.
     Matches(PatternId),
-    /// The string is of the format, where formats assert.
+    /// True if the string has the format; used only where formats are asserted.
     Format(Box<str>),
-    /// The string is one of these (sorted).
+    /// True if the string is one of these; sorted.
     TextIn(Box<[Box<str>]>),
-    /// The array has at least so many items.
+    /// True if the array has at least this many items.
     ItemsMin(u64),
-    /// No two items are equal.
+    /// True if no two items are equal.
     Unique,
-    /// Item by item: the prefix by position, every later one by `rest`.
+    /// True if every item satisfies its literal: `prefix` by position, `rest` for all later items.
     Items { prefix: Box<[Lit]>, rest: Lit },
-    /// At least `count` items satisfy the literal.
+    /// True if at least `count` items satisfy the literal.
     Has { item: Lit, count: u64 },
-    /// The object has at least so many properties.
+    /// True if the object has at least this many properties.
     PropertiesMin(u64),
-    /// The object has this property.
+    /// True if the object has this property.
     Key(Box<str>),
-    /// Property by property: by name and by pattern together, every other one by `rest`.
+    /// True if every property satisfies its literals: those for its name and its matching patterns, else `rest`.
     Properties(Box<Fields>),
-    /// Every property's name satisfies the literal.
+    /// True if the name of every property satisfies the literal.
     Names(Lit),
 }
 
@@ -99,7 +99,7 @@ impl Fields {
 }
 
 impl Node {
-    /// The kinds an atom speaks about; `None` for connectives.
+    /// Returns the kinds that an atom constrains; `None` for a connective.
     pub(crate) fn kinds(&self) -> Option<Kinds> {
         Some(match self {
             Node::True | Node::Kinds(_) | Node::All(_) | Node::One(_) | Node::Loop(_) => return None,
@@ -112,14 +112,14 @@ impl Node {
     }
 }
 
-/// Owns every node; node 0 is [`Node::True`].
+/// Store of all nodes; node 0 is [`Node::True`].
 #[derive(Debug)]
 pub(crate) struct Arena {
     nodes: Vec<Node>,
     index: AHashMap<Node, Lit>,
     loops: Vec<Lit>,
     special: AHashMap<(Lit, Kind), Lit>,
-    /// Some formula tells an integer from the same number written as a float.
+    /// `true` if some formula distinguishes an integer from the same number written as a float.
     spelled: bool,
 }
 
@@ -132,7 +132,7 @@ impl Arena {
         Arena { nodes: vec![Node::True], index, loops: Vec::new(), special: AHashMap::new(), spelled: false }
     }
 
-    /// Whether how a number is written makes a difference.
+    /// `true` if the spelling of a number (`1` or `1.0`) can change the answer.
     pub(crate) fn spelled(&self) -> bool {
         self.spelled
     }
@@ -166,7 +166,7 @@ impl Arena {
         }
     }
 
-    /// A loop's literal replaced by its body; anything else unchanged.
+    /// Replaces a loop by its body; returns any other literal unchanged.
     pub(crate) fn unfold(&self, lit: Lit) -> Lit {
         let mut lit = lit;
         for _ in 0..=self.loops.len() {
@@ -177,7 +177,7 @@ impl Arena {
         lit
     }
 
-    /// Whether a definition refers to itself under an odd number of negations. `oneOf` does not count.
+    /// `true` if a definition refers to itself under an odd number of negations. `oneOf` does not count.
     pub(crate) fn recurs_under_negation(&self) -> bool {
         (0..self.loops.len()).any(|slot| self.reaches_itself_negated(slot))
     }
@@ -220,7 +220,7 @@ impl Arena {
         }
     }
 
-    /// The conjunction, simplified.
+    /// Returns the conjunction, simplified.
     pub(crate) fn all(&mut self, lits: impl IntoIterator<Item = Lit>) -> Lit {
         let mut flat: Vec<Lit> = Vec::new();
         let mut kinds = Kinds::ALL;
@@ -245,7 +245,7 @@ impl Arena {
         if flat.contains(&Lit::FALSE) || flat.windows(2).any(|pair| matches!(pair, [a, b] if *a == !*b)) {
             return Lit::FALSE;
         }
-        // An atom that speaks of no admitted kind says nothing; a negated one admits only its own.
+        // A positive atom of no admitted kind is always true here; a negated atom admits only its own kind.
         flat.retain(|lit| match self.node(*lit).kinds() {
             Some(own) if !lit.negated() => own.and(kinds) != Kinds::NONE,
             _ => true,
@@ -267,7 +267,7 @@ impl Arena {
         !self.all(negated)
     }
 
-    /// Exactly one of them.
+    /// Returns the formula that exactly one of the literals holds.
     pub(crate) fn one(&mut self, lits: Vec<Lit>) -> Lit {
         let mut open: Vec<Lit> = lits.into_iter().filter(|lit| *lit != Lit::FALSE).collect();
         if let Some(at) = open.iter().position(|lit| *lit == Lit::TRUE) {
@@ -275,7 +275,7 @@ impl Arena {
             return self.all(open.into_iter().map(|lit| !lit));
         }
         open.sort_unstable();
-        // A branch that stands twice can never be the only one.
+        // A branch that occurs twice can never be the only one that holds.
         let twice: Vec<Lit> = open
             .windows(2)
             .filter_map(|pair| matches!(pair, [a, b] if a == b).then(|| pair.first().copied())?)
@@ -295,7 +295,7 @@ impl Arena {
         }
     }
 
-    /// `oneOf` over constants of one kind that never coincide is their set.
+    /// Converts `oneOf` over distinct constants of one kind to their set.
     fn disjoint_union(&mut self, lits: &[Lit]) -> Option<Lit> {
         let mut texts: Vec<Box<str>> = Vec::new();
         let mut numbers: Vec<Rational> = Vec::new();
@@ -332,7 +332,7 @@ impl Arena {
         self.intern(Node::NumberIn(numbers.into_boxed_slice()))
     }
 
-    /// Sets of the same kind and sign in one conjunction become one set.
+    /// Merges the sets of the same kind and sign in a conjunction into one set.
     fn merge_sets(&mut self, lits: &mut Vec<Lit>) {
         let is_set =
             |arena: &Arena, lit: &Lit| matches!(arena.node(*lit), Node::TextIn(_) | Node::NumberIn(_));
@@ -362,7 +362,7 @@ impl Arena {
         lits.extend(negative_numbers.map(|set| !self.number_in(set)));
     }
 
-    /// The literal as it reads for values of one kind: connectives over atoms of that kind only.
+    /// Specialises the literal to values of one kind: atoms of other kinds become constants.
     pub(crate) fn specialise(&mut self, lit: Lit, kind: Kind) -> Lit {
         let lit = self.unfold(lit);
         if let Some(known) = self.special.get(&(lit, kind)) {

@@ -1,6 +1,6 @@
-//! Pairs by the line: `{"id","old","new","direction","dialect"?}` in, one answer a line out, in the
-//! same order. A line that cannot be judged is answered *unknown* with the fault's name and counted
-//! as a fault, so that the caller can fail without losing the other answers.
+//! Batch mode: reads one `{"id","old","new","direction","dialect"?}` per line and writes one answer per line, in the
+//! same order. A line that cannot be judged is answered *unknown* with its fault and counted as faulty, so that the
+//! caller can fail without losing the other answers.
 
 use std::io::{BufRead, Read as _, Write};
 
@@ -15,25 +15,25 @@ use crate::limits::BATCH_LINE_BYTES_MAX;
 /// Two versions of a schema to compare.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Pair {
-    /// Comes back with the answer; any JSON.
+    /// Identifier, repeated in the answer; any JSON.
     #[serde(default)]
     pub id: Value,
-    /// The version before.
+    /// The old version.
     pub old: Value,
-    /// The version after.
+    /// The new version.
     pub new: Value,
-    /// How the schema is used.
+    /// Use of the schema, which decides the direction of the comparison.
     #[serde(default)]
     pub direction: Direction,
-    /// The dialect of a schema without `$schema`, by name.
+    /// Name of the dialect for a schema without `$schema`.
     #[serde(default)]
     pub dialect: Option<String>,
 }
 
-/// What is wrong with a line.
+/// Reason why a line could not be judged.
 #[derive(Debug, thiserror::Error)]
 pub enum PairFault {
-    /// It is not a pair in JSON.
+    /// The line is not a pair in JSON.
     #[error("not a pair: {0}")]
     NotAPair(#[from] serde_json::Error),
     /// The `dialect` is not one of the five names.
@@ -42,18 +42,18 @@ pub enum PairFault {
     /// One of the schemas is unusable.
     #[error(transparent)]
     Schema(#[from] SchemaError),
-    /// The line is longer than is read.
+    /// The line exceeds the limit.
     #[error("line over {BATCH_LINE_BYTES_MAX} bytes")]
     TooLong,
 }
 
-/// A faulty line.
+/// Line that could not be judged.
 #[derive(Debug, thiserror::Error)]
 #[error("line {line}: {fault}")]
 pub struct LineFault {
-    /// Counted from one.
+    /// Line number, counted from one.
     pub line: usize,
-    /// What is wrong with it.
+    /// Reason.
     pub fault: PairFault,
 }
 
@@ -61,7 +61,7 @@ impl Pair {
     /// Judges the pair on the current thread, whose stack must be large.
     ///
     /// # Errors
-    /// When the dialect is unknown or a schema unusable.
+    /// The dialect is unknown or a schema is unusable.
     pub fn judge(&self, prover: &Prover) -> Result<Judgement, PairFault> {
         let dialect = match &self.dialect {
             None => Dialect::default(),
@@ -75,7 +75,7 @@ impl Pair {
     }
 }
 
-/// The answer as a line of the batch.
+/// Returns the answer as one line of the batch.
 pub fn answer(id: &Value, judgement: &Judgement) -> Value {
     let micros = judgement.micros;
     match &judgement.verdict {
@@ -90,10 +90,10 @@ pub fn answer(id: &Value, judgement: &Judgement) -> Value {
     }
 }
 
-/// Answers every line; the faults are the lines that could not be judged.
+/// Answers every line; returns the lines that could not be judged.
 ///
 /// # Errors
-/// When reading or writing fails.
+/// Reading or writing fails.
 pub fn run(
     mut input: impl BufRead + Send,
     mut output: impl Write + Send,
@@ -125,7 +125,7 @@ pub fn run(
     })
 }
 
-/// Reads the next line, of one that is too long only the beginning; `None` at the end, else whether it is whole.
+/// Reads the next line, cut at the limit. Returns `None` at the end of input, else `true` if the line is complete.
 fn next_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> std::io::Result<Option<bool>> {
     line.clear();
     let mut bounded = input.by_ref().take(BATCH_LINE_BYTES_MAX as u64 + 1);

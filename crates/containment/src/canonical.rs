@@ -1,5 +1,5 @@
-//! The second prover: `jsonschema`'s canonical engine, asked about the normalised formulas written
-//! back as 2020-12 documents with sorted keys. Only its *yes* is used; its *no* carries no witness.
+//! Second prover: `jsonschema`'s canonical engine, applied to the normalised formulas rendered as 2020-12 documents
+//! with sorted keys. Only its *yes* is used; its *no* has no witness.
 
 use jsonschema::canonical::{self, Containment};
 use serde_json::{Map, Value};
@@ -8,17 +8,17 @@ use crate::arena::{Arena, Lit};
 use crate::pattern::Patterns;
 use crate::render;
 
-/// Largest document handed over: the engine has a budget of its own but no deadline.
+/// Maximum bytes of a document for the engine, which has a budget of its own but no deadline.
 const BYTES_MAX: usize = 20_000;
 
-/// Whether the engine proves containment; `None` where it or the rendering gives up.
+/// Asks the engine for containment; `None` if the engine or the rendering gives up.
 pub(crate) fn covers(arena: &Arena, patterns: &Patterns, producer: Lit, consumer: Lit) -> Option<bool> {
     let producer = render::document(arena, patterns, producer)?;
     let consumer = render::document(arena, patterns, consumer)?;
     covers_documents(&producer, &consumer)
 }
 
-/// The same for two documents in 2020-12.
+/// Asks the engine for containment of two 2020-12 documents.
 pub(crate) fn covers_documents(producer: &Value, consumer: &Value) -> Option<bool> {
     let small = [producer, consumer].iter().all(|value| value.to_string().len() <= BYTES_MAX);
     if !small {
@@ -39,7 +39,7 @@ pub(crate) fn covers_documents(producer: &Value, consumer: &Value) -> Option<boo
     }
 }
 
-/// Keys in order, all the way down: the engine compares constants as they are written.
+/// Sorts keys at every level, because the engine compares constants as text.
 fn sorted(value: &Value) -> Value {
     match value {
         Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),

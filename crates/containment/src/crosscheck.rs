@@ -1,4 +1,4 @@
-//! For tests that hold the prover against something other than itself.
+//! Access for tests that compare the prover with independent implementations.
 
 use serde_json::Value;
 
@@ -10,22 +10,22 @@ use crate::eval::Meaning;
 use crate::lower::Mode;
 use crate::pattern::Patterns;
 
-/// What `jsonschema`'s canonical engine says about two 2020-12 documents; `None` when it gives up.
+/// Verdict of `jsonschema`'s canonical engine on two 2020-12 documents; `None` if it gives up.
 pub fn canonical_covers(producer: &Value, consumer: &Value) -> Option<bool> {
     canonical::covers_documents(producer, consumer)
 }
 
-/// Whether the value satisfies the normalised formula of the schema.
+/// Evaluates the normalised formula of the schema on a value; `None` if that cannot be decided.
 pub fn normalised(schema: &Value, dialect: Dialect, value: &Value) -> Option<bool> {
     evaluated(schema, dialect, value, Mode::Open)
 }
 
-/// Whether a producer that keeps to its declared properties sends the value.
+/// `true` if a producer that sends only declared properties can send the value.
 pub fn declared(schema: &Value, dialect: Dialect, value: &Value) -> bool {
     evaluated(schema, dialect, value, Mode::Closed) == Some(true)
 }
 
-/// The normal form of the schema as a 2020-12 document, where it can be written as one.
+/// Normal form of the schema as a 2020-12 document; `None` if it cannot be written as one.
 pub fn normal_form(schema: &Value, dialect: Dialect) -> Option<Value> {
     let (mut arena, mut patterns) = (Arena::new(), Patterns::default());
     let document = Document::admit(schema, dialect, &Limits::default()).ok()?;

@@ -1,4 +1,4 @@
-//! The five dialects, by name and by `$schema`.
+//! The five JSON Schema dialects, by name and by `$schema`.
 
 use jsonschema::Draft;
 use serde_json::Value;
@@ -22,7 +22,7 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// By the name used on the command line and in batch files.
+    /// Parses the name that the command line and batch files use.
     pub fn from_name(name: &str) -> Option<Dialect> {
         Some(match name {
             "draft4" => Dialect::Draft4,
@@ -34,7 +34,7 @@ impl Dialect {
         })
     }
 
-    /// The name [`Dialect::from_name`] reads.
+    /// Returns the name that [`Dialect::from_name`] parses.
     pub fn name(self) -> &'static str {
         match self {
             Dialect::Draft4 => "draft4",
@@ -45,7 +45,7 @@ impl Dialect {
         }
     }
 
-    /// The dialect a document declares, else `default`.
+    /// Returns the dialect that a document declares, else `default`.
     pub(crate) fn of(document: &Value, default: Dialect) -> Result<Dialect, SchemaFault> {
         let Some(declared) = document.get("$schema") else { return Ok(default) };
         let uri = declared.as_str().unwrap_or_default();
@@ -74,7 +74,7 @@ impl Dialect {
         }
     }
 
-    /// Up to draft-07 everything beside `$ref` is ignored.
+    /// `true` up to draft-07, where every keyword beside `$ref` is ignored.
     pub(crate) fn ref_hides_siblings(self) -> bool {
         self <= Dialect::Draft7
     }

@@ -1,5 +1,5 @@
-//! One schema document: admitted under limits, checked against its meta-schema, its references
-//! resolved inside itself. Nothing is ever fetched.
+//! Schema document: admitted under limits, validated against its meta-schema, with references resolved inside itself.
+//! Nothing is ever fetched.
 
 use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
 use referencing::Registry;
@@ -13,22 +13,22 @@ use crate::lower::{Lowering, Mode, Place, Stop, reference_fault};
 use crate::obstacle::Obstacle;
 use crate::pattern::Patterns;
 
-/// Where a document without an identifier lives.
+/// Base URI of a document without an identifier.
 const BASE: &str = "json-schema:///";
 
-/// Limits on a schema document.
+/// Limits of a judgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Deepest nesting of the document.
+    /// Maximum nesting depth of the document.
     pub depth_max: usize,
-    /// Objects and arrays in the document.
+    /// Maximum objects and arrays in the document.
     pub containers_max: usize,
-    /// Schema objects one value can be tested against in place; more would make a plain validator
-    /// take seconds, so none is run.
+    /// Maximum schema objects that one value is tested against in place. Above it no validator is run, because it
+    /// would take seconds.
     pub in_place_max: u64,
-    /// Steps of one search.
+    /// Maximum steps of one search.
     pub steps_max: u64,
-    /// Formulas one search may build.
+    /// Maximum formulas that one search may build.
     pub nodes_max: usize,
 }
 
@@ -44,14 +44,14 @@ impl Default for Limits {
     }
 }
 
-/// A schema admitted for judgement.
+/// Schema that was admitted for judgement.
 #[derive(Debug)]
 pub(crate) struct Document<'v> {
     pub(crate) value: &'v Value,
     pub(crate) dialect: Dialect,
 }
 
-/// A lowered document.
+/// Formula of a document, with the maximum number of schema objects that one value is tested against in place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lowered {
     pub(crate) lit: Lit,
@@ -59,7 +59,7 @@ pub(crate) struct Lowered {
 }
 
 impl<'v> Document<'v> {
-    /// Checks the document's own form.
+    /// Checks limits, dialect and meta-schema of a document.
     pub(crate) fn admit(value: &'v Value, default: Dialect, limits: &Limits) -> Result<Document<'v>, Stop> {
         within(value, limits)?;
         let dialect = Dialect::of(value, default)?;
@@ -74,7 +74,7 @@ impl<'v> Document<'v> {
         Ok(Document { value, dialect })
     }
 
-    /// The document's formula.
+    /// Lowers the document to its formula.
     pub(crate) fn lower(
         &self,
         arena: &mut Arena,
@@ -104,7 +104,7 @@ impl<'v> Document<'v> {
         Ok(Lowered { lit, in_place })
     }
 
-    /// The plain validator of the original document.
+    /// Compiles the plain validator of the original document.
     pub(crate) fn validator(&self, assert_formats: bool) -> Result<Validator, SchemaFault> {
         jsonschema::options()
             .with_draft(self.dialect.draft())
@@ -124,7 +124,7 @@ fn fault(error: &ValidationError<'_>) -> SchemaFault {
     SchemaFault::NotASchema { message: error.to_string(), path: error.instance_path().to_string() }
 }
 
-/// Counts depth and containers without recursion.
+/// Checks depth and number of containers, without recursion.
 fn within(value: &Value, limits: &Limits) -> Result<(), Stop> {
     let mut containers = 0usize;
     let mut queue = vec![(value, 1usize)];

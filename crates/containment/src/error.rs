@@ -1,13 +1,13 @@
-//! Why a question could not be asked at all. What could be asked but not answered is
-//! [`crate::Verdict::Unknown`] with an [`crate::Obstacle`].
+//! Errors of schemas that cannot be judged. A pair that can be judged but not decided is [`crate::Verdict::Unknown`]
+//! with an [`crate::Obstacle`].
 
-/// Which of the two schemas is meant.
+/// Side of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
-    /// The schema whose values are given.
+    /// The schema that describes the values that are sent.
     Producer,
-    /// The schema that has to accept them.
+    /// The schema that must accept them.
     Consumer,
 }
 
@@ -20,23 +20,23 @@ impl std::fmt::Display for Side {
     }
 }
 
-/// A document that is no usable schema.
+/// Error: one side is not a usable schema.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{side} schema: {fault}")]
 pub struct SchemaError {
-    /// Whose schema it is.
+    /// The side with the fault.
     pub side: Side,
-    /// What is wrong with it.
+    /// The fault.
     pub fault: SchemaFault,
 }
 
-/// What is wrong with a document that is no usable schema.
+/// Reason why a document is not a usable schema.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SchemaFault {
-    /// It violates its own meta-schema.
+    /// The document violates its meta-schema.
     #[error("not a schema: {message} at {path:?}")]
     NotASchema {
-        /// The meta-schema's complaint.
+        /// Error message of the meta-schema's validator.
         message: String,
         /// JSON Pointer into the document.
         path: String,
@@ -47,19 +47,19 @@ pub enum SchemaFault {
         /// The value of `$schema`.
         uri: String,
     },
-    /// A reference leads out of the document; nothing is ever fetched.
+    /// A reference leads out of the document; nothing is fetched.
     #[error("remote reference {uri:?} is not fetched")]
     RemoteReference {
-        /// Where it leads.
+        /// Target of the reference.
         uri: String,
     },
-    /// A reference leads nowhere.
+    /// A reference has no target.
     #[error("unresolvable reference {reference:?}")]
     UnresolvedReference {
         /// The reference as written.
         reference: String,
     },
-    /// A `pattern` that is not a regular expression.
+    /// A `pattern` is not a regular expression.
     #[error("invalid pattern {pattern:?}")]
     InvalidPattern {
         /// The pattern as written.

@@ -1,5 +1,5 @@
-//! Evaluates a formula on a value: the meaning the prover argues about, executable, so that tests
-//! can hold it against the validators and a closed producer's witness can be checked.
+//! Evaluation of a formula on a value. Tests compare it with the validators, and it checks a witness against a closed
+//! producer.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::kind::Kind;
 use crate::pattern::Patterns;
 use crate::rational;
 
-/// What the evaluator needs to look things up.
+/// Context of an evaluation.
 #[derive(Clone, Copy)]
 pub(crate) struct Meaning<'a> {
     pub(crate) arena: &'a Arena,
@@ -16,7 +16,7 @@ pub(crate) struct Meaning<'a> {
 }
 
 impl Meaning<'_> {
-    /// Whether the value satisfies the literal; `None` where a matcher gave up or formats assert.
+    /// Evaluates the literal; `None` if a matcher gave up or a format is asserted.
     pub(crate) fn holds(self, lit: Lit, value: &Value) -> Option<bool> {
         let lit = self.arena.unfold(lit);
         let positive = self.positive(lit, value)?;
@@ -90,7 +90,7 @@ impl Meaning<'_> {
         }
     }
 
-    /// The literals a property of this name must satisfy.
+    /// Returns the literals that a property of this name must satisfy; `None` if a matcher gave up.
     pub(crate) fn applicable(self, fields: &crate::arena::Fields, name: &str) -> Option<Vec<Lit>> {
         let mut lits: Vec<Lit> = fields.named(name).into_iter().collect();
         for (pattern, lit) in &fields.patterns {
@@ -117,7 +117,7 @@ impl Meaning<'_> {
     }
 }
 
-/// JSON Schema equality: numbers by value, objects regardless of order.
+/// Compares two values as JSON Schema does: numbers by value, objects regardless of order.
 pub(crate) fn equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(a), Value::Number(b)) => rational::exact(a) == rational::exact(b),

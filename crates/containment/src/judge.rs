@@ -1,4 +1,4 @@
-//! The judgement: normalise, prove or refute, confirm, shrink, explain.
+//! Judgement of a pair: normalises, proves or refutes, confirms, shrinks and explains.
 
 use std::time::{Duration, Instant};
 
@@ -16,40 +16,41 @@ use crate::pattern::Patterns;
 use crate::solve::{Budget, Outcome, Reach, Solver};
 use crate::witness::{Oracle, Witness};
 
-/// Stack of the thread a judgement runs on; lowering and search recurse along the schema.
+/// Bytes of stack for a judgement; lowering and search recurse along the schema.
 const STACK_BYTES: usize = 256 << 20;
 
-/// What a producer is assumed to send.
+/// Assumption about the values that a producer sends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum World {
-    /// Only the properties its schema declares.
+    /// Only properties that its schema declares.
     #[default]
     Declared,
-    /// Whatever its schema admits.
+    /// Every value that its schema accepts.
     Open,
 }
 
-/// Which way a pair of versions is compared.
+/// Direction in which two versions of a schema are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
-    /// Callers wrote for the old schema, the new one judges: the producer is the old side.
+    /// Input schema: callers follow the old version and the new one validates, so the producer is the old side.
     #[default]
     Input,
-    /// The server answers by the new schema, readers rely on the old: the producer is the new side.
+    /// Output schema: the server follows the new version and readers rely on the old, so the producer is the new
+    /// side.
     Output,
 }
 
-/// How to judge.
+/// Options of a prover.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// The world the producer lives in.
+    /// Assumption about the producer.
     pub world: World,
-    /// Whether `format` asserts; it annotates by default, in every dialect.
+    /// `true` if `format` is asserted; by default it is an annotation in every dialect.
     pub assert_formats: bool,
-    /// Time for one pair; over it the answer is unknown.
+    /// Maximum time for one pair; beyond it the answer is *unknown*.
     pub timeout: Duration,
-    /// Limits on size and search.
+    /// Limits of size and search.
     pub limits: Limits,
 }
 
@@ -64,72 +65,73 @@ impl Default for Options {
     }
 }
 
-/// How containment was proved.
+/// Kind of proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
-    /// Both schemas mean the same formula.
+    /// Both schemas have the same formula.
     Identical,
-    /// The search for a counterexample was exhausted.
+    /// The search for a counterexample was exhausted without a result.
     Exhausted,
-    /// The canonical engine covers the producer.
+    /// The canonical engine proved containment.
     Canonical,
 }
 
-/// The answer for one pair.
+/// Answer for one pair.
 #[derive(Clone, Debug)]
 pub enum Verdict {
-    /// Every value the producer sends is accepted.
+    /// Every value that the producer sends is accepted.
     Compatible(Proof),
-    /// The witness is sent and refused.
+    /// The producer sends the witness and the consumer refuses it.
     Breaking(Box<Witness>),
-    /// Neither could be shown.
+    /// Neither was proved.
     Unknown(Obstacle),
 }
 
-/// An answer and what it cost.
+/// Verdict with its cost.
 #[derive(Clone, Debug)]
 pub struct Judgement {
-    /// The answer.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Microseconds it took.
+    /// Time taken, in microseconds.
     pub micros: u64,
 }
 
-/// Judges pairs of schemas.
+/// Prover of containment between schemas.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Prover {
     options: Options,
-    /// When every judgement has to be over.
+    /// Deadline of all judgements together.
     until: Option<Instant>,
 }
 
 impl Prover {
-    /// A prover with these options.
+    /// Creates a prover with these options.
     pub fn new(options: Options) -> Prover {
         Prover { options, until: None }
     }
 
-    /// The same for judgements that may take so long together, from now on; those that come later are unknown.
+    /// Limits the time of all judgements together, starting now; later judgements are answered *unknown*.
     #[must_use]
     pub fn within(self, all: Duration) -> Prover {
         Prover { until: Instant::now().checked_add(all), ..self }
     }
 
-    /// The same in another world.
+    /// Returns the prover with another world.
     #[must_use]
     pub fn in_world(self, world: World) -> Prover {
         Prover { options: Options { world, ..self.options }, ..self }
     }
 
-    /// The options it judges with.
+    /// Options of the prover.
     pub fn options(&self) -> &Options {
         &self.options
     }
 
-    /// Whether every value valid under `producer` is valid under `consumer`, on a thread of its own.
+    /// Judges whether every value valid under `producer` is valid under `consumer`, on a new thread with a large
+    /// stack.
     ///
     /// # Errors
-    /// When one of the two is no usable schema.
+    /// One of the schemas is unusable.
     pub fn judge(
         &self,
         producer: &Value,
@@ -139,10 +141,10 @@ impl Prover {
         self.on_large_stack(|| self.judge_here(producer, consumer, dialects))
     }
 
-    /// Judges two versions of one schema.
+    /// Judges two versions of a schema.
     ///
     /// # Errors
-    /// When one of the two is no usable schema.
+    /// One of the schemas is unusable.
     pub fn judge_change(
         &self,
         old: &Value,
@@ -156,7 +158,7 @@ impl Prover {
         }
     }
 
-    /// Runs work on a thread whose stack suits the search; use it around many [`Prover::judge_here`].
+    /// Runs `work` on a thread with a stack large enough for the search, for many calls of [`Prover::judge_here`].
     pub fn on_large_stack<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         std::thread::scope(|scope| {
             let spawned = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work);
@@ -168,10 +170,10 @@ impl Prover {
         })
     }
 
-    /// Like [`Prover::judge`], on the current thread, whose stack must be large.
+    /// Judges as [`Prover::judge`] does, on the current thread, whose stack must be large.
     ///
     /// # Errors
-    /// When one of the two is no usable schema.
+    /// One of the schemas is unusable.
     pub fn judge_here(
         &self,
         producer: &Value,
@@ -191,11 +193,11 @@ impl Prover {
         Ok(Judgement { verdict, micros })
     }
 
-    /// Whether a schema can be judged by at all, on the current thread, whose stack must be large. One that is too much
-    /// for a search is usable: a judgement on it is *unknown*, and names the limit.
+    /// Checks that a schema is usable, on the current thread, whose stack must be large. A schema over a limit of the
+    /// search is usable: a judgement on it is *unknown* and names the limit.
     ///
     /// # Errors
-    /// What makes it unusable.
+    /// The reason why it is unusable.
     pub fn examine_here(&self, schema: &Value, dialect: Dialect) -> Result<(), SchemaFault> {
         let Options { assert_formats, limits, .. } = self.options;
         let lowered = Document::admit(schema, dialect, &limits).and_then(|document| {
@@ -284,7 +286,7 @@ fn too_heavy(producer: Lowered, consumer: Lowered, limits: &Limits) -> Option<Ob
     heavy.then_some(Obstacle::Limit { what: "in-place expansion", limit })
 }
 
-/// Whether engines may read a part of the value differently.
+/// `true` if a part of the value is read differently by different engines.
 fn engine_dependent(value: &Value) -> bool {
     let breaks = |text: &str| text.contains(['\n', '\r', '\u{2028}', '\u{2029}']);
     match value {
@@ -296,7 +298,7 @@ fn engine_dependent(value: &Value) -> bool {
     }
 }
 
-/// Whether a container lies inside a container: only then a value can run through a recursion.
+/// `true` if a container contains a container; only such a value can follow a recursive definition.
 fn nested(value: &Value) -> bool {
     let container = |value: &Value| value.is_array() || value.is_object();
     match value {

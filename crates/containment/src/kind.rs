@@ -1,5 +1,5 @@
-//! The kinds of JSON value. Numbers have three: an integer written as one, an integer written as a
-//! float (`1.0`, which draft-04 does not call an integer), and a number with a fraction.
+//! Kinds of JSON values. Numbers have three kinds: an integer written as one, an integer written as a float (`1.0`,
+//! which is not an integer in draft-04), and a number with a fraction.
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// In the order in which witnesses are easiest to read.
+    /// All kinds, those with the most readable witnesses first.
     pub(crate) const EVERY: [Kind; 8] = [
         Kind::Null,
         Kind::Boolean,
@@ -48,7 +48,7 @@ impl Kind {
     }
 }
 
-/// A set of kinds.
+/// Set of kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Kinds(u8);
 

@@ -1,6 +1,6 @@
-//! Regular languages of patterns. A JSON Schema pattern matches anywhere in the string, so its
-//! language is `Σ*·p·Σ*` with the anchors lifted to the ends; an anchor that can only be met in the
-//! middle of a string matches nothing. `.` excludes the newline, as in the validator's engine.
+//! Regular languages of patterns. A JSON Schema pattern matches anywhere in a string, so its language is `Σ*·p·Σ*`,
+//! with anchors moved to the ends; an anchor in the middle of a string matches nothing. `.` excludes the newline, as
+//! in the validator's engine.
 
 use std::collections::VecDeque;
 
@@ -14,9 +14,9 @@ use regexsolver::regex_charclass::{AnyRange, Char};
 
 use crate::limits::{PROVER_AUTOMATON_MS_MAX, PROVER_AUTOMATON_STATES_MAX};
 
-/// Longest string that is ever built to reach a minimum length.
+/// Maximum length of a string that is built to reach a minimum length.
 const LENGTH_MAX: u64 = 20_000;
-/// Alternatives kept apart while anchors are lifted.
+/// Maximum alternatives that are kept separate while anchors are moved to the ends.
 const PIECES_MAX: usize = 64;
 
 fn profile() -> ExecutionProfile {
@@ -31,7 +31,7 @@ pub(crate) fn within_budget<T>(operation: impl FnOnce() -> T) -> T {
     profile().run(operation)
 }
 
-/// The automaton of a pattern's language, deterministic; `None` where it has none or is too big.
+/// Returns the deterministic automaton of a pattern; `None` if it has none or is over budget.
 pub(crate) fn automaton(source: &str) -> Option<FastAutomaton> {
     if let Some((checks, rest)) = leading_lookaheads(source) {
         let mut language = plain(&rest)?;
@@ -58,7 +58,7 @@ fn plain(source: &str) -> Option<FastAutomaton> {
     })
 }
 
-/// `^(?!a)(?=b)rest` as its checks and `^rest`; only where no alternation could reach outside.
+/// Splits `^(?!a)(?=b)rest` into its look-aheads and `^rest`; `None` if an alternation could bypass them.
 fn leading_lookaheads(source: &str) -> Option<(Vec<(bool, String)>, String)> {
     let mut rest = source.strip_prefix('^')?;
     let mut checks = Vec::new();
@@ -128,7 +128,7 @@ fn top_level_bar(text: &str) -> bool {
     false
 }
 
-/// What an expression matches: only at the start of the text, only at its end, or anywhere.
+/// Alternative of an expression, with `true` for an anchor at the start or end.
 struct Piece {
     start: bool,
     end: bool,
@@ -221,7 +221,7 @@ fn concatenate(left: &[Piece], right: &[Piece]) -> Option<Vec<Piece>> {
     let mut joined = Vec::new();
     for a in left {
         for b in right {
-            // Nothing may be consumed before a start anchor nor after an end anchor.
+            // Nothing may be consumed before a start anchor or after an end anchor.
             if (b.start && !nullable(&a.regular)) || (a.end && !nullable(&b.regular)) {
                 continue;
             }
@@ -252,7 +252,7 @@ fn single(character: char) -> CharRange {
     CharRange::new_from_range(Char::new(character)..=Char::new(character))
 }
 
-/// The automaton of finitely many strings.
+/// Returns the automaton of finitely many strings.
 fn finite(texts: &[Box<str>]) -> Option<FastAutomaton> {
     let branches = texts
         .iter()
@@ -264,17 +264,17 @@ fn finite(texts: &[Box<str>]) -> Option<FastAutomaton> {
     })
 }
 
-/// A search in a language.
+/// Result of searching a language for a string.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     Text(String),
-    /// There is none, for certain.
+    /// Proof that there is none.
     Nothing,
-    /// Too long or too big to say.
+    /// The search is too long or over budget.
     Undecided,
 }
 
-/// A shortest string of the language with a length in the bounds, other than the excluded ones.
+/// Returns a shortest string of the language within the length bounds that is not excluded.
 pub(crate) fn shortest(
     automaton: &FastAutomaton,
     min: u64,
@@ -297,7 +297,7 @@ fn shortest_of(automaton: &FastAutomaton, min: u64, max: Option<u64>) -> Found {
     if automaton.is_empty() {
         return Found::Nothing;
     }
-    // From the states reachable at the least length an accepting one is at most |states| steps off.
+    // From the states reachable at the minimum length, an accepting one is at most |states| steps away.
     let steps = u64::try_from(automaton.number_of_states()).unwrap_or(u64::MAX);
     let reach = min.saturating_add(steps);
     let last = max.map_or(reach, |max| max.min(reach));
@@ -420,7 +420,7 @@ mod tests {
     /// R7.3: an operation on automata ends after `PROVER_AUTOMATON_MS_MAX`.
     #[test]
     fn an_operation_over_prover_automaton_ms_max_ends() {
-        // 2^20 states when it is made deterministic.
+        // The determinized automaton would have 2^20 states.
         let hir = regex_syntax::parse("(a|b)*a(a|b){20}$").unwrap();
         let automaton = within_budget(|| search(&hir).unwrap().to_automaton()).unwrap();
         let spacious = profile().with_max_number_of_states(usize::MAX);

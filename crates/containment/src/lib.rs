@@ -1,10 +1,9 @@
-//! Schema containment: is every value valid under one JSON Schema valid under another?
+//! Schema containment: is every value valid under one JSON Schema also valid under another?
 //!
-//! The question is asked on the whole language, draft-04 to 2020-12, and answered in one of three
-//! ways that are never confused: *compatible* with a proof, *breaking* with a witness that one
-//! compiled validator accepts and the other refuses, *unknown* with the fragment that stood in the
-//! way. *Compatible* never rests on failing to find a witness. The crate is pure: it reads no file,
-//! opens no socket, and looks at the clock only to keep its deadline.
+//! Covers the whole language, draft-04 to 2020-12. There are three answers: *compatible* with a proof, *breaking*
+//! with a witness that one compiled validator accepts and the other refuses, and *unknown* with the obstacle.
+//! *Compatible* never rests on failing to find a witness. The crate is pure: it reads no file, opens no socket, and
+//! reads the clock only to keep its deadline.
 
 mod arena;
 pub mod batch;

@@ -1,30 +1,31 @@
-//! Every limit a schema or a pair can meet: name, unit, value. LIMITS.md lists the same numbers and CI compares them.
+//! Limits of the prover: one constant each, with its unit. LIMITS.md is generated from them and compared in CI.
 
-/// Milliseconds for one pair of schemas, unless told otherwise; then the answer is *unknown*.
+/// Maximum milliseconds for one pair of schemas, by default; beyond it the answer is *unknown*.
 pub const PROVER_PAIR_MS_MAX: u64 = 1_000;
-/// Milliseconds for all questions of one comparison of tool lists together, unless told otherwise; the rest is *unknown*.
+/// Maximum milliseconds for all pairs of one comparison of tool lists, by default; the remaining answers are
+/// *unknown*.
 pub const PROVER_ALL_MS_MAX: u64 = 30_000;
-/// Containers inside containers, in a schema that is judged.
+/// Maximum nesting depth of objects and arrays in a schema that is judged.
 pub const PROVER_SCHEMA_DEPTH_MAX: usize = 64;
-/// Objects and arrays in a schema that is judged.
+/// Maximum objects and arrays in a schema that is judged.
 pub const PROVER_SCHEMA_CONTAINERS_MAX: usize = 20_000;
-/// Schema objects a document may expand to while it is normalised.
+/// Maximum schema objects that a document may expand to while it is normalised.
 pub const PROVER_EXPANSION_MAX: usize = 60_000;
-/// Schema objects one value is tested against in place; over it no validator is run.
+/// Maximum schema objects that one value is tested against in place; above it no validator is run.
 pub const PROVER_IN_PLACE_MAX: u64 = 20_000;
-/// Combinations of cases told apart at once to resolve `unevaluated*`.
+/// Maximum combinations of cases that are distinguished to resolve `unevaluated*`.
 pub const PROVER_CASES_MAX: usize = 64;
-/// Steps of one search.
+/// Maximum steps of one search.
 pub const PROVER_STEPS_MAX: u64 = 400_000;
-/// Formulas one search may build.
+/// Maximum formulas that one search may build.
 pub const PROVER_FORMULAS_MAX: usize = 400_000;
-/// Containers inside containers, in the values that are searched.
+/// Maximum nesting depth of objects and arrays in the values that are searched.
 pub const PROVER_VALUE_DEPTH_MAX: usize = 120;
-/// Milliseconds for one operation on automata of patterns.
+/// Maximum milliseconds for one operation on automata of patterns.
 pub const PROVER_AUTOMATON_MS_MAX: u64 = 40;
-/// States of one automaton of patterns.
+/// Maximum states of one automaton of patterns.
 pub const PROVER_AUTOMATON_STATES_MAX: usize = 4_000;
-/// Validations one witness may cost while it is shrunk.
+/// Maximum validations for shrinking one witness.
 pub const PROVER_SHRINK_TRIES_MAX: usize = 600;
-/// Bytes of one line of a batch.
+/// Maximum bytes of one line of a batch.
 pub const BATCH_LINE_BYTES_MAX: usize = 16 * 1024 * 1024;

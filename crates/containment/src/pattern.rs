@@ -1,7 +1,6 @@
-//! Patterns: compiled once for matching, with the very translation the validator uses, and turned
-//! into automata on demand. What has no automaton (lookaround, backreferences, word boundaries, or
-//! a budget overrun) stays opaque: it can still be matched, and a pattern still contradicts its own
-//! negation, but no claim about its language is made.
+//! Patterns: compiled once for matching, with the validator's own translation, and converted to automata on demand. A
+//! pattern without an automaton (look-around, back-references, word boundaries, or over budget) is opaque: it can be
+//! matched, and it contradicts its own negation, but nothing is concluded about its language.
 
 use ahash::AHashMap;
 use regexsolver::fast_automaton::FastAutomaton;
@@ -11,7 +10,7 @@ use crate::language;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct PatternId(u32);
 
-/// How many steps the backtracking matcher may take before a match counts as unfinished.
+/// Maximum steps of the backtracking matcher; beyond it a match is undecided.
 const BACKTRACK_LIMIT: usize = 100_000;
 
 #[derive(Debug)]
@@ -21,7 +20,7 @@ struct Entry {
     automaton: Option<Option<FastAutomaton>>,
 }
 
-/// Every pattern of both documents.
+/// All patterns of both documents.
 #[derive(Debug, Default)]
 pub(crate) struct Patterns {
     entries: Vec<Entry>,
@@ -30,7 +29,7 @@ pub(crate) struct Patterns {
 }
 
 impl Patterns {
-    /// The pattern's identity; `None` when it is not a regular expression.
+    /// Returns the pattern's identity; `None` if it is not a regular expression.
     pub(crate) fn intern(&mut self, source: &str) -> Option<PatternId> {
         if let Some(id) = self.index.get(source) {
             return Some(*id);
@@ -49,7 +48,7 @@ impl Patterns {
         self.entries.get(id.0 as usize).map_or("", |entry| &entry.source)
     }
 
-    /// Whether the pattern matches; `None` when the matcher gave up.
+    /// `true` if the pattern matches; `None` if the matcher gave up.
     pub(crate) fn matches(&self, id: PatternId, text: &str) -> Option<bool> {
         self.entries.get(id.0 as usize)?.matcher.as_ref()?.is_match(text).ok()
     }
@@ -66,8 +65,8 @@ impl Patterns {
         self.automaton(id).is_none()
     }
 
-    /// The strings every pattern of `within` and none of `without` matches; `None` over budget or
-    /// when one of them is opaque.
+    /// Returns the automaton of strings that match every pattern of `within` and none of `without`; `None` if it is
+    /// over budget or one of them is opaque.
     pub(crate) fn product(&mut self, within: &[PatternId], without: &[PatternId]) -> Option<&FastAutomaton> {
         let key = (within.to_vec(), without.to_vec());
         if !self.products.contains_key(&key) {

@@ -1,5 +1,5 @@
-//! Exact numbers. A JSON number is read as the decimal it prints as (0.1 is one tenth), so that
-//! `multipleOf` and the bounds are decided by arithmetic and never by rounding.
+//! Exact numbers. A JSON number is read as the decimal it is printed as (0.1 is one tenth), so that `multipleOf` and
+//! bounds are decided exactly, without rounding.
 
 use num_bigint::BigInt;
 use num_integer::Integer;
@@ -7,17 +7,17 @@ use num_rational::BigRational;
 use num_traits::{One, Signed, ToPrimitive, Zero};
 use serde_json::{Number, Value};
 
-/// An exact rational number.
+/// Exact rational number.
 pub(crate) type Rational = BigRational;
 
-/// Largest decimal exponent that is expanded; `serde_json` itself stops at 308.
+/// Maximum decimal exponent that is expanded; `serde_json` itself stops at 308.
 const EXPONENT_MAX: i64 = 400;
 
 pub(crate) fn whole(value: impl Into<BigInt>) -> Rational {
     Rational::from_integer(value.into())
 }
 
-/// The number as an exact fraction; `None` only for exponents no `f64` has.
+/// Returns the number as an exact fraction; `None` only for exponents that no `f64` has.
 pub(crate) fn exact(number: &Number) -> Option<Rational> {
     if let Some(value) = number.as_i64() {
         return Some(whole(value));
@@ -43,20 +43,20 @@ fn decimal(text: &str) -> Option<Rational> {
     Some(if scale >= 0 { Rational::from_integer(digits * power) } else { Rational::new(digits, power) })
 }
 
-/// Whether `value` is an integer multiple of `step`.
+/// `true` if `value` is an integer multiple of `step`.
 pub(crate) fn divides(step: &Rational, value: &Rational) -> bool {
     !step.is_zero() && (value / step).is_integer()
 }
 
-/// The least positive number that both steps divide.
+/// Returns the least positive number that is a multiple of both.
 pub(crate) fn lcm(left: &Rational, right: &Rational) -> Rational {
     let numerator = left.numer().abs().lcm(&right.numer().abs());
     let denominator = left.denom().gcd(right.denom());
     Rational::new(numerator, denominator)
 }
 
-/// A JSON number of exactly this value: an integer literal where `integral` and possible, else the
-/// shortest float that reads back as the same decimal.
+/// Returns a JSON number of exactly this value: an integer literal if possible and `float` is `false`, else the
+/// shortest float that reads back as the same decimal. `None` if there is no such number.
 pub(crate) fn json(value: &Rational, float: bool) -> Option<Value> {
     if value.is_integer() && !float {
         let integer = value.to_integer();

@@ -1,6 +1,6 @@
-//! Formulas written back as 2020-12 schemas: the normal form other provers and people can read.
-//! Recursive definitions become `$defs`. What 2020-12 cannot say (an integer by spelling, a format
-//! that asserts, a bound beyond a float) is not rendered at all.
+//! Rendering of formulas as 2020-12 schemas: a normal form for people and other provers. Recursive definitions become
+//! `$defs`. A formula that 2020-12 cannot express (an integer by spelling, an asserted format, a bound beyond a
+//! float) is not rendered.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::kind::Kinds;
 use crate::pattern::Patterns;
 use crate::rational::{self, Rational};
 
-/// Schema objects one document may have.
+/// Maximum schema objects of one rendered document.
 const NODES_MAX: usize = 4_000;
 
 struct Renderer<'a> {
@@ -21,7 +21,7 @@ struct Renderer<'a> {
     nodes: usize,
 }
 
-/// A 2020-12 document with the same meaning.
+/// Renders a formula as a 2020-12 document with the same meaning; `None` if that is not possible.
 pub(crate) fn document(arena: &Arena, patterns: &Patterns, lit: Lit) -> Option<Value> {
     let mut renderer = Renderer { arena, patterns, defs: BTreeMap::new(), nodes: 0 };
     let body = renderer.lit(lit)?;
@@ -128,7 +128,7 @@ impl Renderer<'_> {
     }
 }
 
-/// The schema for values of the type; every other value passes.
+/// Restricts the schema to values of the type; every other value passes.
 fn unless(kind: &Value, schema: &Value) -> Value {
     json!({"anyOf": [{"not": {"type": kind}}, schema]})
 }

@@ -1,5 +1,5 @@
-//! The score against pairs of known truth, beside the published figures of other provers. A witness
-//! is counted valid only after both validators were asked again, compiled afresh.
+//! Score of the prover on labelled pairs, beside the published figures of other provers. A witness counts as valid
+//! only if two freshly compiled validators confirm it.
 
 use std::fmt::Write as _;
 use std::io::BufRead;
@@ -12,7 +12,7 @@ use crate::dialect::Dialect;
 use crate::document::{Document, Limits};
 use crate::judge::{Direction, Prover, Verdict};
 
-/// A pair with its true verdict.
+/// Pair with its true verdict.
 #[derive(Debug, Deserialize)]
 struct Labelled {
     #[serde(flatten)]
@@ -20,42 +20,42 @@ struct Labelled {
     truth: String,
 }
 
-/// A pair that was not answered as labelled.
+/// Pair that was not answered as labelled.
 #[derive(Clone, Debug)]
 pub struct Miss {
-    /// The pair's identifier.
+    /// Identifier of the pair.
     pub id: Value,
-    /// Its label.
+    /// Label of the pair.
     pub truth: String,
-    /// What was answered.
+    /// Answer of the prover.
     pub answer: String,
 }
 
-/// The score of one file.
+/// Score of one file.
 #[derive(Clone, Debug, Default)]
 pub struct Score {
-    /// The file's name without its ending.
+    /// File name without its extension.
     pub name: String,
-    /// Pairs answered.
+    /// Number of pairs.
     pub pairs: usize,
-    /// Answered as labelled.
+    /// Pairs answered as labelled.
     pub right: usize,
-    /// Breaking, called compatible.
+    /// Breaking pairs that were answered *compatible*.
     pub false_compatible: usize,
-    /// Compatible, called breaking.
+    /// Compatible pairs that were answered *breaking*.
     pub false_breaking: usize,
-    /// Left open.
+    /// Pairs that were answered *unknown*.
     pub unknown: usize,
-    /// Breaking verdicts whose witness a fresh validator did not confirm.
+    /// *Breaking* answers whose witness was not confirmed by fresh validators.
     pub bad_witness: usize,
-    /// Microseconds of every pair, sorted.
+    /// Microseconds of each pair, sorted.
     pub micros: Vec<u64>,
-    /// Every pair not answered as labelled.
+    /// All pairs that were not answered as labelled.
     pub misses: Vec<Miss>,
 }
 
 impl Score {
-    /// The microseconds below which this share of the pairs stays.
+    /// Returns the percentile of the time per pair, in microseconds; `share` is between 0 and 1.
     pub fn percentile(&self, share: f64) -> u64 {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
         let at = ((self.micros.len() as f64 - 1.0).max(0.0) * share) as usize;
@@ -124,7 +124,7 @@ fn confirmed(pair: &Pair, witness: &Value, prover: &Prover) -> bool {
 /// Scores the labelled pairs of one file.
 ///
 /// # Errors
-/// When reading fails or a line is no labelled pair.
+/// Reading fails, or a line is not a labelled pair.
 pub fn score(name: &str, input: impl BufRead + Send, prover: &Prover) -> std::io::Result<Score> {
     prover.on_large_stack(|| {
         let mut score = Score { name: name.to_owned(), ..Score::default() };
@@ -141,10 +141,10 @@ pub fn score(name: &str, input: impl BufRead + Send, prover: &Prover) -> std::io
     })
 }
 
-/// Published figures: right %, false-compatible, false-breaking, undecided.
+/// Name and published figures: right %, false-compatible, false-breaking, undecided.
 type Published = (&'static str, [Option<(f64, u32, u32, u32)>; 4]);
 
-/// jsonsubschema, jsoncompat, containment-2020-12 and containment-draft7, where published.
+/// Published figures of other provers for jsonsubschema, jsoncompat, containment-2020-12 and containment-draft7.
 const PEERS: [Published; 5] = [
     (
         "jsonschema 0.60.2 covers",
@@ -175,7 +175,7 @@ const PEERS: [Published; 5] = [
     ),
 ];
 
-/// The table, by file and in all, beside the published figures.
+/// Formats the scores by file and in total, beside the published figures.
 pub fn table(scores: &[Score]) -> String {
     let mut text = String::new();
     let head = "file                     pairs   right %  false-comp  false-break  unknown  bad-witn   median µs    p99 µs    max µs";

@@ -1,4 +1,4 @@
-//! Laws of containment, over random schemas.
+//! Laws of containment as properties over random schemas.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -29,7 +29,7 @@ fn draw(seed: u64) -> (Value, Value, Random) {
     (first, second, random)
 }
 
-/// A document in a subschema position: its `$defs` stay reachable under their own root.
+/// Prepares a document for use as a subschema: with an `$id`, its `$defs` stay reachable.
 fn embedded(schema: &Value, name: &str) -> Value {
     let mut schema = schema.clone();
     if let Some(map) = schema.as_object_mut() {
@@ -92,7 +92,7 @@ proptest! {
         not_breaking(&json!({"allOf": [first_inside, second_inside]}), &first, World::Open);
     }
 
-    /// R7.3: A ⊆ B and B ⊆ C make A ⊆ C.
+    /// R7.3: A ⊆ B and B ⊆ C imply A ⊆ C.
     #[test]
     fn containment_is_transitive(seed in any::<u64>()) {
         let (first, _, mut random) = draw(seed);
@@ -104,7 +104,7 @@ proptest! {
         }
     }
 
-    /// R7.3: containment both ways is the same set of values.
+    /// R7.3: containment in both directions implies the same set of values.
     #[test]
     fn containment_both_ways_is_equivalence(seed in any::<u64>()) {
         let (first, _, mut random) = draw(seed);
@@ -120,7 +120,7 @@ proptest! {
         }
     }
 
-    /// R7.3: key order and inlined references change nothing.
+    /// R7.3: key order and inlining of references do not change the verdict.
     #[test]
     fn order_of_keys_and_inlining_change_no_verdict(seed in any::<u64>()) {
         let (schema, _, _) = draw(seed);
@@ -134,7 +134,7 @@ proptest! {
         }
     }
 
-    /// R7.2: a closed producer sends nothing an open one would not: close(A) ⊆ A.
+    /// R7.2: a closed producer sends no value that the open one would not: close(A) ⊆ A.
     #[test]
     fn closing_only_removes_values(seed in any::<u64>()) {
         let (schema, _, mut random) = draw(seed);
@@ -147,7 +147,7 @@ proptest! {
         }
     }
 
-    /// R7.2: the normalised formula means what the original document means.
+    /// R7.2: the normalised formula has the meaning of the original document.
     #[test]
     fn normalised_and_original_agree_on_values(seed in any::<u64>()) {
         let (schema, _, mut random) = draw(seed);

@@ -1,4 +1,4 @@
-//! The score on pairs of known truth and a real server's history, where that data is at hand.
+//! Scores on labelled pairs and on the history of a real server; a test whose data is missing is skipped.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::print_stderr, clippy::panic)]
 
@@ -21,8 +21,8 @@ fn data(name: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-/// R7.3: on 6,277 labelled pairs nothing is called wrongly either way, every break has a confirmed
-/// witness, and at most one in a hundred stays unknown.
+/// R7.3: on 6,277 labelled pairs there is no wrong answer, every break has a confirmed witness, and at most one in a
+/// hundred is unknown.
 #[test]
 fn labelled_pairs_are_judged_without_a_wrong_answer() {
     let Some(folder) = data("contract-pairs") else { return };
@@ -47,7 +47,7 @@ fn labelled_pairs_are_judged_without_a_wrong_answer() {
     assert!(sum(|score| score.unknown) <= 62, "{text}");
 }
 
-/// R7.3: the same on pairs of our own, which are in every clone.
+/// R7.3: on the pairs of this repository, which need no external data, there is no wrong answer.
 #[test]
 fn own_pairs_are_judged_without_a_wrong_answer() {
     let prover = Prover::new(Options { world: World::Open, ..Options::default() });
@@ -55,11 +55,11 @@ fn own_pairs_are_judged_without_a_wrong_answer() {
     let score = score("own", BufReader::new(File::open(path).unwrap()), &prover).unwrap();
     assert!(score.pairs > 100);
     assert_eq!(score.false_compatible + score.false_breaking + score.bad_witness, 0, "{:?}", score.misses);
-    // A line break, which regex engines read differently, is the only thing left open.
+    // The only unknown pair differs by a line break, which regex engines read differently.
     assert_eq!(score.unknown, 1, "{:?}", score.misses);
 }
 
-/// R7.2, R7.3: every release of a real server against the next, declared world: nothing unknown.
+/// R7.2, R7.3: every release of a real server is compared with the next, in the declared world, and none is unknown.
 #[test]
 fn a_real_history_is_decided_completely() {
     let Some(folder) = data("github-mcp-server") else { return };

@@ -1,4 +1,4 @@
-//! Bad input: named, bounded in time, nothing fetched.
+//! Bad input is refused by name and in bounded time, and nothing is fetched.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ fn judge(producer: &Value, consumer: &Value) -> Result<Verdict, toolcrib_contain
     Prover::new(Options::default()).judge(producer, consumer, dialects).map(|judgement| judgement.verdict)
 }
 
-/// R1.5: a reference that leads out of the document is refused by name, not fetched.
+/// R1.5: a reference that leads out of the document is refused by name and not fetched.
 #[test]
 fn remote_references_are_refused_and_not_fetched() {
     for uri in ["http://169.254.169.254/latest", "file:///etc/passwd", "https://schemas.test/x.json"] {
@@ -27,7 +27,7 @@ fn remote_references_are_refused_and_not_fetched() {
     }
 }
 
-/// R1.5: unknown dialects, non-schemas, dangling references and broken patterns have their own names.
+/// R1.5: unknown dialects, non-schemas, dangling references and malformed patterns have their own errors.
 #[test]
 fn unusable_schemas_are_named() {
     let fault = |schema: Value| judge(&json!({}), &schema).unwrap_err().fault;
@@ -44,7 +44,8 @@ fn unusable_schemas_are_named() {
     ));
 }
 
-/// R1.6: a chain of `allOf`, each twice the next, costs a plain validator seconds; here no validator runs.
+/// R1.6: a chain of `allOf` in which each schema applies the next twice would cost a plain validator seconds, so no
+/// validator is run.
 #[test]
 fn a_schema_bomb_is_bounded() {
     let mut defs = Map::new();
@@ -61,12 +62,12 @@ fn a_schema_bomb_is_bounded() {
         matches!(verdict, Verdict::Unknown(Obstacle::Limit { limit: own, .. }) if own == limit),
         "{verdict:?}"
     );
-    // It is only a way to write `string`: that much can be proved without running it.
+    // The chain is equivalent to `string`, which is proved without running a validator.
     assert!(matches!(judge(&json!({"type": "string"}), &bomb).unwrap(), Verdict::Compatible(_)));
     assert!(start.elapsed() < Duration::from_millis(500), "{:?}", start.elapsed());
 }
 
-/// R1.6: nesting and size have limits with names.
+/// R1.6: depth and size of a schema have named limits.
 #[test]
 fn deep_and_large_schemas_are_unknown_by_the_name_of_the_limit() {
     let mut deep = json!({"type": "string"});
@@ -78,11 +79,11 @@ fn deep_and_large_schemas_are_unknown_by_the_name_of_the_limit() {
     let wide: Vec<Value> = (0..=PROVER_SCHEMA_CONTAINERS_MAX).map(|at| json!({"minimum": at})).collect();
     let verdict = judge(&json!({}), &json!({"anyOf": wide})).unwrap();
     assert!(matches!(verdict, Verdict::Unknown(Obstacle::Limit { what: "schema size", .. })), "{verdict:?}");
-    // Dropping so deep a value recurses in the library that holds it.
+    // Dropping so deep a value recurses in `serde_json`.
     std::thread::Builder::new().stack_size(64 << 20).spawn(move || drop(deep)).unwrap().join().unwrap();
 }
 
-/// R7.3: a search that is not finished in time is unknown, and ends near its deadline.
+/// R7.3: a search that does not finish in time is unknown, and ends near its deadline.
 #[test]
 fn the_timeout_yields_unknown_and_no_hang() {
     let branch = |seed: usize| {
@@ -104,7 +105,7 @@ fn the_timeout_yields_unknown_and_no_hang() {
     assert!(start.elapsed() < Duration::from_millis(1_500), "{:?} {judgement:?}", start.elapsed());
 }
 
-/// R7.1: batch lines come back in order; a bad one is named and the others are still answered.
+/// R7.1: batch answers keep the order of the lines; a bad line is named and the others are still answered.
 #[test]
 fn bad_batch_lines_are_named_and_the_others_answered() {
     let input = concat!(
@@ -128,7 +129,7 @@ fn bad_batch_lines_are_named_and_the_others_answered() {
     assert!(lines[5]["reason"].as_str().unwrap().contains("remote reference"));
 }
 
-/// R7.3: `unevaluated*` over more combinations than are told apart is unknown, not guessed.
+/// R7.3: `unevaluated*` with more cases than `PROVER_CASES_MAX` is unknown.
 #[test]
 fn too_many_unevaluated_cases_are_unknown() {
     let branches = |count: usize| -> Vec<Value> {
@@ -142,7 +143,7 @@ fn too_many_unevaluated_cases_are_unknown() {
     assert!(matches!(verdict, Verdict::Unknown(Obstacle::Cases(_))), "{verdict:?}");
 }
 
-/// R7.1: a line over its limit is named and not parsed.
+/// R7.1: a batch line over its limit is named and not parsed.
 #[test]
 fn a_batch_line_over_its_limit_is_refused() {
     let line = " ".repeat(BATCH_LINE_BYTES_MAX) + "{}\n";
@@ -151,8 +152,8 @@ fn a_batch_line_over_its_limit_is_refused() {
     assert!(matches!(faults[0].fault, batch::PairFault::TooLong));
 }
 
-/// R1.5: a part that declares another dialect without being a resource of its own is unknown; as a
-/// resource it is read in its own dialect, down to what `1.0` is there.
+/// R1.5: a subschema that declares another dialect is unknown, unless it is a resource of its own; as a resource it
+/// is read in its own dialect, including the meaning of `1.0`.
 #[test]
 fn an_embedded_dialect_needs_a_resource_of_its_own() {
     let part = json!({"$schema": "http://json-schema.org/draft-04/schema#", "type": "integer"});
@@ -165,7 +166,7 @@ fn an_embedded_dialect_needs_a_resource_of_its_own() {
 }
 
 /// R7.3: time, steps and formulas of a search have limits (`PROVER_PAIR_MS_MAX`, `PROVER_STEPS_MAX`,
-/// `PROVER_FORMULAS_MAX`); what is not settled within them is unknown.
+/// `PROVER_FORMULAS_MAX`); a search that exceeds one is unknown.
 #[test]
 fn a_search_over_its_time_steps_or_formulas_is_unknown() {
     let defaults = Options::default();
@@ -174,7 +175,7 @@ fn a_search_over_its_time_steps_or_formulas_is_unknown() {
         (defaults.limits.steps_max, defaults.limits.nodes_max),
         (PROVER_STEPS_MAX, PROVER_FORMULAS_MAX)
     );
-    // Every property is a question of its own: two ranges that meet, against the one that they make.
+    // Every property is a separate question: two adjacent ranges against their union.
     let object = |value: &dyn Fn(usize) -> Value| {
         let fields: Map<String, Value> = (0..40).map(|at| (format!("p{at}"), value(at))).collect();
         json!({"type": "object", "properties": fields})
@@ -189,7 +190,7 @@ fn a_search_over_its_time_steps_or_formulas_is_unknown() {
     assert!(matches!(judge(defaults), Verdict::Compatible(Proof::Exhausted)));
     let late = judge(Options { timeout: Duration::ZERO, ..defaults });
     assert!(matches!(late, Verdict::Unknown(Obstacle::Budget)), "{late:?}");
-    // With time left another prover may settle it, but the search itself was not exhausted.
+    // The canonical engine may still prove it in the remaining time.
     for limits in [Limits { steps_max: 2, ..defaults.limits }, Limits { nodes_max: 2, ..defaults.limits }] {
         let verdict = judge(Options { limits, ..defaults });
         assert!(

@@ -1,5 +1,5 @@
-//! The wrong answers of published tools, kept as cases: bare and as property `x` of an object, in
-//! both directions, in the open world, every break confirmed by a second engine.
+//! Pairs that published tools answer wrongly: tested bare and as property `x` of an object, in both directions, in
+//! the open world, with every break confirmed by a second validator.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
@@ -167,7 +167,7 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// The schema as property `x`; identifiers and definitions stay at the root.
+/// Wraps the schema as property `x`; `$schema` and definitions stay at the root.
 fn as_property(schema: &Value) -> Value {
     let mut inner = schema.clone();
     let mut outer = json!({"type": "object", "properties": {}});
@@ -198,7 +198,7 @@ fn assert_truth(id: &str, old: &Value, new: &Value, direction: Direction, truth:
                 };
                 let validators = Validators::new(schema, dialect).unwrap();
                 assert_eq!(validators.first(&value), accepts, "{id}: {value}");
-                // The second engine compares 64-bit integers as floats: the very mistake W27 is about.
+                // The second validator compares 64-bit integers as floats, which is the mistake that case W27 tests.
                 if id != "W27" {
                     assert_eq!(validators.second(&value), Some(accepts), "{id}: {value}");
                 }
@@ -208,7 +208,7 @@ fn assert_truth(id: &str, old: &Value, new: &Value, direction: Direction, truth:
     }
 }
 
-/// R7.3: what published tools answer wrongly is answered rightly, bare.
+/// R7.3: pairs that published tools answer wrongly are answered rightly, bare.
 #[test]
 fn bare_pairs_are_judged_rightly_in_both_directions() {
     for case in cases() {
@@ -217,7 +217,7 @@ fn bare_pairs_are_judged_rightly_in_both_directions() {
     }
 }
 
-/// R7.3: the same as property `x` of an object.
+/// R7.3: these pairs are also answered rightly as property `x` of an object.
 #[test]
 fn pairs_inside_a_property_are_judged_rightly_in_both_directions() {
     for case in cases() {
@@ -227,7 +227,7 @@ fn pairs_inside_a_property_are_judged_rightly_in_both_directions() {
     }
 }
 
-/// W2: the validator whose word a witness rests on refuses what it must refuse.
+/// W2: the validator that confirms witnesses refuses an object without its required keys.
 #[test]
 fn the_validator_refuses_an_object_without_its_required_keys() {
     let schema = json!({"type": "object", "properties": {"b": true}, "required": ["a", "b"],

@@ -1,14 +1,14 @@
-//! Annotations: what a tool says of itself, with both spellings and the specification's defaults (R1.2, R1.3),
+//! Annotations: a tool's claims about itself, in both spellings and with the specification's defaults (R1.2, R1.3),
 //! and the *effective* annotations that policy reads (R1.4).
 //!
-//! An absent hint is its default: not read-only, destructive, not idempotent, open world. Nothing here
-//! changes how a tool executes or grants anything.
+//! An absent hint has its default: not read-only, destructive, not idempotent, open world. Hints never change how a
+//! tool executes and grant nothing.
 
 use std::borrow::Cow;
 
 use crate::json::{Node, ObjectWriter};
 
-/// Who a tool is meant for.
+/// Intended reader of a tool: `annotations.audience`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Audience {
     /// The person.
@@ -49,9 +49,9 @@ pub enum Hint {
     ReadOnly,
     /// The tool may destroy or overwrite.
     Destructive,
-    /// Calling it again with the same arguments changes nothing more.
+    /// Another call with the same arguments changes nothing more.
     Idempotent,
-    /// It reaches beyond a closed domain.
+    /// The tool reaches beyond a closed domain.
     OpenWorld,
 }
 
@@ -59,7 +59,7 @@ impl Hint {
     /// All four, in the specification's order.
     pub const ALL: [Self; 4] = [Self::ReadOnly, Self::Destructive, Self::Idempotent, Self::OpenWorld];
 
-    /// The specification's name, the one that is emitted.
+    /// The specification's name, which is written on the wire.
     #[must_use]
     pub const fn spec_name(self) -> &'static str {
         match self {
@@ -70,7 +70,7 @@ impl Hint {
         }
     }
 
-    /// The bare name, accepted wherever a definition is read.
+    /// The bare name, which is accepted wherever a definition is read.
     #[must_use]
     pub const fn bare_name(self) -> &'static str {
         match self {
@@ -81,13 +81,13 @@ impl Hint {
         }
     }
 
-    /// The value of an absent hint.
+    /// Returns the value of an absent hint.
     #[must_use]
     pub const fn default_value(self) -> bool {
         matches!(self, Self::Destructive | Self::OpenWorld)
     }
 
-    /// The value that asks for more care. It is the default of every hint.
+    /// The value that asks for more care; for every hint this is its default.
     #[must_use]
     pub const fn strict_value(self) -> bool {
         self.default_value()
@@ -102,7 +102,7 @@ impl Hint {
     }
 }
 
-/// The four hints as somebody wrote them; `None` where nothing was said.
+/// The four hints as they were written; `None` for an absent one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Hints {
     /// `readOnlyHint`
@@ -116,7 +116,7 @@ pub struct Hints {
 }
 
 impl Hints {
-    /// What was said of `hint`.
+    /// Returns `hint` as it was written.
     #[must_use]
     pub const fn get(&self, hint: Hint) -> Option<bool> {
         match hint {
@@ -127,7 +127,7 @@ impl Hints {
         }
     }
 
-    /// Says `value` of `hint`.
+    /// Sets `hint`, or removes it with `None`.
     pub fn set(&mut self, hint: Hint, value: Option<bool>) {
         match hint {
             Hint::ReadOnly => self.read_only = value,
@@ -137,29 +137,29 @@ impl Hints {
         }
     }
 
-    /// What was said, else the default.
+    /// Returns `hint` as it was written, or its default.
     #[must_use]
     pub fn or_default(&self, hint: Hint) -> bool {
         self.get(hint).unwrap_or(hint.default_value())
     }
 }
 
-/// What a definition's `annotations` say. Reading is total: what has the wrong type counts as absent, and
-/// lint tells of it.
+/// Contents of a definition's `annotations`. Reading never fails: a member of the wrong type counts as absent, and
+/// lint reports it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Annotations {
-    /// A title for people.
+    /// Title for people.
     pub title: Option<String>,
     /// The four hints.
     pub hints: Hints,
-    /// Who the tool is meant for.
+    /// Intended reader of the tool.
     pub audience: Option<Audience>,
-    /// Place in lists; lower comes first.
+    /// Sort key in lists; lower comes first.
     pub priority: Option<i64>,
 }
 
 impl Annotations {
-    /// Reads an `annotations` member. Where both spellings of a hint stand, the stricter counts.
+    /// Reads an `annotations` member. If both spellings of a hint are present, the stricter value counts.
     #[must_use]
     pub fn read(node: Node<'_>) -> Self {
         let mut read = Self::default();
@@ -183,15 +183,15 @@ impl Annotations {
         read
     }
 
-    /// What the hints mean, absent ones as their defaults.
+    /// Returns the effect of the hints, with defaults for absent ones.
     #[must_use]
     pub fn effect(&self) -> Effect {
         Effect::of(&self.hints)
     }
 }
 
-/// Rewrites an `annotations` member for the MCP wire: bare hint names become the specification's, everything
-/// else stays where and as it was. `None` where nothing changes.
+/// Rewrites an `annotations` member for the MCP wire: bare hint names become the specification's, everything else
+/// keeps its place and spelling. Returns `None` if nothing changes.
 #[must_use]
 pub(crate) fn wire(node: Node<'_>) -> Option<String> {
     let is_bare = |key: &str| Hint::ALL.into_iter().any(|h| h.bare_name() == key);
@@ -223,8 +223,8 @@ pub(crate) fn wire(node: Node<'_>) -> Option<String> {
     Some(out.finish())
 }
 
-/// What calling a tool may do, once defaults and the read-only rule are applied: `destructive` and
-/// `idempotent` mean something only when the tool is not read-only.
+/// Effect that a call may have, after defaults and the read-only rule: `destructive` and `idempotent` have a meaning
+/// only for a tool that is not read-only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Effect {
     /// Changes nothing.
@@ -238,7 +238,7 @@ pub struct Effect {
 }
 
 impl Effect {
-    /// The effect that `hints` claim.
+    /// Returns the effect that `hints` claim.
     #[must_use]
     pub fn of(hints: &Hints) -> Self {
         let read_only = hints.or_default(Hint::ReadOnly);
@@ -250,7 +250,7 @@ impl Effect {
         }
     }
 
-    /// The stricter of two claims, hint by hint.
+    /// Returns the stricter of two effects, hint by hint.
     #[must_use]
     pub fn stricter(self, other: Self) -> Self {
         Self {
@@ -261,7 +261,8 @@ impl Effect {
         }
     }
 
-    /// What policy reads (R1.4): the operator's override, else the stricter of the locked and the live claim.
+    /// Returns the effect that policy reads (R1.4): the operator's override, else the stricter of locked and live
+    /// claim.
     #[must_use]
     pub fn effective(overrides: &Hints, locked: Option<&Hints>, live: &Hints) -> Self {
         let claimed = match locked {
@@ -269,7 +270,7 @@ impl Effect {
             None => Self::of(live),
         };
         let read_only = overrides.read_only.unwrap_or(claimed.read_only);
-        // An override that takes `read_only` away leaves nothing said of the other two: defaults apply.
+        // An override that removes `read_only` meets a claim that says nothing about the other two: defaults apply.
         let (destructive, idempotent) = if claimed.read_only && !read_only {
             (Hint::Destructive.default_value(), Hint::Idempotent.default_value())
         } else {

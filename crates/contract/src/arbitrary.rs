@@ -1,4 +1,4 @@
-//! Generators of JSON for property tests.
+//! Proptest strategies for JSON values.
 
 use proptest::prelude::*;
 use serde_json::{Number, Value};
@@ -34,7 +34,7 @@ pub(crate) fn json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Values from a small world, so that equal ones meet.
+/// Values from a small domain, so that two of them are often equal.
 pub(crate) fn near() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -67,7 +67,8 @@ pub(crate) fn equal_json(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// A double is the decimal it is written as: a whole one that integer, any other its bits.
+/// Exact value of a number: an integral double as the integer that its decimal text spells, any other double as its
+/// bits.
 fn exact(n: &Number) -> (i128, u64) {
     if let Some(n) = n.as_i64() {
         return (i128::from(n), 0);
@@ -76,7 +77,7 @@ fn exact(n: &Number) -> (i128, u64) {
         return (i128::from(n), 0);
     }
     let x = n.as_f64().unwrap_or(f64::NAN);
-    // `{x}` prints the shortest digits and then zeros, which is what the JSON text says, not what the bits hold.
+    // `{x}` prints the shortest digits and then zeros: the value of the JSON text, not of the bits.
     match format!("{x}").parse() {
         Ok(whole) => (whole, 0),
         Err(_) => (0, x.to_bits()),

@@ -1,10 +1,10 @@
-//! Canonical form: RFC 8785 with one difference, integers of 64 bits keep every digit (R1.9).
+//! Canonical form: RFC 8785, except that 64-bit integers keep every digit (R1.9).
 //!
-//! Guarantees, for the texts it accepts: equal JSON gives equal bytes, different JSON gives different bytes
-//! (9007199254740993 and 9007199254740992 do not collide), whatever the order of keys and the white space.
+//! Guarantees, for every accepted text: equal JSON gives equal bytes whatever the key order and white space, and
+//! different JSON gives different bytes (9007199254740993 and 9007199254740992 do not collide).
 //!
-//! Refuses numbers that the form cannot carry exactly: their literal is neither a 64-bit integer nor the
-//! decimal that its nearest double prints as.
+//! Refuses numbers that the form cannot carry exactly: literals that are neither a 64-bit integer nor the decimal that
+//! their nearest double prints as.
 
 mod number;
 
@@ -12,18 +12,18 @@ use std::cmp::Ordering;
 
 use crate::json::{Kind, Node, Pointer, write_string};
 
-/// Why a text has no canonical form.
+/// Reason why a value has no canonical form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CanonicalError {
-    /// A number that cannot be carried exactly.
+    /// A number that is neither a 64-bit integer nor exactly a double.
     #[error(
         "{pointer}: the number {literal} cannot be carried exactly (neither a 64-bit integer nor a double)"
     )]
     InexactNumber { pointer: Pointer, literal: String },
 }
 
-/// The canonical bytes of a value, as UTF-8 text.
+/// Returns the canonical text of a value.
 ///
 /// # Errors
 /// A number that cannot be carried exactly.
@@ -33,24 +33,24 @@ pub fn canonical(node: Node<'_>) -> Result<String, CanonicalError> {
     Ok(out)
 }
 
-/// The canonical text with every number as it is written: 1 and 1.0 differ. Binds a decision to the very digits that were
-/// shown.
+/// Returns the canonical text with every number as it is written: 1 and 1.0 differ. A digest of it binds a decision to
+/// the exact digits that were shown.
 #[must_use]
 pub fn canonical_verbatim(node: Node<'_>) -> String {
     let mut out = String::with_capacity(node.raw().len());
-    // Only numbers can fail, and these are copied.
+    // Only numbers can fail, and they are copied here.
     let _ = write(node, &mut out, Numbers::Verbatim);
     out
 }
 
-/// How numbers are written.
+/// Spelling of numbers in the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Numbers {
     Canonical,
     Verbatim,
 }
 
-/// The canonical text of an object without those of its members that `keep` refuses.
+/// Returns the canonical text of an object, with only the members that `keep` accepts.
 pub(crate) fn canonical_members(
     node: Node<'_>,
     keep: impl Fn(&str) -> bool,
@@ -60,7 +60,7 @@ pub(crate) fn canonical_members(
     Ok(out)
 }
 
-/// The place is looked for only now that something is wrong there.
+/// Builds the error. The pointer is searched for only now, because the common path does not need it.
 fn inexact(root: Node<'_>, number: Node<'_>) -> CanonicalError {
     CanonicalError::InexactNumber { pointer: root.pointer_to(number), literal: number.raw().to_owned() }
 }
@@ -87,7 +87,7 @@ fn write<'a>(node: Node<'a>, out: &mut String, numbers: Numbers) -> Result<(), N
 }
 
 fn write_text(node: Node<'_>, out: &mut String) {
-    // Without a backslash the literal is already minimal: control characters are never unescaped.
+    // A literal without a backslash is already minimal: unescaped control characters were refused when it was read.
     match node.plain_str() {
         Some(_) => out.push_str(node.raw()),
         None => write_string(out, &node.as_str().unwrap_or_default()),
@@ -121,7 +121,7 @@ fn write_object<'a>(
     Ok(())
 }
 
-/// RFC 8785 sorts by UTF-16 code units; bytes agree with that unless a character is beyond U+D7FF.
+/// Orders keys by UTF-16 code units, as RFC 8785 requires. Byte order agrees unless a character is above U+D7FF.
 fn by_utf16(a: &str, b: &str) -> Ordering {
     let high = |text: &str| text.bytes().any(|byte| byte >= 0xEE);
     if high(a) || high(b) { a.encode_utf16().cmp(b.encode_utf16()) } else { a.cmp(b) }

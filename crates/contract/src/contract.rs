@@ -1,4 +1,4 @@
-//! The contract: a definition, its digests, its compiled checks, and what its hints mean.
+//! Contract of one tool: definition, digests, compiled checks and the effect that its hints claim.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::name::{NameError, ToolName};
 use crate::schema::{Effort, Schema, SchemaCache, SchemaError, SchemaOptions, SchemaRoom};
 use crate::violation::Violations;
 
-/// A definition that may be served. Made once, never changed; clones share the compiled schemas.
+/// A definition that may be served, immutable. Clones share the compiled schemas.
 #[derive(Debug, Clone)]
 pub struct Contract {
     name: ToolName,
@@ -22,17 +22,17 @@ pub struct Contract {
     output: Option<Arc<Schema>>,
 }
 
-/// Why a definition may not be served. The variants are the errors of registration.
+/// Reason why a definition may not be served; returned at registration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ContractError {
-    /// The name may not be served.
+    /// The tool name is invalid.
     #[error("/name: {0}")]
     Name(#[from] NameError),
-    /// Served tools have an input schema.
+    /// The definition has no input schema.
     #[error("/inputSchema: a tool that is served has an input schema")]
     NoInputSchema,
-    /// Arguments are an object, so the input schema has `"type": "object"` at its root.
+    /// The input schema lacks `"type": "object"` at its root; arguments are always an object.
     #[error("/inputSchema/type: the input schema has \"type\": \"object\" at its root")]
     InputNotObject,
     /// The input schema was refused.
@@ -41,13 +41,13 @@ pub enum ContractError {
     /// The output schema was refused.
     #[error("invalid output schema: {0}")]
     Output(SchemaError),
-    /// The definition has no digest.
+    /// The definition has no canonical form, so it has no digest.
     #[error(transparent)]
     Canonical(#[from] CanonicalError),
 }
 
 impl Contract {
-    /// Makes the contract of `definition`, sharing compiled schemas through `cache`.
+    /// Compiles the contract of `definition`, sharing compiled schemas through `cache`.
     ///
     /// # Errors
     /// A [`ContractError`] that names the place and the rule or limit.
@@ -59,10 +59,10 @@ impl Contract {
         Self::compile_in(definition, options, cache, None)
     }
 
-    /// Makes the contract of `definition` if its compiled schemas fit into `room`.
+    /// Compiles the contract of `definition` if its compiled schemas fit into `room`.
     ///
     /// # Errors
-    /// A [`ContractError`] that names the place and the rule or limit; `room` is then as it was.
+    /// A [`ContractError`] that names the place and the rule or limit; `room` is then unchanged.
     pub fn compile_within(
         definition: Definition,
         options: &SchemaOptions,
@@ -102,37 +102,37 @@ impl Contract {
         })
     }
 
-    /// The name.
+    /// The tool name.
     #[must_use]
     pub fn name(&self) -> &ToolName {
         &self.name
     }
 
-    /// The definition as it was given.
+    /// The definition as it was registered.
     #[must_use]
     pub fn definition(&self) -> &Definition {
         &self.definition
     }
 
-    /// The digest of the whole definition.
+    /// Digest of the whole definition.
     #[must_use]
     pub fn digest(&self) -> Digest {
         self.digests.definition
     }
 
-    /// The digests of the whole, of the prose and of the rest.
+    /// Digests of the whole definition, of its prose, and of everything except its prose.
     #[must_use]
     pub fn digests(&self) -> &Digests {
         &self.digests
     }
 
-    /// What the definition says of itself.
+    /// The definition's own annotations.
     #[must_use]
     pub fn annotations(&self) -> &Annotations {
         &self.annotations
     }
 
-    /// What its own hints mean. Policy reads [`Effect::effective`] instead.
+    /// Effect that the definition's own hints claim. Policy reads [`Effect::effective`] instead.
     #[must_use]
     pub fn effect(&self) -> Effect {
         self.annotations.effect()
@@ -158,8 +158,8 @@ impl Contract {
         self.check_input_with(arguments, Effort::Full)
     }
 
-    /// As [`Contract::check_input`], for a thread that serves others: at most about two milliseconds. Where that is not
-    /// enough, the violations are [`Violations::is_unfinished`] and decide nothing.
+    /// Checks the arguments of a call on a serving thread, in at most about two milliseconds. If that does not
+    /// suffice, the returned violations are [`Violations::is_unfinished`] and say nothing about the arguments.
     ///
     /// # Errors
     /// Violations of the arguments, or the limit that ended the check.
@@ -173,7 +173,7 @@ impl Contract {
         self.input.check_with(schema, arguments, effort)
     }
 
-    /// Checks the structured content of an answer. Without an output schema everything passes.
+    /// Checks the structured content of a result. A contract without an output schema accepts everything.
     ///
     /// # Errors
     /// Violations of the content, or the limit that ended the check.
@@ -181,7 +181,7 @@ impl Contract {
         self.check_output_with(content, Effort::Full)
     }
 
-    /// As [`Contract::check_output`], for a thread that serves others. See [`Contract::check_input_briefly`].
+    /// Checks structured content on a serving thread, with the budget of [`Contract::check_input_briefly`].
     ///
     /// # Errors
     /// Violations of the content, or the limit that ended the check.
@@ -206,7 +206,7 @@ fn compile(
     wrap: fn(SchemaError) -> ContractError,
 ) -> Result<Arc<Schema>, ContractError> {
     let place = Pointer::root().join(member);
-    // Without a digest nothing can be shared, but the schema's own faults are told first.
+    // Without a digest the schema is not shared, but an error of the schema itself is reported first.
     cache.compile_in(node, Digest::of(node).ok(), options, room).map_err(|error| wrap(error.within(&place)))
 }
 

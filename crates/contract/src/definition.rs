@@ -1,10 +1,10 @@
-//! A definition: one tool as JSON, in the shape of MCP `tools/list` (R1.1).
+//! Definition of one tool, as JSON in the shape of MCP `tools/list` (R1.1).
 //!
-//! Guarantees: what was given comes back. Unknown fields, vendor annotations, key order, the spelling of
-//! every number and string survive; only white space between tokens goes. `{"name":"x"}` alone is a valid
-//! stored definition and comes back as `{"name":"x"}`.
+//! Guarantees lossless storage: unknown fields, vendor annotations, key order and the spelling of every number and
+//! string survive; only white space between tokens is dropped. `{"name":"x"}` alone is a valid stored definition.
 //!
-//! Refuses: what is no JSON object with a `name` that is a non-empty string, and what strict reading refuses.
+//! Refuses everything but a JSON object whose `name` is a non-empty string, and everything that the strict JSON
+//! reader refuses.
 
 use std::borrow::Cow;
 
@@ -12,21 +12,21 @@ use crate::annotations::{self, Annotations};
 use crate::json::{Limits, Node, ObjectWriter, OwnedDocument, Pointer, ReadError, ReadErrorKind};
 use crate::limits::DEFINITION_BYTES_MAX;
 
-/// One tool as JSON. Clones share the text.
+/// One tool definition as JSON. Clones share the text.
 #[derive(Debug, Clone)]
 pub struct Definition {
     document: OwnedDocument,
     name: String,
 }
 
-/// Why a text is no definition.
+/// Reason why a text is not a definition.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DefinitionError {
-    /// Not JSON, or over a limit.
+    /// The text is not JSON, or exceeds a limit.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// Some other JSON value.
+    /// The JSON value is not an object.
     #[error("a definition is a JSON object, this is {found}")]
     NotAnObject { found: &'static str },
     /// `name` is missing.
@@ -47,7 +47,7 @@ impl Definition {
         Self::from_node(document.root())
     }
 
-    /// Takes a definition out of a larger text, for example one tool of a `tools/list` answer.
+    /// Copies a definition out of a larger text, for example one tool of a `tools/list` result.
     ///
     /// # Errors
     /// A [`DefinitionError`] that names the place and the rule or limit.
@@ -70,7 +70,7 @@ impl Definition {
         Ok(Self { document, name })
     }
 
-    /// Reads a definition from a tree of values.
+    /// Reads a definition from a [`serde_json::Value`].
     ///
     /// # Errors
     /// A [`DefinitionError`] that names the place and the rule or limit.
@@ -78,25 +78,25 @@ impl Definition {
         Self::parse(value.to_string())
     }
 
-    /// The compact text: what was given, without white space between tokens.
+    /// The text as it was given, without white space between tokens.
     #[must_use]
     pub fn text(&self) -> &str {
         self.document.source()
     }
 
-    /// The whole definition as JSON.
+    /// Root node of the definition.
     #[must_use]
     pub fn root(&self) -> Node<'_> {
         self.document.root()
     }
 
-    /// The member `key` as JSON.
+    /// Returns the member `key`.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Node<'_>> {
         self.root().get(key)
     }
 
-    /// The name as it stands; [`crate::ToolName`] says whether it may be served.
+    /// The name as it is written; [`crate::ToolName`] decides whether it may be served.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -108,32 +108,32 @@ impl Definition {
         self.get("description")?.as_str()
     }
 
-    /// The title for people, in the specification's order: `title`, `annotations.title`.
+    /// The title for people: `title`, else `annotations.title`, as the specification orders them.
     #[must_use]
     pub fn title(&self) -> Option<Cow<'_, str>> {
         let own = self.get("title").and_then(Node::as_str);
         own.or_else(|| self.get("annotations")?.get("title")?.as_str())
     }
 
-    /// The input schema, if there is one. `null` counts as none.
+    /// The input schema, if present. `null` counts as absent.
     #[must_use]
     pub fn input_schema(&self) -> Option<Node<'_>> {
         self.get("inputSchema").filter(|schema| !schema.is_null())
     }
 
-    /// The output schema, if there is one. `null` counts as none.
+    /// The output schema, if present. `null` counts as absent.
     #[must_use]
     pub fn output_schema(&self) -> Option<Node<'_>> {
         self.get("outputSchema").filter(|schema| !schema.is_null())
     }
 
-    /// What `annotations` say.
+    /// Reads the `annotations` member.
     #[must_use]
     pub fn annotations(&self) -> Annotations {
         self.get("annotations").map(Annotations::read).unwrap_or_default()
     }
 
-    /// The text for the MCP wire: the specification's annotation names, everything else as it is.
+    /// The text for the MCP wire: hints have the specification's names, everything else is unchanged.
     #[must_use]
     pub fn wire_text(&self) -> Cow<'_, str> {
         match self.get("annotations").and_then(annotations::wire) {
@@ -142,7 +142,7 @@ impl Definition {
         }
     }
 
-    /// The text with member `key` replaced where it stands, or added at the end. `value` is JSON text.
+    /// Returns the text with member `key` replaced in place, or appended. `value` is JSON text.
     #[must_use]
     pub fn with_member(&self, key: &str, value: &str) -> String {
         let mut out = ObjectWriter::new();
@@ -174,14 +174,14 @@ impl Eq for Definition {}
 mod tests {
     use super::*;
 
-    /// R1.1: a name alone is a valid stored definition and comes back as it was.
+    /// R1.1: a definition that has only a name is valid and is returned unchanged.
     #[test]
     fn name_only_comes_back_as_it_was() {
         assert_eq!(Definition::parse(r#"{"name":"x"}"#).unwrap().text(), r#"{"name":"x"}"#);
         assert_eq!(Definition::parse(" { \"name\" : \"x\" } ").unwrap().text(), r#"{"name":"x"}"#);
     }
 
-    /// Over its limit a definition is refused, alone or as a part of something larger.
+    /// A definition over its byte limit is refused, alone or inside a larger text.
     #[test]
     fn a_definition_over_definition_bytes_max_is_refused() {
         let of = |bytes: usize| {

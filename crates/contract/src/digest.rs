@@ -1,4 +1,4 @@
-//! Digests over canonical bytes (R1.9).
+//! SHA-256 digests of canonical JSON (R1.9).
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,26 +9,26 @@ use crate::canonical::{CanonicalError, canonical, canonical_members, canonical_v
 use crate::definition::Definition;
 use crate::json::{Node, ObjectWriter, OwnedDocument};
 
-/// SHA-256 of a canonical form. Printed as `sha256:` and 64 lower-case hex digits.
+/// SHA-256 of a canonical form, displayed as `sha256:` and 64 lower-case hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Digest([u8; 32]);
 
 impl Digest {
-    /// The digest of bytes that are canonical already.
+    /// Digest of bytes that are already canonical.
     #[must_use]
     pub fn of_bytes(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// The digest of a JSON value.
+    /// Digest of a JSON value.
     ///
     /// # Errors
-    /// A number that has no canonical form.
+    /// The value contains a number that has no canonical form.
     pub fn of(node: Node<'_>) -> Result<Self, CanonicalError> {
         Ok(Self::of_bytes(canonical(node)?.as_bytes()))
     }
 
-    /// The digest of a JSON value with every number as it is written: 1 and 1.0 differ.
+    /// Digest of a JSON value with every number as it is written: 1 and 1.0 differ.
     #[must_use]
     pub fn of_verbatim(node: Node<'_>) -> Self {
         Self::of_bytes(canonical_verbatim(node).as_bytes())
@@ -54,7 +54,7 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// The text is no `sha256:` digest.
+/// Error: the text is not a `sha256:` digest.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a digest is `sha256:` and 64 lower-case hex digits")]
 pub struct DigestError;
@@ -76,14 +76,14 @@ impl FromStr for Digest {
     }
 }
 
-/// The three digests of a definition, so that a change of prose is told from a change of contract.
+/// Three digests of a definition, which distinguish a change of prose from a change of contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Digests {
-    /// The whole definition.
+    /// Digest of the whole definition.
     pub definition: Digest,
-    /// `description`, `title` and `annotations.title`.
+    /// Digest of `description`, `title` and `annotations.title`.
     pub prose: Digest,
-    /// Everything else.
+    /// Digest of everything except the prose.
     pub contract: Digest,
 }
 
@@ -91,7 +91,7 @@ impl Digests {
     /// Digests `definition`.
     ///
     /// # Errors
-    /// A number that has no canonical form.
+    /// The definition contains a number that has no canonical form.
     pub fn of(definition: &Definition) -> Result<Self, CanonicalError> {
         let root = definition.root();
         Ok(Self {
@@ -102,7 +102,7 @@ impl Digests {
     }
 }
 
-/// The prose as one canonical object. Absent members stay absent, so `""` and nothing differ.
+/// Canonical object of the prose members. An absent member stays absent, so it differs from `""`.
 fn prose(definition: &Definition) -> Result<String, CanonicalError> {
     let mut out = ObjectWriter::new();
     if let Some(title) = definition.get("annotations").and_then(|a| a.get("title")) {
@@ -116,7 +116,7 @@ fn prose(definition: &Definition) -> Result<String, CanonicalError> {
     Ok(out.finish())
 }
 
-/// The definition without its prose.
+/// Canonical form of the definition without its prose.
 fn contract(definition: &Definition) -> Result<String, CanonicalError> {
     let is_prose = |key: &str| matches!(key, "description" | "title");
     let root = definition.root();
@@ -139,7 +139,7 @@ mod tests {
         Digests::of(&Definition::parse(text).unwrap()).unwrap()
     }
 
-    /// R1.9: a known value, so that a digest in a lock means the same tomorrow.
+    /// R1.9: a known digest; a digest in a lock must mean the same in every version.
     #[test]
     fn digest_of_a_known_definition_never_changes() {
         let digest = digests(r#"{"name":"x"}"#).definition;
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(digest.to_string().parse(), Ok(digest));
     }
 
-    /// R1.9: the digest covers the whole definition, vendor fields too.
+    /// R1.9: the digest covers the whole definition, including vendor fields.
     #[test]
     fn every_member_counts() {
         let base = digests(r#"{"name":"x","inputSchema":{"type":"object"}}"#);
@@ -168,7 +168,7 @@ mod tests {
         }
     }
 
-    /// R1.9: a change of prose is told from a change of contract.
+    /// R1.9: a change of prose changes the prose digest and not the contract digest.
     #[test]
     fn prose_has_its_own_digest() {
         let base = digests(r#"{"name":"x","annotations":{"readOnlyHint":true}}"#);

@@ -1,11 +1,11 @@
-//! Strict reading of untrusted JSON into a borrowed tape.
+//! Strict reader of untrusted JSON: one pass from the text to a borrowed tape.
 //!
-//! Guarantees: one pass over the bytes; nothing is copied (strings, numbers and whole values stay slices
-//! of the source, so what is forwarded is what was checked); every limit is applied before memory is
-//! spent; a tape slot is 16 bytes, so 4 MiB of text can never become hundreds of megabytes.
+//! Guarantees: nothing is copied (strings, numbers and whole values stay slices of the source, so the bytes that are
+//! forwarded are the bytes that were checked); every limit is applied before memory is spent; a tape slot is 16
+//! bytes, so 4 MiB of text can never become hundreds of megabytes.
 //!
-//! Refuses, each with its own error and place: invalid UTF-8, anything RFC 8259 forbids, lone surrogates,
-//! duplicate keys, numbers beyond the range of a double, and text over [`Limits`].
+//! Refuses, each with its own error and place: invalid UTF-8, anything RFC 8259 forbids, lone surrogates, duplicate
+//! keys, numbers beyond the range of a double, and text over [`Limits`].
 
 mod build;
 mod distinct;

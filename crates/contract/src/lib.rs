@@ -1,4 +1,5 @@
-//! The tool contract: one object that is the same in the author's code, in CI, in the registry and on the wire.
+//! Tool contract: definition, annotations, digests, compiled schema checks, lint and stubs of one tool, the same object
+//! in the author's code, in CI, in the registry and on the wire.
 //!
 //! Pure: no async, no clock, no disk, no network.
 

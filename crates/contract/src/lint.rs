@@ -1,6 +1,6 @@
-//! Lint: what is wrong or unwise in a definition, told to its author before anybody calls it.
+//! Lint: reports errors and weaknesses of a definition to its author.
 //!
-//! A rule is data (`lint/rules/<id>.json`: level, title, why, fix), a check, a pair of fixtures
+//! A rule is data (`lint/rules/<id>.json`: level, title, why, fix), a check function, a pair of fixtures
 //! (`lint/fixtures/<id>.bad.json`, `.good.json`) and a snapshot. Every rule runs on every fixture.
 
 mod annotations;
@@ -18,15 +18,15 @@ pub use size::Size;
 use crate::definition::Definition;
 use crate::json::Pointer;
 
-/// How bad a finding is.
+/// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// Worth knowing.
+    /// Information without consequences.
     Info,
-    /// Clients or models will do worse.
+    /// Clients or models work less well.
     Warning,
-    /// Breaks the specification, a client, or the reader's trust.
+    /// Violates the specification, breaks a client, or deceives the reader.
     Error,
 }
 
@@ -42,24 +42,24 @@ impl Level {
     }
 }
 
-/// A rule, as its file says it.
+/// Rule as its JSON file describes it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Rule {
-    /// `family.what`
+    /// Identifier, `family.name`.
     pub id: String,
-    /// How bad it is.
+    /// Severity of its findings.
     pub level: Level,
-    /// The rule in a few words.
+    /// Short title.
     pub title: String,
-    /// What goes wrong for whom.
+    /// Consequences, and who suffers them.
     pub why: String,
-    /// What to do.
+    /// Advice on how to repair it.
     pub fix: String,
 }
 
-/// Something a rule found.
+/// Finding of one rule at one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
@@ -67,23 +67,23 @@ pub struct Finding {
     pub rule: &'static str,
     /// The rule's level.
     pub level: Level,
-    /// Where in the definition.
+    /// Place in the definition.
     pub pointer: Pointer,
-    /// What was found there. Hidden characters are escaped.
+    /// Description of the finding, with hidden characters escaped.
     pub message: String,
 }
 
-/// Everything lint has to say of a definition.
+/// Result of linting one definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
-    /// Findings, worst first, then in the order of the rules.
+    /// Findings by descending level, then in the order of the rules.
     pub findings: Vec<Finding>,
-    /// What the definition costs in every prompt that lists it.
+    /// Size of the definition in every prompt that lists it.
     pub size: Size,
 }
 
-/// What a check hands over; the rule's id and level are added to it.
+/// Place and message of a finding; [`lint`] adds the rule's id and level.
 type Found = (Pointer, String);
 type Check = fn(&Definition, &mut Vec<Found>);
 
@@ -128,7 +128,7 @@ static RULES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         .collect()
 });
 
-/// All rules.
+/// Returns all rules.
 pub fn rules() -> impl Iterator<Item = &'static Rule> {
     RULES.iter().map(|entry| &entry.rule)
 }

@@ -1,7 +1,7 @@
-//! Tool names: 1 to 64 of `A-Z a-z 0-9 _ . -`.
+//! Tool names: 1 to 64 characters of `A-Z a-z 0-9 _ . -`.
 //!
-//! The specification allows 128; hosts put a prefix before the name and cut at 64, so Toolcrib serves
-//! at most 64. `/` is refused: it separates a server from its tool everywhere else.
+//! The specification allows 128 characters; hosts add a prefix and cut at 64, so Toolcrib serves at most 64. `/` is
+//! refused because it separates a server from its tool everywhere else.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -9,27 +9,27 @@ use std::sync::Arc;
 
 use crate::limits::TOOL_NAME_CHARS_MAX;
 
-/// A name that may be served.
+/// A valid tool name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ToolName(Arc<str>);
 
-/// Why a name may not be served.
+/// Reason why a name may not be served.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NameError {
     /// The name is empty.
     #[error("a tool name has at least 1 character")]
     Empty,
-    /// The name is over the limit.
+    /// The name is longer than the limit.
     #[error("tool.name_chars_max: a tool name has at most {limit} characters, this one has {found}")]
     Long { limit: usize, found: usize },
-    /// A character outside `A-Z a-z 0-9 _ . -`.
+    /// The name contains a character outside `A-Z a-z 0-9 _ . -`.
     #[error("{found:?} at character {at} may not stand in a tool name (allowed: A-Z a-z 0-9 _ . -)")]
     Character { found: char, at: usize },
 }
 
 impl ToolName {
-    /// Checks `text` and keeps it.
+    /// Validates `text`.
     ///
     /// # Errors
     /// The first rule that `text` breaks.
@@ -38,7 +38,7 @@ impl ToolName {
         Ok(Self(text.into()))
     }
 
-    /// The name.
+    /// The name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

@@ -1,8 +1,9 @@
-//! Schemas: which dialect, whether they are admitted, and the compiled check (R1.5 to R1.7).
+//! Schemas: dialect, admission, and the compiled check (R1.5 dialects and references, R1.6 limits, R1.7 one
+//! compilation).
 //!
-//! Guarantees: a schema that was admitted never causes a network or file read, has only references that
-//! resolve inside it (or to a published meta-schema), only regular expressions that run in linear time, and
-//! costs a bounded number of steps per value. It is compiled once; equal schemas share one compiled check.
+//! Guarantees: an admitted schema never causes a network or file read; its references resolve inside it or to a
+//! published meta-schema; its regular expressions run in linear time; checking a value costs a bounded number of
+//! steps. A schema is compiled once, and equal schemas share one compiled check.
 
 mod admit;
 mod automaton;
@@ -37,25 +38,25 @@ use crate::json::{Node, Tape};
 use crate::limits;
 use crate::violation::{Ended, Violations};
 
-/// How schemas are read.
+/// Options for reading schemas.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct SchemaOptions {
-    /// `format` is asserted; otherwise it is an annotation, whatever the dialect says.
+    /// `true` if `format` is asserted; otherwise it is an annotation in every dialect.
     pub assert_formats: bool,
-    /// The dialect of schemas without `$schema`; 2020-12 unless said otherwise.
+    /// The dialect of schemas without `$schema`; by default 2020-12.
     pub default_dialect: Dialect,
 }
 
 impl SchemaOptions {
-    /// With `format` as an assertion.
+    /// Sets whether `format` is an assertion.
     #[must_use]
     pub const fn asserting_formats(mut self, yes: bool) -> Self {
         self.assert_formats = yes;
         self
     }
 
-    /// With another dialect for schemas that name none.
+    /// Sets the dialect of schemas that name none.
     #[must_use]
     pub const fn with_default_dialect(mut self, dialect: Dialect) -> Self {
         self.default_dialect = dialect;
@@ -63,43 +64,43 @@ impl SchemaOptions {
     }
 }
 
-/// What admission found out about a schema that it let in.
+/// Properties of a schema that was admitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Admission {
     /// The dialect of the root.
     pub dialect: Dialect,
-    /// Subschemas, the root included.
+    /// Number of subschemas, including the root.
     pub subschemas: usize,
-    /// Regular expressions, repeated ones included.
+    /// Number of regular expressions, counting repeated ones.
     pub patterns: usize,
-    /// The most schema applications that one value can meet.
+    /// Maximum schema applications that one value can meet.
     pub expansion: usize,
-    /// The most subschemas that are applied in place to one value, references followed.
+    /// Maximum subschemas that are applied in place to one value, following references.
     pub in_place: usize,
     /// Estimated memory of the compiled check.
     pub weight: Weight,
-    /// The most states that matching a regular expression may have to follow one by one; 0 if one suffices.
+    /// Maximum states that matching a regular expression may follow one by one; 0 if the DFA suffices.
     pub pattern_states: usize,
-    /// The most regular expressions that the name of one member is matched against by one `patternProperties`.
+    /// Maximum regular expressions that one `patternProperties` matches against each member name.
     pub name_patterns: usize,
 }
 
-/// Steps that matching a short text against a regular expression costs, measured.
+/// Steps charged for matching a short text against a regular expression; measured.
 const MATCH_STEPS: u64 = 8;
 
 impl Admission {
-    /// Steps of the budget of a check that one member or element costs: subschemas that look at nothing cost time too.
+    /// Returns the check steps of one member or element: subschemas cost time even if they read nothing.
     const fn child_steps(&self) -> u64 {
         1 + (self.in_place as u64 >> 3)
     }
 
-    /// Steps of the budget of a check that handing out a text costs, besides those of its length.
+    /// Returns the check steps of handing out a string, besides those for its length.
     const fn text_steps(&self) -> u64 {
         if self.patterns > 0 { MATCH_STEPS } else { 1 }
     }
 }
 
-/// Judges `schema` without compiling it.
+/// Admits `schema` without compiling it.
 ///
 /// # Errors
 /// A [`SchemaError`] that names the place and the rule or limit.
@@ -113,9 +114,9 @@ pub struct Schema {
     shortcut: Option<Shortcut>,
     validator: Validator<Tape>,
     options: SchemaOptions,
-    /// Of the canonical form, where it has one.
+    /// Digest of the canonical form, if there is one.
     digest: Option<Digest>,
-    /// Gives the weight back when the schema is dropped.
+    /// Subtracts the weight from the count when the schema is dropped.
     _counted: Option<Counted>,
 }
 
@@ -134,22 +135,22 @@ impl Schema {
         self.admission.weight
     }
 
-    /// What admission found out.
+    /// The result of admission.
     #[must_use]
     pub const fn admission(&self) -> Admission {
         self.admission
     }
 
-    /// `true` if `instance` keeps the schema and can be checked within its limits.
+    /// `true` if `instance` conforms to the schema and can be checked within the limits.
     #[must_use]
     pub fn accepts(&self, instance: Node<'_>) -> bool {
         self.judge(instance, Effort::Full) == Ok(true)
     }
 
-    /// Whether `instance` keeps the schema.
+    /// Returns `true` if `instance` conforms to the schema.
     ///
     /// # Errors
-    /// The limit that was reached before that was known.
+    /// The limit that ended the check without a verdict.
     fn judge(&self, instance: Node<'_>, effort: Effort) -> Result<bool, Exhausted> {
         if self.shortcut.as_ref().is_some_and(|shortcut| shortcut.accepts(instance)) {
             return Ok(true);
@@ -164,15 +165,15 @@ impl Schema {
         meter::within(budget, || self.validator.is_valid(instance))
     }
 
-    /// Checks `instance`. `schema` is the node this was compiled from; it is read only to explain a failure.
+    /// Checks `instance`. `schema` is the node this was compiled from; it is read only to explain a refusal.
     ///
     /// # Errors
-    /// What `instance` violates, at most [`limits::VIOLATIONS_MAX`] of it, or the limit that ended the check.
+    /// The violations of `instance`, at most [`limits::VIOLATIONS_MAX`], or the limit that ended the check.
     pub fn check(&self, schema: Node<'_>, instance: Node<'_>) -> Result<(), Violations> {
         self.check_with(|| schema, instance, Effort::Full)
     }
 
-    /// As [`Schema::check`], with the schema looked up only to explain a failure.
+    /// Checks `instance` as [`Schema::check`] does; `schema` is called only to explain a refusal.
     pub(crate) fn check_with<'s>(
         &self,
         schema: impl FnOnce() -> Node<'s>,
@@ -194,7 +195,7 @@ impl Schema {
 }
 
 impl Schema {
-    /// Whether the walk that explains violations accepts `instance`; `None` where it cannot know. For tests.
+    /// Verdict of the walk that explains violations; `None` if it cannot know. For tests.
     #[doc(hidden)]
     #[must_use]
     pub fn accepts_by_explanation(&self, schema: Node<'_>, instance: Node<'_>) -> Option<bool> {
@@ -202,12 +203,12 @@ impl Schema {
     }
 }
 
-/// How much work a check may be.
+/// Budget class of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effort {
-    /// As much as may be done between two turns of a thread that serves others.
+    /// Budget of a check on a serving thread, which must return to its other connections.
     Brief,
-    /// As much as a check may cost at all.
+    /// The full budget of a check.
     Full,
 }
 
@@ -227,14 +228,14 @@ impl Effort {
     }
 }
 
-/// `steps` for a value of up to 1 MiB, more in proportion for a larger one.
+/// Scales `steps`, which are for a value of up to 1 MiB, in proportion for a larger one.
 fn in_proportion(steps: u64, instance: Node<'_>) -> u64 {
     const PROPORTIONAL_BYTES: u64 = 1024 * 1024;
     let bytes = (instance.raw_len() as u64).max(PROPORTIONAL_BYTES);
     steps.saturating_mul(bytes) / PROPORTIONAL_BYTES
 }
 
-/// A schema that was admitted and is not compiled yet.
+/// A schema that is admitted but not yet compiled.
 struct Draft {
     value: Value,
     admission: Admission,
@@ -265,7 +266,7 @@ impl std::fmt::Debug for Schema {
     }
 }
 
-/// Compiles a schema of `patterns` regular expressions.
+/// Compiles a schema that has `patterns` regular expressions.
 fn compile(
     schema: &Value,
     dialect: Dialect,
@@ -284,7 +285,7 @@ fn compile(
         .map_err(|error| SchemaError::from_build(&error, schema))
 }
 
-/// The spelling of `$schema` that the validator knows: it is compared there to the letter.
+/// Spells `$schema` as the validator expects it: the validator compares the URI literally.
 fn readable(schema: &Value, dialect: Dialect) -> Cow<'_, Value> {
     match schema.get("$schema").and_then(Value::as_str) {
         Some(given) if given != dialect.uri() => {

@@ -1,7 +1,7 @@
-//! Signatures that a person can read:
-//! `get_weather(location: string, units?: "c" | "f") → { temperature: number, conditions: string }`.
+//! Readable signatures: `get_weather(location: string, units?: "c" | "f") → { temperature: number, conditions: string
+//! }`.
 //!
-//! A signature is a summary: what a schema says beyond types, names and literals is left out, deep and long
+//! A signature is a summary: everything in a schema except types, names and literals is left out, and deep or long
 //! parts become `…`. Hidden characters are escaped.
 
 use std::borrow::Cow;
@@ -12,16 +12,16 @@ use crate::definition::Definition;
 use crate::json::{Kind, Node, Pointer};
 use crate::text::one_line;
 
-/// Objects inside objects that are written out.
+/// Maximum nesting depth of objects that are written out.
 const DEPTH_MAX: usize = 3;
-/// Alternatives and literals that are written out.
+/// Maximum alternatives and literals that are written out.
 const ALTERNATIVES_MAX: usize = 8;
-/// Members of one object that are written out.
+/// Maximum members of one object that are written out.
 const MEMBERS_MAX: usize = 24;
-/// Schemas that are looked at for one signature: references would multiply them otherwise.
+/// Maximum schemas visited for one signature; references could multiply them without bound.
 const SCHEMAS_MAX: usize = 2_000;
 
-/// The signature of `definition`. Without an input schema the parameters are `…`.
+/// Returns the signature of `definition`. Without an input schema the parameters are `…`.
 #[must_use]
 pub fn signature(definition: &Definition) -> String {
     let mut out = one_line(definition.name());
@@ -37,7 +37,7 @@ pub fn signature(definition: &Definition) -> String {
     out
 }
 
-/// The type that `schema` describes, as it stands in a signature.
+/// Returns the type that `schema` describes, in the notation of signatures.
 #[must_use]
 pub fn type_text(schema: Node<'_>) -> String {
     Writer::new(schema).type_of(schema, 0)

@@ -1,9 +1,9 @@
-//! Typed stubs from schemas (R8.3): what a tool takes and returns, as TypeScript, Python or Rust.
+//! Typed stubs of a tool's arguments and result (R8.3), in TypeScript, Python or Rust.
 //!
-//! Guarantees: the text compiles whatever the schemas say; every object gets a name of its own, references and
-//! recursion included; names that a language cannot say are renamed there and keep their JSON spelling. A stub is a
-//! summary: what a schema says beyond types, names and literals is left to [`crate::Contract`], and where a schema
-//! says nothing the type is *any*.
+//! Guarantees: the output compiles for every schema; every object gets its own named type, including references and
+//! recursion; names that a language does not allow are renamed and keep their JSON spelling. A stub is a summary:
+//! everything in a schema except types, names and literals is left to [`crate::Contract`], and a schema without a
+//! type becomes *any*.
 
 mod build;
 mod name;
@@ -14,18 +14,18 @@ mod typescript;
 use crate::definition::Definition;
 use build::{Model, Named};
 
-/// A language that stubs are written in.
+/// Output language of stubs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Language {
     /// TypeScript.
     TypeScript,
-    /// Python 3.11 and later: `typing` alone.
+    /// Python 3.11 or later, using only `typing`.
     Python,
-    /// Rust: no dependency; derives of serde behind the feature `serde`.
+    /// Rust without dependencies; serde derives are behind the feature `serde`.
     Rust,
 }
 
-/// One tool's types.
+/// Names of one tool's types.
 #[derive(Debug)]
 struct ToolTypes {
     name: String,
@@ -34,7 +34,7 @@ struct ToolTypes {
     result: Option<String>,
 }
 
-/// Stubs of all `definitions` as one file.
+/// Returns the stubs of all `definitions` as one file.
 #[must_use]
 pub fn stubs(definitions: &[Definition], language: Language) -> String {
     let mut model = Model::default();

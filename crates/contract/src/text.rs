@@ -1,19 +1,19 @@
-//! Text from elsewhere is untrusted: which characters hide, reorder or command.
+//! Detection and escaping of invisible characters in untrusted text.
 
-/// What a character does that a reader does not see.
+/// Class of an invisible or reordering character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Hidden {
     /// A control character other than tab and line feed; ESC starts an ANSI sequence.
     Control,
-    /// Reorders what is shown around it.
+    /// Bidirectional control: reorders the characters around it.
     Bidi,
-    /// Takes no room.
+    /// Invisible character without width.
     ZeroWidth,
-    /// A tag character: invisible text.
+    /// Unicode tag character: invisible text.
     Tag,
 }
 
-/// What `c` hides, if anything.
+/// Returns the class of `c` if it is invisible or reorders text.
 #[must_use]
 pub const fn hidden(c: char) -> Option<Hidden> {
     match c {
@@ -45,19 +45,19 @@ pub const fn hidden(c: char) -> Option<Hidden> {
     }
 }
 
-/// `true` if `c` should be shown escaped.
+/// `true` if `c` is escaped in one-line output: hidden characters, tabs and line feeds.
 #[must_use]
 pub const fn is_hidden(c: char) -> bool {
     hidden(c).is_some() || matches!(c, '\t' | '\n')
 }
 
-/// `text` with everything hidden written as `\u{…}`; tabs and line ends stay.
+/// Escapes every hidden character as `\u{…}`; tabs and line feeds stay.
 #[must_use]
 pub fn escaped(text: &str) -> String {
     escaped_where(text, |c| hidden(c).is_some())
 }
 
-/// `text` on one line: tabs and line ends are escaped as well.
+/// Escapes every hidden character, tab and line feed, so that the text stays on one line.
 #[must_use]
 pub fn one_line(text: &str) -> String {
     escaped_where(text, is_hidden)

@@ -1,8 +1,8 @@
-//! Violations: what a value breaks, told so that a person or a model can repair it (R1.8).
+//! Violations of a schema, described so that a person or a model can repair the value (R1.8).
 //!
-//! Each names the instance path, the schema path, the keyword, what was expected, what came (shortened,
-//! secrets masked), the allowed values of an enum, and for an unknown or missing property the nearest known
-//! one. Values that look like secrets never appear; on request no value does.
+//! Each violation names the instance path, the schema path, the keyword, the expectation, the actual value
+//! (shortened), the allowed values of an enum, and for an unknown or missing property the nearest known one. Values
+//! that look like secrets are always masked; the `_masked` forms show no value at all.
 
 mod nearest;
 mod shown;
@@ -15,35 +15,35 @@ pub(crate) use shown::{counted, is_secret, quoted, shortened_json};
 
 use crate::json::{Node, Pointer};
 
-/// One broken rule.
+/// Violation of one keyword.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Violation {
-    /// Where in the value.
+    /// Place in the value.
     pub instance_path: Pointer,
-    /// Where in the schema.
+    /// Place in the schema.
     pub schema_path: Pointer,
-    /// The keyword that refused.
+    /// The keyword that was violated.
     pub keyword: String,
-    /// What would have been right.
+    /// Description of a valid value.
     pub expected: String,
-    /// What came instead, if showing it helps.
+    /// The actual value, if showing it helps.
     pub found: Option<Shown>,
     /// The allowed values of an `enum` or `const`, as JSON, at most
     /// [`crate::limits::VIOLATION_ALLOWED_MAX`].
     pub allowed: Vec<String>,
-    /// The known name nearest to the one that was wrong.
+    /// The known name nearest to the wrong one.
     pub nearest: Option<Nearest>,
-    /// For `anyOf` and `oneOf`: what the branch that came closest refused.
+    /// For `anyOf` and `oneOf`: violations of the closest branch.
     pub causes: Vec<Violation>,
 }
 
-/// A name that was probably meant.
+/// Pair of a wrong name and the known name that was probably meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nearest {
-    /// The name that came.
+    /// The name in the value.
     pub given: String,
-    /// The name that is known.
+    /// The name in the schema.
     pub known: String,
 }
 
@@ -54,7 +54,7 @@ impl Violation {
         self.line(false)
     }
 
-    /// The same without any value that came.
+    /// The sentence of [`Violation::one_line`] without the actual value.
     #[must_use]
     pub fn one_line_masked(&self) -> String {
         self.line(true)
@@ -74,7 +74,7 @@ impl Violation {
         out
     }
 
-    /// Bytes of text in it, causes included.
+    /// Bytes of text in this violation and its causes.
     pub(crate) fn bytes(&self) -> usize {
         let found = self.found.as_ref().map_or(0, |found| found.text().len());
         let allowed: usize = self.allowed.iter().map(String::len).sum();
@@ -100,35 +100,35 @@ impl Violation {
     }
 }
 
-/// Everything a check reports, at least one violation.
+/// Violations of one check; at least one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violations {
     list: Vec<Violation>,
     ended: Option<Ended>,
 }
 
-/// Limit that ended an explanation before everything was told.
+/// Limit that ended a check or its explanation early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Ended {
-    /// As many violations as are reported.
+    /// The maximum number of violations was reported.
     Violations,
-    /// As many bytes as a report may have.
+    /// The report has reached its maximum of bytes.
     Bytes,
-    /// As many steps as an explanation may take.
+    /// The explanation has used up its steps.
     Steps,
-    /// As much stack as an explanation may use.
+    /// The explanation has used up its stack.
     Depth,
-    /// As many steps as the check itself may take: nothing is known about the value.
+    /// The check itself has used up its steps: nothing is known about the value.
     CheckSteps,
-    /// As much stack as the check itself may use: nothing is known about the value.
+    /// The check itself has used up its stack: nothing is known about the value.
     CheckStack,
-    /// A text too long for the regular expressions it is matched against: nothing is known about the value.
+    /// A text is too long for the regular expressions it is matched against: nothing is known about the value.
     CheckPattern,
 }
 
 impl Ended {
-    /// Name of the limit, as LIMITS.md has it.
+    /// Name of the constant in LIMITS.md.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -147,12 +147,12 @@ impl Violations {
         Self { list, ended }
     }
 
-    /// A failure of which only the value is known.
+    /// Creates a refusal without any detail but the value.
     pub(crate) fn unexplained(instance: Node<'_>, ended: Option<Ended>) -> Self {
         Self::whole(instance, "a value that the schema accepts".to_owned(), ended)
     }
 
-    /// A value that could not be checked within its limits.
+    /// Creates the refusal of a value that could not be checked within its limits.
     pub(crate) fn unchecked(instance: Node<'_>, limit: Ended) -> Self {
         let expected = format!(
             "a value that can be checked against its schema within {}: send less at once",
@@ -175,25 +175,25 @@ impl Violations {
         Self { list: vec![violation], ended }
     }
 
-    /// The violations, in the order of the schema.
+    /// The violations, in the order in which they were found.
     #[must_use]
     pub fn as_slice(&self) -> &[Violation] {
         &self.list
     }
 
-    /// Limit that ended the explanation; `None` if every violation is told.
+    /// Limit that ended the check or explanation; `None` if every violation is listed.
     #[must_use]
     pub const fn ended(&self) -> Option<Ended> {
         self.ended
     }
 
-    /// `true` if more steps would tell more: the check itself or its explanation ended by its budget.
+    /// `true` if a larger budget would report more: the check or its explanation has used up its steps.
     #[must_use]
     pub const fn is_unfinished(&self) -> bool {
         matches!(self.ended, Some(Ended::Steps | Ended::CheckSteps))
     }
 
-    /// Closing words where the explanation ended early.
+    /// Closing words of an explanation that ended early.
     fn rest(&self) -> Option<String> {
         match self.ended? {
             Ended::Violations => Some("and more".to_owned()),
@@ -202,19 +202,19 @@ impl Violations {
         }
     }
 
-    /// All violations in one line, separated by `; `.
+    /// All violations in one line, separated by ` | `.
     #[must_use]
     pub fn one_line(&self) -> String {
         self.lines(Violation::one_line, " | ")
     }
 
-    /// One violation a line.
+    /// All violations, one per line.
     #[must_use]
     pub fn list(&self) -> String {
         self.lines(Violation::one_line, "\n")
     }
 
-    /// The same without any value that came.
+    /// All violations in one line, without actual values.
     #[must_use]
     pub fn one_line_masked(&self) -> String {
         self.lines(Violation::one_line_masked, " | ")
@@ -226,13 +226,13 @@ impl Violations {
         lines.join(separator)
     }
 
-    /// Several lines: each violation with its rule, place in the schema, allowed values and causes.
+    /// All violations over several lines, each with its keyword, place in the schema, allowed values and causes.
     #[must_use]
     pub fn full(&self) -> String {
         self.render_full(false)
     }
 
-    /// The same without any value that came.
+    /// The text of [`Violations::full`] without actual values.
     #[must_use]
     pub fn full_masked(&self) -> String {
         self.render_full(true)

@@ -1,12 +1,12 @@
-//! What a client declared it can do when the server asks something of it.
+//! Client capabilities that a server needs in order to ask the client something.
 //!
-//! Guarantees: nothing is assumed; an absent capability is absent. `elicitation: {}` means form mode only.
+//! Guarantees: an undeclared capability counts as absent. `elicitation: {}` declares form mode only.
 
 use toolcrib_contract::json::Node;
 
 use crate::error::RpcError;
 
-/// Something a server may need from a client.
+/// Client capability that a server can require.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Capability {
     ElicitationForm,
@@ -16,7 +16,7 @@ pub enum Capability {
 }
 
 impl Capability {
-    /// The ClientCapabilities object that would have been enough, as raw JSON.
+    /// The `ClientCapabilities` object that would suffice, as raw JSON.
     #[must_use]
     pub const fn required(self) -> &'static str {
         match self {
@@ -37,13 +37,14 @@ impl Capability {
         }
     }
 
+    /// Error for a client that did not declare this capability.
     #[must_use]
     pub fn missing(self) -> RpcError {
         RpcError::missing_capability(self.required())
     }
 }
 
-/// The declared capabilities that matter to a server, and the whole declaration as it came.
+/// Declared client capabilities that matter to a server, with the raw declaration.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClientCapabilities {
     pub elicitation_form: bool,
@@ -54,10 +55,10 @@ pub struct ClientCapabilities {
 }
 
 impl ClientCapabilities {
-    /// Reads a declaration; what is not an object declares nothing.
+    /// Reads a declaration; a member that is not an object declares nothing.
     #[must_use]
     pub fn read(node: Node<'_>) -> Self {
-        // What most requests say; it needs no copy.
+        // Most requests declare nothing; this avoids the copy.
         if node.raw() == "{}" {
             return Self::default();
         }
@@ -67,7 +68,7 @@ impl ClientCapabilities {
             elicitation.and_then(|node| node.get(name)).is_some_and(toolcrib_contract::json::Node::is_object)
         };
         let url = mode("url");
-        // An empty declaration is the old one, which knew only forms; so is one that names neither mode.
+        // `elicitation` without a mode is the older declaration, which had only forms.
         let form = elicitation.is_some() && (mode("form") || !url);
         Self {
             elicitation_form: form,
@@ -88,7 +89,7 @@ impl ClientCapabilities {
         }
     }
 
-    /// The declaration as it came, raw JSON.
+    /// The declaration as raw JSON, as it was received.
     #[must_use]
     pub fn raw(&self) -> &str {
         self.raw.as_deref().unwrap_or("{}")

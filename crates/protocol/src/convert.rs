@@ -1,7 +1,7 @@
-//! Conversions between the eras, as raw JSON in and raw JSON out.
+//! Conversions between the eras, from raw JSON to raw JSON.
 //!
-//! Guarantees: what both eras know passes unchanged, byte for byte; what the other side does not know is dropped or
-//! said in text, never sent.
+//! Guarantees: members that both eras know pass byte for byte; members that the receiver does not know are dropped or
+//! described in text, never sent.
 
 pub mod content;
 pub mod elicitation;

@@ -1,37 +1,43 @@
-//! Which era a message belongs to.
+//! Decision which era a message belongs to.
 //!
-//! Guarantees: one order of questions for every transport, so that a client never sees the server change its mind:
-//! 1. `_meta` names a protocol version, whatever its value: modern (an `initialize` with it is a removed method);
+//! Guarantees: the rules are checked in one order on every transport, so the server answers a client consistently:
+//! 1. `_meta` names a protocol version, whatever its value: modern (`initialize` is then a removed method);
 //! 2. else `initialize`: legacy, whatever version it names;
 //! 3. else the header names 2026-07-28 or later: modern, and the missing `_meta` will be refused;
-//! 4. else a session id: that session;
-//! 5. else legacy without a session, at the header's version, or refused when we do not speak that version.
+//! 4. else the header names a version that is not supported: refused;
+//! 5. else a session id: legacy, in that session;
+//! 6. else legacy without a session, at the header's version, or at [`Revision::ASSUMED`] without the header.
 
 use crate::revision::Revision;
 
-/// What a transport's headers say, where the message itself says nothing.
+/// Facts from a transport's headers, for messages that do not decide the era themselves.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Told<'a> {
-    /// The `MCP-Protocol-Version` header.
+    /// Value of the `MCP-Protocol-Version` header.
     pub version: Option<&'a str>,
-    /// The `Mcp-Session-Id` header is there.
+    /// `true` if the request has an `Mcp-Session-Id` header.
     pub has_session: bool,
 }
 
-/// The branch that serves the message.
+/// Branch of the server that handles a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Branch {
+    /// Stateless request of the modern era.
     Modern,
+    /// `initialize` of the legacy era.
     Initialize,
+    /// Legacy request in a session.
     Session,
+    /// Legacy request without a session, at this revision.
     Sessionless(Revision),
-    /// A version header nobody here speaks, and nothing else to go by.
+    /// The version header names an unsupported version, and the message does not decide the era.
     UnknownVersion,
 }
 
 impl Branch {
-    /// `names_version_in_meta`: `params._meta` holds `io.modelcontextprotocol/protocolVersion`. `is_initialize`: it is a
-    /// request for `initialize`. The headers are asked last: most messages speak for themselves.
+    /// Decides the branch. `names_version_in_meta` is `true` if `params._meta` has
+    /// `io.modelcontextprotocol/protocolVersion`; `is_initialize` is `true` for an `initialize` request. `headers` is
+    /// called only if neither decides, because most messages do not need it.
     #[must_use]
     pub fn decide<'a>(
         names_version_in_meta: bool,
@@ -68,7 +74,7 @@ mod tests {
         Branch::decide(meta, initialize, || Told { version: header, has_session: session })
     }
 
-    /// R2.8: both eras on one endpoint, by the order of the five questions.
+    /// R2.8: both eras are served on one endpoint, by one order of rules.
     #[test]
     fn the_era_is_decided_in_one_order() {
         let modern = Some("2026-07-28");

@@ -1,6 +1,6 @@
-//! JSON-RPC errors: the codes MCP defines, and an error as it goes over the wire.
+//! JSON-RPC errors: the codes that MCP defines, and the error object on the wire.
 //!
-//! Refuses by construction: a code from the specification's reserved range that it does not define.
+//! Refuses, by the type [`Code`], any code of the specification's reserved range that it does not define.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::revision::{Era, Revision};
 
-/// The codes this project emits.
+/// Error codes that this project sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(i32)]
 pub enum Code {
@@ -17,9 +17,9 @@ pub enum Code {
     MethodNotFound = -32601,
     InvalidParams = -32602,
     InternalError = -32603,
-    /// Legacy only: a resource that does not exist.
+    /// Legacy only: the resource does not exist.
     ResourceNotFound = -32002,
-    /// Legacy only: a session or version problem that HTTP 4xx already tells.
+    /// Legacy only: a session or version problem, sent together with HTTP 4xx.
     Legacy = -32000,
     HeaderMismatch = -32020,
     MissingCapability = -32021,
@@ -32,7 +32,7 @@ impl Code {
         self as i32
     }
 
-    /// The code an era may see: the modern ones mean nothing to a legacy peer and the other way round.
+    /// Returns the code that a peer of `era` knows: a code of the other era becomes [`Code::InvalidParams`].
     #[must_use]
     pub const fn for_era(self, era: Era) -> Self {
         match (self, era) {
@@ -45,7 +45,7 @@ impl Code {
     }
 }
 
-/// An error response without its id.
+/// Error object of a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RpcError {
     pub code: i32,
@@ -60,7 +60,7 @@ impl RpcError {
         Self { code: code.number(), message: message.into(), data: None }
     }
 
-    /// `data` is raw JSON.
+    /// Sets `data`, which is raw JSON.
     #[must_use]
     pub fn with_data(mut self, data: impl Into<Box<str>>) -> Self {
         self.data = Some(data.into());
@@ -80,7 +80,8 @@ impl RpcError {
             .with_data(data)
     }
 
-    /// `required` is a ClientCapabilities object as raw JSON, for example `{"sampling":{}}`.
+    /// Builds the error for a missing client capability. `required` is a `ClientCapabilities` object as raw JSON, for
+    /// example `{"sampling":{}}`.
     #[must_use]
     pub fn missing_capability(required: &str) -> Self {
         Self::new(
@@ -96,7 +97,7 @@ impl RpcError {
             .with_data(json!({ "uri": uri }).to_string())
     }
 
-    /// Appends the error object, without the envelope.
+    /// Appends the error object without the envelope.
     pub fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"code\":");
         out.extend_from_slice(self.code.to_string().as_bytes());
@@ -110,7 +111,7 @@ impl RpcError {
     }
 }
 
-/// What came from outside is repeated in a message only in part.
+/// Shortens untrusted text for an error message and removes its control characters.
 fn shorten(text: &str) -> String {
     const SHOWN_CHARS_MAX: usize = 80;
     let mut shown: String = text.chars().filter(|c| !c.is_control()).take(SHOWN_CHARS_MAX).collect();

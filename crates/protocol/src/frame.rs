@@ -1,7 +1,7 @@
-//! One JSON-RPC message, borrowed from the text it came in.
+//! JSON-RPC frame: one message, borrowed from the text it was read from.
 //!
-//! Guarantees: an id keeps its exact text and is echoed so; parameters stay nodes of the one parse. Refuses what is
-//! no JSON-RPC 2.0 request, notification or response, saying which member is wrong.
+//! Guarantees: an id keeps its exact text and is echoed unchanged; parameters stay nodes of the same tape. Refuses
+//! everything but a JSON-RPC 2.0 request, notification or response, and names the wrong member.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use crate::meta::KnownMeta;
 static ENVELOPE: Keys<6> = Keys::new(["jsonrpc", "id", "method", "params", "result", "error"]);
 static PARAMS: Keys<5> = Keys::new(["name", "arguments", "requestState", "inputResponses", "_meta"]);
 
-/// A message.
+/// One JSON-RPC message.
 #[derive(Debug, Clone)]
 pub enum Frame<'a> {
     Request(Request<'a>),
@@ -21,23 +21,26 @@ pub enum Frame<'a> {
     Response(Response<'a>),
 }
 
+/// Message with an id, which expects a response.
 #[derive(Debug, Clone)]
 pub struct Request<'a> {
-    /// The id's exact text: a number or a quoted string.
+    /// Exact text of the id: an integer or a quoted string.
     pub id: &'a str,
     pub method: Cow<'a, str>,
     pub params: Params<'a>,
 }
 
+/// Message without an id, which expects no response.
 #[derive(Debug, Clone)]
 pub struct Notification<'a> {
     pub method: Cow<'a, str>,
     pub params: Params<'a>,
 }
 
+/// Answer to a request.
 #[derive(Debug, Clone)]
 pub struct Response<'a> {
-    /// `None` is `null`, which answers nobody in particular.
+    /// Exact text of the id; `None` for `null`, which belongs to no request.
     pub id: Option<&'a str>,
     pub outcome: Outcome<'a>,
 }
@@ -48,13 +51,14 @@ pub enum Outcome<'a> {
     Error(Node<'a>),
 }
 
-/// The `params` object, which may be absent. What is looked for in every call is found once, when the frame is read.
+/// The `params` object, which may be absent. Members that every call needs are looked up once, when the frame is
+/// read.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Params<'a> {
     node: Option<Node<'a>>,
     pub name: Option<Node<'a>>,
     pub arguments: Option<Node<'a>>,
-    /// What a client brings back from an earlier round.
+    /// State that the client returns from an earlier `input_required` result.
     pub request_state: Option<Node<'a>>,
     pub input_responses: Option<Node<'a>>,
     pub meta: Option<Node<'a>>,
@@ -79,31 +83,31 @@ impl<'a> Params<'a> {
         self.node.and_then(|node| node.get(name))
     }
 
-    /// A member that must be a string.
+    /// Returns a member that must be present and a string.
     pub fn string(self, name: &'static str) -> Result<Cow<'a, str>, RpcError> {
         text_of(name, self.get(name))
     }
 
-    /// A member that must be a string if it is there.
+    /// Returns a member that must be a string if it is present.
     pub fn optional_string(self, name: &'static str) -> Result<Option<Cow<'a, str>>, RpcError> {
         self.get(name).map(|_| self.string(name)).transpose()
     }
 
-    /// The token to report progress with, exactly as it came, if the client wants progress.
+    /// Exact text of the progress token, if the client wants progress.
     #[must_use]
     pub fn progress_token(self) -> Option<&'a str> {
         self.known_meta.progress_token.and_then(id_text)
     }
 }
 
-/// The text of a member of `params` that must be a string.
+/// Returns the text of a member of `params` that must be present and a string.
 pub fn text_of<'a>(name: &'static str, member: Option<Node<'a>>) -> Result<Cow<'a, str>, RpcError> {
     let wrong = |what: &str| RpcError::new(Code::InvalidParams, format!("params.{name} {what}"));
     let member = member.ok_or_else(|| wrong("is missing"))?;
     member.as_str().ok_or_else(|| wrong("must be a string"))
 }
 
-/// A message that could not be read, with the id to answer to if one could.
+/// Error of reading a message, with the id to answer to if it is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Malformed {
     pub id: Option<Box<str>>,
@@ -111,7 +115,7 @@ pub struct Malformed {
 }
 
 impl<'a> Frame<'a> {
-    /// Reads one message; a batch is taken apart by the caller.
+    /// Reads one message; the caller splits a batch.
     pub fn read(node: Node<'a>) -> Result<Self, Malformed> {
         if !node.is_object() {
             return Err(invalid(None, "a message must be a JSON object"));
@@ -166,7 +170,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// A request id as MCP allows it: a string or an integer, never null.
+/// Returns the text of a valid MCP request id: a string or an integer, not null.
 fn id_text(node: Node<'_>) -> Option<&str> {
     match (node.kind(), node.as_number()) {
         (Kind::String, _) | (_, Some(Number::Integer(..) | Number::Large(_))) => Some(node.raw()),

@@ -1,8 +1,8 @@
-//! The headers that mirror a modern request's body, and how their values travel.
+//! HTTP headers that mirror the body of a modern request, and the encoding of their values.
 //!
-//! Guarantees: a header that passed says the same as the body. Refuses (-32020): missing where needed, repeated,
-//! different, or badly encoded. Header names ignore case, values do not; outer whitespace is stripped first;
-//! values beyond visible ASCII travel as `=?base64?…?=`.
+//! Guarantees: an accepted header equals the body's value. Refuses (-32020 HeaderMismatch) a header that is missing
+//! where required, repeated, different, or malformed. Header names ignore case, values do not; outer blanks and tabs
+//! are stripped first; values beyond visible ASCII are encoded as `=?base64?…?=`.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ pub const PARAM_PREFIX: &str = "mcp-param-";
 const PREFIX: &str = "=?base64?";
 const SUFFIX: &str = "?=";
 
-/// One header as a transport sees it.
+/// One header of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field<'a> {
     Absent,
@@ -26,11 +26,11 @@ pub enum Field<'a> {
     Repeated,
 }
 
-/// Where headers are looked up; names are given in lower case.
+/// Look-up of request headers by lower-case name.
 pub trait Headers {
     fn field(&self, name: &str) -> Field<'_>;
 
-    /// The headers that mirror every body.
+    /// Returns the headers that mirror every body.
     fn mirrors(&self) -> Mirrors<'_> {
         Mirrors { version: self.field(PROTOCOL_VERSION), method: self.field(METHOD), name: self.field(NAME) }
     }
@@ -44,7 +44,7 @@ pub struct Mirrors<'a> {
     pub name: Field<'a>,
 }
 
-/// A transport without headers (stdio): nothing to compare, so nothing is asked.
+/// Headers of a transport that has none (stdio).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoHeaders;
 
@@ -54,7 +54,7 @@ impl Headers for NoHeaders {
     }
 }
 
-/// Why a header does not stand for the body.
+/// Reason why a header does not match the body.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Mismatch {
     #[error("header {header} is missing; the body says {expected}")]
@@ -67,7 +67,7 @@ pub enum Mismatch {
     Different { header: Box<str>, expected: Box<str> },
 }
 
-/// Reads a header value back to the text it stands for.
+/// Decodes a header value; `None` if it is malformed.
 pub fn decode(value: &[u8]) -> Option<Cow<'_, str>> {
     let text = std::str::from_utf8(value).ok()?.trim_matches([' ', '\t']);
     if !is_visible(text.as_bytes()) {
@@ -80,7 +80,7 @@ pub fn decode(value: &[u8]) -> Option<Cow<'_, str>> {
     String::from_utf8(bytes).ok().map(Cow::Owned)
 }
 
-/// Writes a text so that it survives as a header value.
+/// Encodes a text as a header value.
 #[must_use]
 pub fn encode(text: &str) -> Cow<'_, str> {
     if travels_plain(text.as_bytes()) {
@@ -90,7 +90,7 @@ pub fn encode(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// `true` for a text that is its own header value.
+/// `true` if the text is sent as a header value without encoding.
 fn travels_plain(text: &[u8]) -> bool {
     let is_outer = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
     if is_outer(text.first()) || is_outer(text.last()) {
@@ -100,7 +100,7 @@ fn travels_plain(text: &[u8]) -> bool {
     !looks_encoded && is_visible(text)
 }
 
-/// Visible ASCII, blanks and tabs: what every reader of a header reads alike.
+/// `true` if the text has only visible ASCII, blanks and tabs, which every HTTP implementation reads alike.
 #[must_use]
 pub fn is_visible(text: &[u8]) -> bool {
     const fn each(byte: u8) -> u64 {
@@ -109,7 +109,7 @@ pub fn is_visible(text: &[u8]) -> bool {
     let (words, rest) = text.as_chunks();
     let is_plain = words.iter().all(|word| {
         let word = u64::from_le_bytes(*word);
-        // The high bit of a byte is set where it is below a blank, above a tilde, or no ASCII.
+        // The high bit of a byte is set if the byte is below a blank, above a tilde, or not ASCII.
         (word.wrapping_sub(each(b' ')) | word.wrapping_add(each(1)) | word) & each(0x80) == 0
     });
     let is_shown = |byte: &u8| (0x20..0x7f).contains(byte);
@@ -117,17 +117,17 @@ pub fn is_visible(text: &[u8]) -> bool {
 }
 
 impl Field<'_> {
-    /// The header, which is called so, must be there and say `expected`.
+    /// Requires that the header `header` is present once and equals `expected`.
     pub fn require(self, header: &str, expected: &str) -> Result<(), Mismatch> {
         match self {
-            // Nearly all of them need not be decoded.
+            // Fast path: almost every header is unencoded.
             Self::One(value) if value == expected.as_bytes() && travels_plain(value) => Ok(()),
             field => differs(field, header, expected),
         }
     }
 }
 
-/// The same for a header that does not say it in so many words.
+/// Compares a header that is not byte for byte `expected`.
 #[cold]
 fn differs(field: Field<'_>, header: &str, expected: &str) -> Result<(), Mismatch> {
     let header = header.into();
@@ -142,7 +142,7 @@ fn differs(field: Field<'_>, header: &str, expected: &str) -> Result<(), Mismatc
     }
 }
 
-/// Part of a body's value for a message.
+/// Shortens a value of the body for an error message.
 fn shown(text: &str) -> Box<str> {
     const SHOWN_CHARS_MAX: usize = 60;
     let cut: String = text.chars().filter(|c| !c.is_control()).take(SHOWN_CHARS_MAX).collect();

@@ -1,7 +1,7 @@
 //! MCP messages of both eras over raw JSON: pure, no I/O, no clock.
 //!
-//! Guarantees: ids, results and parameters keep their exact text; every difference between revisions that matters
-//! stands in [`revision`], and every conversion between eras in [`convert`].
+//! Guarantees: ids, results and parameters keep their exact text; every relevant difference between revisions is in
+//! [`revision`], and every conversion between eras in [`convert`].
 
 pub mod capability;
 pub mod convert;

@@ -1,7 +1,8 @@
-//! The severity of a log message, RFC 5424's eight, lowest first.
+//! Severity of log messages: the eight levels of RFC 5424, lowest first.
 
 use std::fmt;
 
+/// Severity of a log message, ordered from lowest to highest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Level {

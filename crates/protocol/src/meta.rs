@@ -1,7 +1,7 @@
-//! `_meta` of a modern request: what the client says about itself with every request.
+//! `_meta` of a modern request: protocol version, client capabilities, client info and log level.
 //!
-//! Refuses (-32602): a missing or wrongly typed `protocolVersion` or `clientCapabilities`, a log level that does not
-//! exist. `clientInfo` is never required and never trusted.
+//! Refuses (-32602 invalid params) a missing or wrongly typed `protocolVersion` or `clientCapabilities`, and an
+//! unknown log level. `clientInfo` is optional and never trusted.
 
 use std::borrow::Cow;
 
@@ -23,7 +23,7 @@ static IMPLEMENTATION: Keys<2> = Keys::new(["name", "version"]);
 static KNOWN: Keys<5> =
     Keys::new([PROTOCOL_VERSION, CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, "progressToken"]);
 
-/// Who the client says it is; self-reported.
+/// Self-reported name and version of the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientInfo {
     pub name: Box<str>,
@@ -31,7 +31,7 @@ pub struct ClientInfo {
 }
 
 impl ClientInfo {
-    /// Reads `{name, version}`; anything else is as good as nothing.
+    /// Reads `{name, version}`; `None` without a string `name`.
     #[must_use]
     pub fn read(node: Node<'_>) -> Option<Self> {
         let [name, version] = node.pick(&IMPLEMENTATION);
@@ -40,7 +40,7 @@ impl ClientInfo {
     }
 }
 
-/// The members of `_meta` that are looked for in every request.
+/// Members of `_meta` that are looked up in every request.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct KnownMeta<'a> {
     protocol_version: Option<Node<'a>>,
@@ -57,7 +57,7 @@ impl<'a> KnownMeta<'a> {
     }
 }
 
-/// The required and known members of a modern request's `_meta`.
+/// Validated members of a modern request's `_meta`.
 #[derive(Debug, Clone)]
 pub struct Meta<'a> {
     pub protocol_version: Cow<'a, str>,
@@ -67,6 +67,7 @@ pub struct Meta<'a> {
 }
 
 impl<'a> Meta<'a> {
+    /// Validates the `_meta` of a modern request.
     pub fn read(params: &Params<'a>) -> Result<Self, RpcError> {
         if params.meta.is_none() {
             return Err(refuse(format!(
@@ -96,7 +97,7 @@ impl<'a> Meta<'a> {
         })
     }
 
-    /// True when the message belongs to the modern era whatever else it says.
+    /// `true` if `_meta` names a protocol version, which makes the message modern whatever else it contains.
     #[must_use]
     pub fn names_version(params: &Params<'_>) -> bool {
         params.known_meta.protocol_version.is_some()

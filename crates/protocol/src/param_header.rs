@@ -1,8 +1,8 @@
-//! `x-mcp-header`: arguments that a modern HTTP client repeats as `Mcp-Param-*` headers.
+//! `x-mcp-header`: arguments that a modern HTTP client mirrors as `Mcp-Param-*` headers.
 //!
-//! Guarantees: a set read from a schema is legal (names are tokens, unique ignoring case; only strings, integers and
-//! booleans reached through `properties` alone). A call that passed [`ParamHeaders::check`] has a header for every
-//! marked argument that is there and not null, none differs, and none stands without its argument.
+//! Guarantees: a set that was read from a schema is legal (names are tokens and unique ignoring case; only strings,
+//! integers and booleans that are reached through `properties` alone). A call accepted by [`ParamHeaders::check`] has
+//! a matching header for every marked argument that is present and not null, and no header without its argument.
 
 use std::borrow::Cow;
 
@@ -13,19 +13,19 @@ use crate::header::{self, Field, Headers, Mismatch};
 const KEYWORD: &str = "x-mcp-header";
 const INTEGER_MAX: i64 = (1 << 53) - 1;
 
-/// One marked property.
+/// Property marked with `x-mcp-header`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ParamHeader {
-    /// Lower case, with the prefix.
+    /// Header name in lower case, with the prefix `mcp-param-`.
     header: Box<str>,
     path: Vec<Box<str>>,
 }
 
-/// Every marked property of an input schema.
+/// All marked properties of an input schema.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ParamHeaders(Vec<ParamHeader>);
 
-/// Why a schema's marks are illegal.
+/// Reason why a schema's marks are illegal.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IllegalMark {
     #[error("x-mcp-header at {0} is not a non-empty header token")]
@@ -39,7 +39,7 @@ pub enum IllegalMark {
 }
 
 impl ParamHeaders {
-    /// Reads the marks of an input schema.
+    /// Reads the marked properties of an input schema.
     pub fn read(schema: Node<'_>) -> Result<Self, IllegalMark> {
         let mut found = Vec::new();
         walk(schema, &mut Vec::new(), &mut found)?;
@@ -60,7 +60,7 @@ impl ParamHeaders {
         self.0.is_empty()
     }
 
-    /// The headers a client must send with these arguments, names in lower case.
+    /// Returns the headers that a client must send with these arguments; names are in lower case.
     #[must_use]
     pub fn headers_for(&self, arguments: Option<Node<'_>>) -> Vec<(Box<str>, String)> {
         self.0
@@ -72,7 +72,7 @@ impl ParamHeaders {
             .collect()
     }
 
-    /// Compares a call's headers with its arguments.
+    /// Checks that a call's headers match its arguments.
     pub fn check(&self, headers: &dyn Headers, arguments: Option<Node<'_>>) -> Result<(), Mismatch> {
         for mark in &self.0 {
             let Some(value) = mark.argument(arguments) else {
@@ -81,7 +81,7 @@ impl ParamHeaders {
                 }
                 return Err(Mismatch::Different { header: mark.header.clone(), expected: "nothing".into() });
             };
-            // A value that breaks the schema's type has no text form; the check of the arguments refuses it.
+            // A value of the wrong type has no text form; the schema check refuses it.
             let Some(expected) = text_of(value) else { continue };
             match headers.field(&mark.header).require(&mark.header, &expected) {
                 Err(Mismatch::Different { .. }) if same_integer(headers, &mark.header, value) => {}
@@ -99,7 +99,7 @@ impl ParamHeader {
     }
 }
 
-/// Integers compare by value: `42.0` says the same as `42`.
+/// `true` if header and value are the same integer: `42.0` equals `42`.
 fn same_integer(headers: &dyn Headers, name: &str, value: Node<'_>) -> bool {
     let Field::One(bytes) = headers.field(name) else { return false };
     let Some(text) = header::decode(bytes) else { return false };
@@ -148,7 +148,7 @@ fn walk(schema: Node<'_>, path: &mut Vec<Box<str>>, found: &mut Vec<ParamHeader>
     Ok(())
 }
 
-/// How often the keyword stands anywhere in the schema as a keyword. A property may be called so too.
+/// Counts the keyword in the whole schema. An object under this name is a property called `x-mcp-header`, not a mark.
 fn count(schema: Node<'_>) -> usize {
     let own = usize::from(schema.is_object() && schema.get(KEYWORD).is_some_and(|mark| !mark.is_object()));
     let below: usize = if schema.is_object() {
@@ -163,7 +163,7 @@ fn count(schema: Node<'_>) -> usize {
     own + below
 }
 
-/// RFC 9110 `token`.
+/// `true` if `text` is a `token` of RFC 9110.
 fn is_token(text: &str) -> bool {
     !text.is_empty()
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))

@@ -1,7 +1,7 @@
-//! The MCP revisions and what each one means for a tool server.
+//! MCP revisions and their differences for a tool server.
 //!
-//! Guarantees: a `Revision` is one of the five published ones, ordered by date; every difference between them
-//! that the server acts on is a method here, so that no other module compares dates.
+//! Guarantees: a [`Revision`] is one of the five published ones, ordered by date; every difference that the server
+//! acts on is a method here, so that no other module compares dates.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub enum Revision {
     V2026_07_28,
 }
 
-/// The two ways of speaking MCP: with `initialize` and sessions, or stateless.
+/// Protocol era: legacy has `initialize` and sessions, modern is stateless.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Era {
     Legacy,
@@ -23,17 +23,17 @@ pub enum Era {
 }
 
 impl Revision {
-    /// Every supported revision, newest first, as `server/discover` and error -32022 list them.
+    /// Every supported revision, newest first, in the order in which `server/discover` and error -32022 list them.
     pub const ALL: [Self; 5] =
         [Self::V2026_07_28, Self::V2025_11_25, Self::V2025_06_18, Self::V2025_03_26, Self::V2024_11_05];
 
-    /// What `initialize` answers to a version it does not know.
+    /// Revision that `initialize` returns for an unknown version.
     pub const NEWEST_LEGACY: Self = Self::V2025_11_25;
 
-    /// What a legacy HTTP request without the version header and without a session speaks.
+    /// Revision of a legacy HTTP request that has neither a version header nor a session.
     pub const ASSUMED: Self = Self::V2025_03_26;
 
-    /// The first stateless revision.
+    /// First stateless revision.
     pub const FIRST_MODERN: Self = Self::V2026_07_28;
 
     #[must_use]
@@ -52,7 +52,8 @@ impl Revision {
         Self::ALL.into_iter().find(|revision| revision.as_str() == text)
     }
 
-    /// The answer to `initialize`: the version asked for if it is a legacy one we speak, else the newest legacy one.
+    /// Returns the revision for `initialize`: the requested one if it is a supported legacy revision, else the newest
+    /// legacy one.
     #[must_use]
     pub fn negotiate(requested: &str) -> Self {
         match Self::parse(requested) {
@@ -61,7 +62,7 @@ impl Revision {
         }
     }
 
-    /// True for a version string that is dated like the stateless revisions, supported or not.
+    /// `true` if the version string has a date at or after the first stateless revision, whether supported or not.
     #[must_use]
     pub fn is_modern_date(text: &str) -> bool {
         let bytes = text.as_bytes();
@@ -78,13 +79,14 @@ impl Revision {
         if self >= Self::FIRST_MODERN { Era::Modern } else { Era::Legacy }
     }
 
-    /// SEP-1303: bad arguments are a result the model can repair, no longer a protocol error.
+    /// `true` if bad arguments are reported as a tool result, which the model can repair, instead of a protocol error
+    /// (SEP-1303).
     #[must_use]
     pub fn reports_bad_arguments_as_result(self) -> bool {
         self >= Self::V2025_11_25
     }
 
-    /// JSON-RPC batches exist in exactly one revision over Streamable HTTP (and in 2024-11-05's JSON-RPC).
+    /// `true` if JSON-RPC batches are accepted: up to 2025-03-26.
     #[must_use]
     pub fn accepts_batches(self) -> bool {
         self <= Self::V2025_03_26
@@ -100,7 +102,8 @@ impl Revision {
         self >= Self::V2025_03_26
     }
 
-    /// `structuredContent`, `outputSchema`, `title`, `resource_link` and elicitation came together.
+    /// `true` if the revision has `structuredContent`, which came with `outputSchema`, `title`, `resource_link` and
+    /// elicitation.
     #[must_use]
     pub fn has_structured_content(self) -> bool {
         self >= Self::V2025_06_18
@@ -116,13 +119,13 @@ impl Revision {
         self >= Self::V2025_06_18
     }
 
-    /// `mode`, arrays, titled enums and defaults beyond booleans in an elicitation's schema.
+    /// `true` if an elicitation has `mode`, and its schema may have arrays, titled enums and defaults of any type.
     #[must_use]
     pub fn has_rich_elicitation(self) -> bool {
         self >= Self::V2025_11_25
     }
 
-    /// SEP-1699: a resumable stream starts with an event of empty data.
+    /// `true` if a resumable stream starts with an event of empty data (SEP-1699).
     #[must_use]
     pub fn primes_streams(self) -> bool {
         self == Self::V2025_11_25

@@ -1,15 +1,15 @@
-//! Server-sent events, both directions.
+//! Encoder and decoder of server-sent events.
 //!
-//! Guarantees: an encoded event is one event whatever its data holds; the decoder yields the same events however the
-//! bytes were cut, and refuses an event over its limit instead of growing.
+//! Guarantees: data without a bare carriage return is encoded as exactly one event; the decoder yields the same
+//! events however the bytes are split, and refuses an event over its limit instead of growing.
 
-/// The longest event a decoder keeps, in bytes, unless told otherwise.
+/// Maximum bytes of one event, by default.
 pub const EVENT_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// A comment line, which keeps a connection alive and means nothing.
+/// Comment line that keeps a connection alive; decoders ignore it.
 pub const KEEP_ALIVE: &[u8] = b":\n\n";
 
-/// Appends one event. JSON text has no raw line breaks, yet data of several lines is written correctly too.
+/// Appends one event, with a `data` line for each line of `data`. A carriage return inside a line is not escaped.
 pub fn encode(out: &mut Vec<u8>, id: Option<&str>, data: &[u8]) {
     if let Some(id) = id {
         out.extend_from_slice(b"id: ");
@@ -24,7 +24,7 @@ pub fn encode(out: &mut Vec<u8>, id: Option<&str>, data: &[u8]) {
     out.push(b'\n');
 }
 
-/// Appends one event of a named type. The name is the program's own and has no line break.
+/// Appends one event with a type. `event` must not contain a line break.
 pub fn encode_named(out: &mut Vec<u8>, event: &str, data: &[u8]) {
     out.extend_from_slice(b"event: ");
     out.extend_from_slice(event.as_bytes());
@@ -32,14 +32,14 @@ pub fn encode_named(out: &mut Vec<u8>, event: &str, data: &[u8]) {
     encode(out, None, data);
 }
 
-/// Appends an event that carries an id and no data: it tells the client where to resume.
+/// Appends an event with an id and empty data, which tells the client where to resume.
 pub fn encode_priming(out: &mut Vec<u8>, id: &str) {
     out.extend_from_slice(b"id: ");
     out.extend_from_slice(id.as_bytes());
     out.extend_from_slice(b"\ndata: \n\n");
 }
 
-/// Appends the wish that the client wait so long before it reconnects, with the id to resume from.
+/// Appends an event that asks the client to wait `retry_ms` before it reconnects, with the id to resume from.
 pub fn encode_retry(out: &mut Vec<u8>, id: Option<&str>, retry_ms: u64) {
     if let Some(id) = id {
         out.extend_from_slice(b"id: ");
@@ -60,7 +60,7 @@ pub struct Event {
     pub data: String,
 }
 
-/// An event grew over the limit, or its bytes are not UTF-8.
+/// Reason why a stream cannot be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     #[error("a server-sent event is longer than {0} bytes")]
@@ -69,7 +69,7 @@ pub enum DecodeError {
     NotUtf8,
 }
 
-/// Cuts a byte stream into events.
+/// Incremental decoder of a byte stream.
 #[derive(Debug)]
 pub struct Decoder {
     line: Vec<u8>,
@@ -103,13 +103,13 @@ impl Decoder {
         }
     }
 
-    /// Bytes that are kept of an event that is not complete.
+    /// Bytes buffered for an incomplete event.
     #[must_use]
     pub fn held(&self) -> usize {
         self.line.len() + self.event.data.len()
     }
 
-    /// Takes more bytes and appends the events that are now complete.
+    /// Consumes bytes and appends the events that they complete.
     pub fn feed(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), DecodeError> {
         let mut rest = bytes;
         while let Some(first) = rest.first() {
@@ -171,8 +171,8 @@ impl Decoder {
     }
 }
 
-/// Returns the bytes to reserve before `more` are appended to a buffer. A buffer doubles and does not grow over the limit:
-/// smaller steps leave more freed buffers behind than the allocator returns in time.
+/// Returns the bytes to reserve before `more` are appended to a buffer. The capacity doubles up to the limit: smaller
+/// steps leave more freed buffers behind than the allocator returns in time.
 fn room(length: usize, capacity: usize, more: usize, bytes_max: usize) -> usize {
     let needed = length + more;
     if needed <= capacity {
@@ -244,7 +244,7 @@ mod tests {
         }
     }
 
-    /// An event near the limit is held in little more than its own length.
+    /// A buffer near the limit does not grow beyond it.
     #[test]
     fn a_large_event_does_not_double_its_buffer() {
         let (mut decoder, mut events) = (Decoder::default(), Vec::new());

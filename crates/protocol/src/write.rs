@@ -1,7 +1,7 @@
-//! JSON text put together from parts that are already JSON.
+//! Writers of JSON-RPC messages from parts that are already JSON.
 //!
-//! Guarantees: what was received raw leaves raw (ids, results), only strings are escaped here. Callers pass valid
-//! JSON where a parameter is called raw.
+//! Guarantees: raw parts (ids, results) are copied unchanged; only strings are escaped. Precondition: a parameter
+//! called `raw` is valid JSON.
 
 use toolcrib_contract::json::write_string;
 
@@ -16,7 +16,7 @@ pub fn string(out: &mut Vec<u8>, text: &str) {
     let _ = serde_json::to_writer(&mut *out, text);
 }
 
-/// `text` as a JSON string.
+/// Returns `text` as a JSON string.
 #[must_use]
 pub fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
@@ -24,23 +24,23 @@ pub fn quoted(text: &str) -> String {
     out
 }
 
-/// How many bytes [`open_result`] appends.
+/// Returns the number of bytes that [`open_result`] appends.
 #[must_use]
 pub const fn opened_len(id_raw: &str) -> usize {
     OPEN.len() + id_raw.len() + RESULT.len()
 }
 
-/// The bytes of a response before its result.
+/// Appends the part of a response before its result.
 pub fn open_result(out: &mut Vec<u8>, id_raw: &str) {
     out.extend_from_slice(OPEN);
     out.extend_from_slice(id_raw.as_bytes());
     out.extend_from_slice(RESULT);
 }
 
-/// A whole successful response.
+/// Returns a complete success response.
 #[must_use]
 pub fn result(id_raw: &str, result_raw: &[u8]) -> Vec<u8> {
-    // Exactly as many as it takes, so that nothing is left over when it becomes shared bytes.
+    // Exact capacity: converting to shared bytes then needs no reallocation.
     let mut out = Vec::with_capacity(opened_len(id_raw) + result_raw.len() + 1);
     open_result(&mut out, id_raw);
     out.extend_from_slice(result_raw);
@@ -48,7 +48,7 @@ pub fn result(id_raw: &str, result_raw: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A whole error response; without an id it is `null`, as JSON-RPC wants for unreadable requests.
+/// Returns a complete error response. Without an id it has `null`, as JSON-RPC requires for an unreadable request.
 #[must_use]
 pub fn error(id_raw: Option<&str>, error: &RpcError) -> Vec<u8> {
     let mut out = Vec::with_capacity(error.message.len() + 80);
@@ -60,7 +60,7 @@ pub fn error(id_raw: Option<&str>, error: &RpcError) -> Vec<u8> {
     out
 }
 
-/// A whole notification; `params_raw` is an object.
+/// Returns a complete notification; `params_raw` is an object.
 #[must_use]
 pub fn notification(method: &str, params_raw: Option<&str>) -> Vec<u8> {
     let mut out = Vec::with_capacity(64 + params_raw.map_or(0, str::len));
@@ -74,7 +74,7 @@ pub fn notification(method: &str, params_raw: Option<&str>) -> Vec<u8> {
     out
 }
 
-/// A whole request; `params_raw` is an object.
+/// Returns a complete request; `params_raw` is an object.
 #[must_use]
 pub fn request(id_raw: &str, method: &str, params_raw: Option<&str>) -> Vec<u8> {
     let mut out = Vec::with_capacity(64 + params_raw.map_or(0, str::len));

@@ -1,4 +1,4 @@
-//! GitHub workflow commands, one a finding.
+//! GitHub workflow commands, one per finding.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use crate::level::Level;
 use crate::place::Places;
 use crate::report::Report;
 
-/// The report as annotations in `places`.
+/// Renders the report as annotations of the files in `places`.
 pub fn github(report: &Report, places: &Places) -> String {
     let mut text = String::new();
     for change in report.changes.iter().filter(|change| change.verdict != Level::Compatible) {

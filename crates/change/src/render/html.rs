@@ -1,4 +1,4 @@
-//! One HTML page that needs nothing else.
+//! Self-contained HTML page.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ article{border-left:.4rem solid #888;padding:.2rem 1rem;margin:1rem 0}\
 .breaking{border-color:#c62828}.dangerous{border-color:#ef8f00}.unknown{border-color:#7b3fb5}.compatible{border-color:#2e7d32}\
 code,pre{font:13px/1.4 ui-monospace,monospace;background:#8881;padding:.1rem .3rem;overflow-wrap:anywhere;white-space:pre-wrap}";
 
-/// The report as a page.
+/// Renders the report as a page.
 pub fn html(report: &Report) -> String {
     let mut text = format!(
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>Contract change</title>\n<style>{STYLE}</style>\n<h1>Contract change</h1>\n<p>{}</p>\n",

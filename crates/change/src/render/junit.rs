@@ -1,4 +1,5 @@
-//! JUnit: one case a finding; a break fails, what needs eyes is skipped with its message.
+//! JUnit XML with one test case per finding: a break fails; dangerous and unknown findings are skipped, with a
+//! message.
 
 use std::fmt::Write as _;
 
@@ -6,7 +7,7 @@ use super::marked;
 use crate::level::Level;
 use crate::report::Report;
 
-/// The report as a test suite.
+/// Renders the report as a test suite.
 pub fn junit(report: &Report) -> String {
     let summary = report.summary();
     let mut text = format!(

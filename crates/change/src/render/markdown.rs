@@ -1,10 +1,10 @@
-//! Markdown, for a comment on a pull request.
+//! Markdown for a comment on a pull request.
 
 use std::fmt::Write as _;
 
 use crate::report::Report;
 
-/// The report as a table.
+/// Renders the report as a table.
 pub fn markdown(report: &Report) -> String {
     let mut text = format!("**{}**\n", cell(&report.headline()));
     if report.changes.is_empty() {
@@ -28,7 +28,7 @@ pub fn markdown(report: &Report) -> String {
     text
 }
 
-/// Prose in a cell: nothing in it is markup.
+/// Escapes prose for a table cell, so that nothing in it is markup.
 fn cell(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in toolcrib_contract::text::escaped(text).chars() {

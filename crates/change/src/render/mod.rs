@@ -1,4 +1,4 @@
-//! Reports for people and for machines.
+//! Renderings of a report.
 
 mod github;
 mod html;
@@ -18,12 +18,12 @@ pub use terminal::terminal;
 
 use crate::report::Report;
 
-/// The JSON others script against, one document.
+/// The report as a JSON document in its documented form.
 pub fn json(report: &Report) -> String {
     format!("{:#}\n", report.to_json())
 }
 
-/// Text for XML and HTML: markup and what hides in text made visible.
+/// Escapes text for XML and HTML; hidden characters are made visible.
 fn marked(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in toolcrib_contract::text::escaped(text).chars() {

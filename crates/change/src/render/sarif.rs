@@ -1,4 +1,4 @@
-//! SARIF 2.1.0, for code scanning.
+//! SARIF 2.1.0 for code scanning.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::place::Places;
 use crate::report::Report;
 use crate::rule::rules;
 
-/// The report as SARIF; `places` are the lock or the lists that the findings are about.
+/// Renders the report as SARIF; `places` are the lock or lists that contain the tools.
 pub fn sarif(report: &Report, places: &Places) -> Value {
     let level = |level: Level| match level {
         Level::Breaking => "error",

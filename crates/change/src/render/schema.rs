@@ -1,8 +1,8 @@
-//! The JSON Schema of the report that `diff` and `check` print as JSON, for those who script against it.
+//! JSON Schema of the report that `diff` and `check` print as JSON.
 
 use serde_json::{Value, json};
 
-/// The shape of [`super::json`]. Closed: a member that is not named here is a mistake of ours.
+/// JSON Schema of [`super::json`]. It is closed, so that a test finds any member that is not described here.
 pub fn schema() -> Value {
     let count = json!({"type": "integer", "minimum": 0});
     let verdict = json!({"enum": ["compatible", "dangerous", "unknown", "breaking"]});

@@ -1,5 +1,5 @@
-//! For a person at a terminal: three lines a finding. What servers wrote cannot move the cursor, hide, or look like a line
-//! of ours (R4.9).
+//! Terminal rendering: a few lines per finding. Text from servers is escaped to one line, so that it cannot move the
+//! cursor, hide, or imitate our own lines (R4.9, text from upstream servers is untrusted).
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use crate::level::Level;
 use crate::report::Report;
 use crate::rule::rule;
 
-/// The report as text; readable without colour.
+/// Renders the report as text that is readable without colour.
 pub fn terminal(report: &Report, colour: bool) -> String {
     let mut text = String::new();
     for change in &report.changes {

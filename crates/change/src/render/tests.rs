@@ -19,7 +19,7 @@ fn report() -> Report {
     diff(&old, &new, &Options::default())
 }
 
-/// R7.6: every format, as people and machines read it.
+/// R7.6: the output of every format is recorded.
 #[test]
 fn every_format_is_as_recorded() {
     let report = report();
@@ -31,7 +31,7 @@ fn every_format_is_as_recorded() {
     insta::assert_snapshot!("html", html(&report));
 }
 
-/// R7.6: SARIF has rule, level, place, fingerprint and witness of every finding.
+/// R7.6: SARIF has rule, level, location, fingerprint and witness of every finding.
 #[test]
 fn sarif_has_what_code_scanning_needs() {
     let report = report();
@@ -53,7 +53,7 @@ fn sarif_has_what_code_scanning_needs() {
     assert!(results.iter().any(|result| !result["properties"]["witness"].is_null()));
 }
 
-/// R4.9: text from elsewhere cannot become markup or a workflow command.
+/// R4.9: untrusted text cannot become markup or a workflow command.
 #[test]
 fn foreign_text_stays_text() {
     let page = html(&report());
@@ -63,8 +63,8 @@ fn foreign_text_stays_text() {
     assert!(commands.contains("file=a%2Cb%3Ac"));
 }
 
-/// R7.6: what is printed as JSON is what the published schema says, for every rule's pair, both ways, with and without
-/// waivers; and the schema says something.
+/// R7.6: the JSON output conforms to the published schema, for every rule's pair in both directions, with and without
+/// waivers; and the schema is not trivial.
 #[test]
 fn the_json_report_keeps_its_schema() {
     let schema = schema();

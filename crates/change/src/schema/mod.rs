@@ -1,10 +1,9 @@
-//! What changed about a schema. The walk over the two documents yields edits: one place, one
-//! reason. Each edit is judged by itself, applied alone to the old document, so that N changes give
-//! N findings, each with a whole witness; the verdict on all of them together is asked as well, and
-//! overrules: what another change makes good is no break, and a break no edit shows by itself is a
-//! finding of its own. No witness, no break: where a break of the definition has no value to show it
-//! (a schema that is gone, a header), the finding is on the definition and not on the schema. Of a schema
-//! that is unusable only what models read is compared.
+//! Comparison of two versions of a schema. A walk over both documents yields edits, each with one place and one
+//! reason. Each edit is applied alone to the old document and judged, so that N changes give N findings, each with
+//! its own witness. The verdict on all edits together overrules: an edit that another one compensates does not break,
+//! and a break that no single edit shows is a finding of its own. A break without a witness (a removed schema, a
+//! header) is a finding on the definition and not on the schema. In an unusable schema, only the text that models
+//! read is compared.
 
 mod patch;
 mod rename;
@@ -23,10 +22,10 @@ use patch::applied;
 pub(crate) use patch::escaped;
 use walk::Edit;
 
-/// Integers beyond this are not exact in JavaScript.
+/// Largest integer that is exact in JavaScript.
 const SAFE_INTEGER: i64 = 9_007_199_254_740_991;
 
-/// Where a schema stands and how it is judged.
+/// Location of a schema and the means to judge it.
 #[derive(Clone, Copy)]
 pub(crate) struct Place<'a> {
     pub(crate) direction: Direction,
@@ -34,11 +33,11 @@ pub(crate) struct Place<'a> {
     pub(crate) options: &'a Options,
     pub(crate) prover: &'a Prover,
     pub(crate) others: &'a [&'a str],
-    /// Both sides are usable.
+    /// `true` if both sides are usable.
     pub(crate) is_judged: bool,
 }
 
-/// The findings on one schema.
+/// Returns the findings on one schema.
 pub(crate) fn changes(old: Option<&Value>, new: Option<&Value>, place: &Place<'_>) -> Vec<Draft> {
     let given = |side: Option<&Value>| side.is_some_and(|schema| !schema.is_null());
     let mut draft = match (place.direction, given(old), given(new)) {
@@ -71,7 +70,7 @@ fn both(old: Option<&Value>, new: Option<&Value>, place: &Place<'_>) -> Vec<Draf
     let mut undecided = false;
     for edit in edits {
         let draft = place.of_edit(old, &edit, &whole);
-        // A break that its name lets down explains the whole as well.
+        // A break under a milder rule also explains the break of the whole schema.
         broken |= draft.level == Some(Level::Breaking) || draft.witness.is_some();
         undecided |= draft.level == Some(Level::Unknown);
         drafts.push(place.directed(draft));
@@ -100,7 +99,7 @@ fn both(old: Option<&Value>, new: Option<&Value>, place: &Place<'_>) -> Vec<Draf
     drafts
 }
 
-/// What the prover says of a pair.
+/// Verdict of the prover on a pair.
 #[derive(Clone, Debug)]
 enum Answer {
     Compatible,
@@ -109,12 +108,12 @@ enum Answer {
         refusal: String,
     },
     Unknown(String),
-    /// The prover cannot read a side that was admitted.
+    /// The prover cannot read a side, although admission accepted it.
     Unusable(Sides, String),
 }
 
 impl Place<'_> {
-    /// Judges two versions in this place's direction.
+    /// Judges two versions in the direction of this place.
     fn judge(&self, old: &Value, new: &Value) -> Answer {
         self.judge_with(self.prover, old, new)
     }
@@ -142,7 +141,8 @@ impl Place<'_> {
         Answer::Unusable(sides, error.fault.to_string())
     }
 
-    /// The specification wants arguments to be an object; whoever keeps to it drops the tool, whatever it accepts.
+    /// Finds an input schema that is no longer of type object. The specification requires that type, so a strict
+    /// client drops the tool whatever the schema accepts.
     fn no_object(&self, old: &Value, new: &Value) -> Option<Draft> {
         let of_object = |schema: &Value| schema.get("type").and_then(Value::as_str) == Some("object");
         let lost = self.direction == Direction::Input && of_object(old) && !of_object(new);
@@ -153,7 +153,7 @@ impl Place<'_> {
         })
     }
 
-    /// An answer that was forbidden as long as there was a schema; structured answers are objects.
+    /// Returns an object that the old output schema forbids and that is allowed once there is no output schema.
     fn no_longer_promised(&self, old: &Value) -> Option<Value> {
         let open = self.prover.in_world(World::Open);
         match self.judge_with(&open, old, &serde_json::json!({"type": "object"})) {
@@ -162,7 +162,7 @@ impl Place<'_> {
         }
     }
 
-    /// A finding on the schema, unless it is a break that no value shows.
+    /// Sets the direction: that of the schema, unless the draft is a break without a witness.
     fn directed(&self, mut draft: Draft) -> Draft {
         let is_shown = draft.level != Some(Level::Breaking) || draft.witness.is_some();
         draft.direction = if is_shown { self.direction } else { Direction::Definition };
@@ -187,7 +187,7 @@ impl Place<'_> {
         }
         let changed = applied(old, &edit.patches);
         let answer = match self.judge(old, &changed) {
-            // An edit that makes no schema by itself is judged with all the others.
+            // An edit that alone yields an invalid schema is judged together with all others.
             Answer::Unusable(..) => whole.clone(),
             answer => answer,
         };
@@ -218,7 +218,7 @@ impl Place<'_> {
         draft
     }
 
-    /// Levels that containment has nothing to say about.
+    /// Returns the level of an edit on which containment has no bearing; the inner `None` leaves it to the rule.
     fn fixed_level(&self, edit: &Edit) -> Option<Option<Level>> {
         match edit.rule {
             "annotation.changed" => Some(None),
@@ -234,7 +234,7 @@ impl Place<'_> {
         }
     }
 
-    /// What is contained and still worth a look.
+    /// Raises the level of an input change that is contained but still needs review.
     fn advise(&self, draft: &mut Draft, edit: &Edit) {
         if self.direction != Direction::Input {
             return;
@@ -250,7 +250,7 @@ impl Place<'_> {
         }
     }
 
-    /// A break, unless it has a name that lets it down.
+    /// Breaking, unless a milder named rule applies.
     fn break_level(&self, draft: &mut Draft, edit: &Edit, witness: &Value) -> Level {
         if edit.rule == "bound.changed"
             && edit.new.as_ref().is_some_and(is_safe_bound)
@@ -266,7 +266,7 @@ impl Place<'_> {
         Level::Breaking
     }
 
-    /// Says so where a verdict holds only for callers that keep to what is declared.
+    /// Adds a note if the verdict holds only for callers that send declared properties.
     fn note_open_world(&self, draft: &mut Draft, old: &Value, changed: &Value) {
         if self.options.world != World::Declared {
             return;
@@ -283,7 +283,7 @@ fn is_safe_bound(value: &Value) -> bool {
         || value.as_f64().is_some_and(|bound| bound.abs() == 9_007_199_254_740_991.0)
 }
 
-/// Whether a number beyond the safe integers is what the value shows.
+/// `true` if the value contains a number beyond the safe integers of JavaScript.
 fn beyond_safe(value: &Value) -> bool {
     match value {
         Value::Number(number) => number.as_f64().is_some_and(|number| number.abs() > 9_007_199_254_740_991.0),

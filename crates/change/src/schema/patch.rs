@@ -1,17 +1,17 @@
-//! One edit applied to a document.
+//! Patches: single edits of a JSON document.
 
 use serde_json::{Map, Value};
 
-/// Sets or removes what stands at a place.
+/// Edit of one place in a document.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Patch {
-    /// The keys from the root on.
+    /// Keys from the root.
     pub(crate) path: Vec<String>,
-    /// The new value; `None` removes.
+    /// The new value; `None` removes the member.
     pub(crate) value: Option<Value>,
 }
 
-/// The document with the patches applied.
+/// Returns the document with the patches applied.
 pub(crate) fn applied(document: &Value, patches: &[Patch]) -> Value {
     let mut document = document.clone();
     for patch in patches {
@@ -55,12 +55,12 @@ fn apply(node: &mut Value, path: &[String], value: Option<&Value>) {
     }
 }
 
-/// A key as part of a JSON Pointer.
+/// Escapes a key for a JSON Pointer.
 pub(crate) fn escaped(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
-/// The JSON Pointer of a path.
+/// Returns the JSON Pointer of a path.
 pub(crate) fn pointer(path: &[String]) -> String {
     path.iter().map(|key| format!("/{}", escaped(key))).collect()
 }

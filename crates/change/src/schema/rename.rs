@@ -1,13 +1,13 @@
-//! Properties that were probably renamed: one gone, one new, alike in schema and in name.
+//! Detection of renamed properties: one removed and one added, similar in schema and name.
 
 use serde_json::{Map, Value};
 
 use crate::edit_distance::similarity;
 
-/// Likeness from which two properties are taken for one.
+/// Minimum similarity at which a removed and an added property count as a rename.
 const RENAME_MIN: f64 = 0.55;
 
-/// Names removed and added that are one property.
+/// Returns pairs of removed and added names that are probably one property.
 pub(crate) fn pairs(
     removed: &[&String],
     added: &[&String],
@@ -54,7 +54,7 @@ fn likeness(from: &str, to: &str, before: &Value, after: &Value) -> f64 {
     0.5 * names + 0.35 * prose + if same { 0.25 } else { 0.05 }
 }
 
-/// The schema without its prose.
+/// Returns the schema without its prose.
 fn bare(schema: &Value) -> Value {
     let mut schema = schema.clone();
     if let Some(map) = schema.as_object_mut() {

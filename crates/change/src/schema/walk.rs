@@ -1,11 +1,11 @@
-//! The structural walk: facts apart from the verdict.
+//! Structural walk over two schemas: collects edits without judging them.
 
 use serde_json::{Map, Value};
 
 use super::patch::{Patch, pointer};
 use super::rename;
 
-/// One change of one place.
+/// One edit at one place.
 #[derive(Clone, Debug)]
 pub(crate) struct Edit {
     pub(crate) rule: &'static str,
@@ -14,7 +14,7 @@ pub(crate) struct Edit {
     pub(crate) old: Option<Value>,
     pub(crate) new: Option<Value>,
     pub(crate) patches: Vec<Patch>,
-    /// The schema says of itself that its enum will grow.
+    /// `true` if the schema declares that its enum may grow (`x-extensible-enum`).
     pub(crate) extensible: bool,
 }
 
@@ -52,14 +52,14 @@ const COMPOSITION: [&str; 12] = [
 const BRANCHES: [&str; 3] = ["anyOf", "oneOf", "allOf"];
 const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 
-/// Every change between two documents.
+/// Returns every edit between two documents.
 pub(crate) fn edits(old: &Value, new: &Value) -> Vec<Edit> {
     let mut walk = Walk { definitions: definitions(new), edits: Vec::new() };
     walk.node(old, new, &mut Vec::new());
     walk.edits
 }
 
-/// Definitions of the new document, needed where a part of it is carried over.
+/// Returns patches with the definitions of the new document; an edit that copies new parts needs their references.
 fn definitions(document: &Value) -> Vec<Patch> {
     let mut patches = Vec::new();
     for key in ["$defs", "definitions"] {
@@ -196,7 +196,7 @@ impl Walk {
         self.push(rule, &place, key, was, is, patches);
     }
 
-    /// The node as a whole, its prose left out of account.
+    /// Records one edit that replaces the whole node, unless only its prose differs.
     fn whole(&mut self, rule: &'static str, old: &Value, new: &Value, path: &[String]) {
         if bare(old) == bare(new) {
             return;
@@ -237,7 +237,7 @@ impl Walk {
 
     fn text(&mut self, key: &str, was: Option<&Value>, is: Option<&Value>, path: &[String]) {
         let place = joined(path, &[key]);
-        // A schema's own title is a label for people; what describes a parameter the model reads.
+        // The `title` of a schema is a label for people; descriptions and examples are read by the model.
         let rule = if key == "title" { "annotation.changed" } else { "text.param" };
         self.push(rule, &place, key, was, is, Vec::new());
     }
@@ -257,7 +257,7 @@ impl Walk {
         }
         if !removed.is_empty() {
             let rest: Vec<Value> = old.iter().filter(|value| !removed.contains(value)).cloned().collect();
-            // An empty enum is no schema in every dialect; nothing at all is.
+            // Some dialects forbid an empty `enum`; `not: {}` is valid and refuses everything in all of them.
             let key = if rest.is_empty() {
                 vec![("enum", None), ("not", Some(Value::Object(Map::new())))]
             } else {
@@ -269,7 +269,8 @@ impl Walk {
         }
     }
 
-    /// `properties` and `required` together: what was added, removed, renamed, or changed its duty.
+    /// Compares `properties` together with `required`: added, removed and renamed properties, and those whose
+    /// requirement changed.
     fn properties(&mut self, before: &Schema, after: &Schema, path: &mut Vec<String>) {
         let fields = |schema: &Schema| {
             schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default()
@@ -371,7 +372,7 @@ fn joined(path: &[String], keys: &[&str]) -> Vec<String> {
     path.iter().cloned().chain(keys.iter().map(|key| (*key).to_owned())).collect()
 }
 
-/// The node without its prose.
+/// Returns the node without its prose.
 fn bare(schema: &Value) -> Value {
     let mut schema = schema.clone();
     if let Some(map) = schema.as_object_mut() {

@@ -1,8 +1,7 @@
-//! The declared world: a producer closed to the properties its schema declares. An object node that
-//! declares properties, by itself or through the branches a value satisfies, admits no other ones;
-//! one that declares none stays a free-form map, and so does one that says itself what other
-//! properties may be. Branches are never closed by themselves, nothing under `not`, `if`, `contains`
-//! or `propertyNames` is, hence close(A) ⊆ A.
+//! Closing of a producer for the declared world, in which only declared properties are sent. An object schema that
+//! declares properties, itself or through the branches that a value satisfies, admits no others. A schema that
+//! declares none stays a free-form map, and so does one with its own rule for other properties. Branches are never
+//! closed separately, and nothing under `not`, `if`, `contains` or `propertyNames` is closed, hence close(A) ⊆ A.
 
 use serde_json::{Map, Value};
 
@@ -11,7 +10,7 @@ use super::{Lowering, Place, Stop};
 use crate::arena::Lit;
 
 impl Lowering<'_> {
-    /// What closing adds to a node.
+    /// Returns the constraint that closing adds to a schema object.
     pub(super) fn closing<'r>(&mut self, map: &'r Map<String, Value>, here: &Place<'r>) -> Result<Lit, Stop> {
         let speaks = ["additionalProperties", "unevaluatedProperties", "patternProperties"];
         if speaks.iter().any(|keyword| map.contains_key(*keyword)) {

@@ -1,5 +1,5 @@
-//! Constants are structure: an object constant requires its keys, gives each its constant and
-//! admits no other, so that excluding one value needs no special case in the prover.
+//! Lowering of constants to structure: an object constant requires its keys, fixes the value of each, and admits no
+//! other key. Excluding a value then needs no special case in the prover.
 
 use serde_json::Value;
 
@@ -7,12 +7,12 @@ use crate::arena::{Arena, Fields, Lit, Node};
 use crate::kind::Kinds;
 use crate::rational;
 
-/// The formula that exactly the values equal to `value` satisfy.
+/// Returns the formula that holds exactly for values equal to `value`.
 pub(crate) fn constant(arena: &mut Arena, value: &Value) -> Lit {
     enumeration(arena, std::slice::from_ref(value))
 }
 
-/// The formula that exactly the values equal to one of `values` satisfy.
+/// Returns the formula that holds exactly for values equal to one of `values`.
 pub(crate) fn enumeration(arena: &mut Arena, values: &[Value]) -> Lit {
     let mut kinds = Kinds::NONE;
     let (mut texts, mut numbers, mut arrays, mut objects) = (vec![], vec![], vec![], vec![]);

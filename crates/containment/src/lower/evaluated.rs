@@ -1,8 +1,8 @@
-//! `unevaluatedProperties` and `unevaluatedItems`, resolved. Which properties and items adjacent
-//! keywords have evaluated depends on which branches the value satisfies; so the cases are told
-//! apart, each with its condition and what is evaluated in it, and the keyword becomes: in some case,
-//! its condition holds and everything else satisfies the keyword's schema. The cases exclude each
-//! other and together cover every valid value, so the formula is exact under negation too.
+//! Resolution of `unevaluatedProperties` and `unevaluatedItems`. The properties and items that adjacent keywords
+//! evaluate depend on the branches that a value satisfies. So cases are distinguished, each with its condition and
+//! what is evaluated in it, and the keyword becomes: in some case, the condition holds and everything not evaluated
+//! satisfies the keyword's schema. The cases are mutually exclusive and cover every valid value, so the formula is
+//! exact under negation too.
 
 use std::collections::BTreeSet;
 
@@ -19,14 +19,14 @@ use crate::pattern::PatternId;
 
 type Schema<'r> = &'r Map<String, Value>;
 
-/// Which annotations are collected.
+/// Kind of annotation that is collected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Aspect {
     Properties,
     Items,
 }
 
-/// What has been evaluated in one case.
+/// Properties and items that are evaluated in one case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Seen {
     pub(super) everything: bool,
@@ -65,7 +65,7 @@ fn silent(cases: &[Case]) -> bool {
     cases.iter().all(|case| case.seen == Seen::default())
 }
 
-/// Every pair of cases; those that have seen the same become one.
+/// Combines every pair of cases; cases that evaluate the same are merged.
 fn product(arena: &mut Arena, left: &[Case], right: &[Case]) -> Result<Cases, Stop> {
     if left.len() * right.len() > PROVER_CASES_MAX {
         return Err(Stop::Obstacle(Obstacle::Cases("unevaluated")));
@@ -130,7 +130,7 @@ impl Lowering<'_> {
             let own = if case.seen.everything {
                 Lit::TRUE
             } else {
-                // An item that `contains` matched is evaluated; any other one must satisfy the schema.
+                // An item that `contains` matched is evaluated; any other item must satisfy the schema.
                 let rest = self.arena.any(case.seen.contained.iter().copied().chain([rest]));
                 self.items(vec![Lit::TRUE; case.seen.prefix], rest)
             };
@@ -139,7 +139,7 @@ impl Lowering<'_> {
         Ok(self.arena.any(lits))
     }
 
-    /// The cases of a schema object; `own` leaves its own `unevaluated*` out of account.
+    /// Returns the cases of a schema object; with `own`, its own `unevaluated*` keyword is ignored.
     pub(super) fn cases<'r>(
         &mut self,
         map: Schema<'r>,

@@ -1,5 +1,5 @@
-//! Keyword by keyword. A bound from above is the negation of an atom, and a negated atom only holds
-//! for values of its kind, hence [`Lowering::for_kinds`] around it.
+//! Lowering of each keyword. An upper bound is the negation of an atom, and a negated atom holds only for values of
+//! its kind; [`Lowering::for_kinds`] makes it hold for all others.
 
 use serde_json::{Map, Value};
 
@@ -55,7 +55,7 @@ impl Lowering<'_> {
         Ok(self.arena.all(parts))
     }
 
-    /// The literal for values of these kinds; every other value passes.
+    /// Restricts the literal to values of these kinds; every other value passes.
     fn for_kinds(&mut self, kinds: Kinds, lit: Lit) -> Lit {
         let other = self.arena.kinds(kinds.not());
         self.arena.any([other, lit])
@@ -160,7 +160,7 @@ impl Lowering<'_> {
         };
         parts.push(self.items(lits, rest));
         if let Some(schema) = map.get("contains").filter(|_| place.dialect >= Dialect::Draft6) {
-            // Not monotone under `maxContains`: never closed.
+            // Never closed: under `maxContains`, closing an item schema could admit more values.
             let item = self.lower(schema, &place.open_child())?;
             let bounded = place.dialect >= Dialect::Draft201909;
             let min = map.get("minContains").filter(|_| bounded).and_then(count).unwrap_or(1);
@@ -221,7 +221,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// One object constraint; what it says twice it says once.
+    /// Returns one object constraint without redundant parts.
     pub(super) fn fields(&mut self, mut fields: Fields) -> Lit {
         if fields.rest == Lit::TRUE {
             fields.named.retain(|(_, lit)| *lit != Lit::TRUE);
@@ -272,7 +272,7 @@ impl Lowering<'_> {
         self.dependencies(map, here, parts)
     }
 
-    /// Exactly one branch as written; of a closed producer that one branch is closed inside.
+    /// Lowers `oneOf`: exactly one branch holds as written; with a closed producer, that branch is then closed.
     fn one_of<'r>(&mut self, map: Schema<'r>, here: &Place<'r>) -> Result<Lit, Stop> {
         let (mut open, mut own) = (Vec::new(), Vec::new());
         for schema in branches(map, "oneOf") {
@@ -334,7 +334,7 @@ fn kinds_of(name: &str, dialect: Dialect) -> Kinds {
     }
 }
 
-/// A count; `2.0` is one too.
+/// Reads a count; `2.0` counts as 2.
 fn count(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| {
         let float = value.as_f64().filter(|float| float.fract() == 0.0 && (0.0..1e15).contains(float))?;
@@ -346,7 +346,7 @@ pub(super) fn branches<'r>(map: Schema<'r>, keyword: &str) -> &'r [Value] {
     map.get(keyword).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// Dependencies by keyword; the validator keeps `dependencies` in every dialect.
+/// Returns the dependency keywords of a dialect; the validator supports `dependencies` in every dialect.
 pub(super) fn dependency_keywords(dialect: Dialect) -> &'static [&'static str] {
     if dialect >= Dialect::Draft201909 {
         &["dependencies", "dependentRequired", "dependentSchemas"]
@@ -355,7 +355,7 @@ pub(super) fn dependency_keywords(dialect: Dialect) -> &'static [&'static str] {
     }
 }
 
-/// The positional schemas of an array and the one for every later item.
+/// Returns the positional schemas of an array and the schema for all later items.
 pub(super) fn tuple<'r>(map: Schema<'r>, dialect: Dialect) -> (&'r [Value], Option<&'r Value>) {
     if dialect == Dialect::Draft202012 {
         return (branches(map, "prefixItems"), map.get("items"));
@@ -366,7 +366,7 @@ pub(super) fn tuple<'r>(map: Schema<'r>, dialect: Dialect) -> (&'r [Value], Opti
     }
 }
 
-/// Whether anything beside `$ref` constrains the value.
+/// `true` if a keyword beside `$ref` constrains the value.
 fn says_more(map: Schema<'_>) -> bool {
     const SILENT: [&str; 17] = [
         "$ref",

@@ -1,7 +1,7 @@
-//! Lowers a schema document into formulas. This is the normaliser: whatever a dialect means by
-//! `items`, `$ref` siblings, boolean `exclusiveMinimum` or `integer` is settled here, references are
-//! followed, `unevaluated*` is resolved into ordinary object and array constraints, and annotations
-//! are gone. It refuses what it cannot translate exactly; it never approximates.
+//! Lowering of a schema document to formulas. This is the normaliser: dialect differences (`items`, siblings of
+//! `$ref`, boolean `exclusiveMinimum`, `integer`) are settled here, references are followed, `unevaluated*` is
+//! resolved into ordinary constraints, and annotations are dropped. It refuses a schema that it cannot translate
+//! exactly; it never approximates.
 
 mod closing;
 mod constant;
@@ -21,11 +21,11 @@ use crate::pattern::{PatternId, Patterns};
 
 pub(crate) use constant::constant;
 
-/// Why lowering stopped.
+/// Reason why lowering stopped.
 #[derive(Debug)]
 pub(crate) enum Stop {
     Fault(SchemaFault),
-    /// Meaningful, but over a budget.
+    /// The schema is valid, but over a budget or without an exact translation.
     Obstacle(Obstacle),
 }
 
@@ -35,20 +35,20 @@ impl From<SchemaFault> for Stop {
     }
 }
 
-/// Whether objects are closed to their declared properties (the declared world, producer only).
+/// `Closed` if objects have only their declared properties (declared world, producer only).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Mode {
     Open,
     Closed,
 }
 
-/// A place in a document: what surrounds a subschema.
+/// Context of a subschema in its document.
 #[derive(Clone)]
 pub(crate) struct Place<'r> {
     pub(crate) resolver: Resolver<'r>,
     pub(crate) dialect: Dialect,
     pub(crate) mode: Mode,
-    /// The subschema applies to a value of its own, not to one that another schema already judges.
+    /// `true` if the subschema applies to a child value, `false` if to a value that another schema already judges.
     pub(crate) fresh: bool,
 }
 
@@ -77,17 +77,17 @@ enum Memo {
     Done { lit: Lit, in_place: u64 },
 }
 
-/// Lowers one document.
+/// State of lowering one document.
 pub(crate) struct Lowering<'a> {
     pub(crate) arena: &'a mut Arena,
     pub(crate) patterns: &'a mut Patterns,
     pub(crate) assert_formats: bool,
-    /// The document uses references that depend on the path taken.
+    /// `true` if the document uses references that depend on the dynamic scope.
     pub(crate) dynamic: bool,
     memo: AHashMap<Key, Memo>,
     chain: Vec<Key>,
     steps: usize,
-    /// Schema objects the current value is tested against.
+    /// Number of schema objects that the current value is tested against.
     weight: u64,
     heaviest: u64,
 }
@@ -112,12 +112,12 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The most schema objects any one value is tested against.
+    /// Returns the maximum number of schema objects that one value is tested against.
     pub(crate) fn in_place(&self) -> u64 {
         self.heaviest
     }
 
-    /// The formula of a subschema at its place.
+    /// Lowers a subschema in its context.
     pub(crate) fn lower<'r>(&mut self, schema: &'r Value, place: &Place<'r>) -> Result<Lit, Stop> {
         let place = self.enter(schema, place)?;
         self.lower_entered(schema, &place)
@@ -133,7 +133,7 @@ impl<'a> Lowering<'a> {
                 place.resolver.in_subresource(resource).map_err(|error| reference_fault("", &error))?;
             place.dialect = dialect;
         } else if dialect != place.dialect {
-            // A dialect of its own belongs to a resource of its own; engines differ on anything else.
+            // Only a resource of its own may have a dialect of its own; engines differ on anything else.
             return Err(Stop::Obstacle(Obstacle::EmbeddedDialect));
         }
         Ok(place)
@@ -207,7 +207,7 @@ impl<'a> Lowering<'a> {
     fn key(&self, schema: &Value, place: &Place<'_>) -> Key {
         let mut scope = String::new();
         if self.dynamic {
-            // Resources entered again change nothing: the scope is told apart by its first and last entries.
+            // Entering a resource again changes nothing, so first and last entries identify the dynamic scope.
             scope.push_str(place.resolver.base_uri().as_str());
             let uris = place.resolver.dynamic_scope();
             let uris: Vec<&str> = uris.iter().map(referencing::Uri::as_str).collect();
@@ -228,7 +228,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Follows a reference keyword to the subschema it names.
+    /// Follows a reference keyword to its target.
     pub(crate) fn follow<'r>(
         &mut self,
         keyword: &str,
@@ -267,7 +267,7 @@ fn embedded_dialect(map: &Map<String, Value>, outer: Dialect) -> Result<Dialect,
     }
 }
 
-/// The named fault behind a failed look-up.
+/// Converts the error of a failed look-up to a named fault.
 pub(crate) fn reference_fault(reference: &str, error: &referencing::Error) -> SchemaFault {
     match error {
         referencing::Error::Unretrievable { uri, .. } => SchemaFault::RemoteReference { uri: uri.clone() },

@@ -1,8 +1,8 @@
-//! Arrays. Positions up to the longest prefix are told apart, all later ones are alike. A denied
-//! `items` is a debt some position pays; `contains` asks for so many positions, its upper bound
-//! counts every position not proved outside; a denied `uniqueItems` makes two positions equal. More
-//! positions than prefix, debts and the least length together are never needed: any longer array
-//! stays an answer when one of its other late items is dropped.
+//! Arrays. Positions in the longest prefix are distinguished; all later ones are alike. A negated `items` is a debt
+//! that some position must pay. `contains` requires a number of positions, and its upper bound counts every position
+//! that is not proved outside. A negated `uniqueItems` makes two positions equal. No more positions than prefix,
+//! debts and minimum length together are needed: a longer array stays a solution if one of its other late items is
+//! dropped.
 
 use serde_json::Value;
 
@@ -10,11 +10,11 @@ use super::{Alternatives, Outcome, Solver};
 use crate::arena::{Lit, Node};
 use crate::obstacle::Obstacle;
 
-/// Longest array that is arranged item by item.
+/// Maximum length of an array that is constructed item by item.
 const SLOTS_MAX: u64 = 64;
-/// Upper bounds of `contains` that are kept apart.
+/// Maximum upper bounds of `contains` that are distinguished.
 const BOUNDS_MAX: usize = 6;
-/// Longest array that is ever filled up.
+/// Maximum length of an array that is filled up.
 const ITEMS_MAX: u64 = 2_000;
 
 #[derive(Clone, Debug, Default)]
@@ -29,7 +29,7 @@ struct Shape {
     repeated: bool,
 }
 
-/// An array under construction: what each position must satisfy, and which two are equal.
+/// Array under construction: the constraint of each position, and a pair of positions that must be equal.
 #[derive(Clone, Debug)]
 struct Row {
     slots: Vec<Lit>,
@@ -38,7 +38,7 @@ struct Row {
     twins: Option<(usize, usize)>,
 }
 
-/// What still has to be placed.
+/// Constraint that some position must still satisfy.
 #[derive(Clone, Debug)]
 enum Debt {
     Violate(Box<[Lit]>, Lit),
@@ -63,7 +63,7 @@ impl Solver<'_> {
         let longest = shape.min.max((prefix as u64).saturating_add(debts));
         let longest = shape.max.map_or(longest, |max| max.min(longest));
         let mut alternatives = Alternatives::default();
-        // Everything that makes a position special fits into these; the rest is padding.
+        // Every position with a constraint of its own is among these; the rest is padding.
         let special = (prefix as u64).saturating_add(debts);
         for length in shape.min..=longest {
             if self.over_budget() {
@@ -114,7 +114,7 @@ impl Solver<'_> {
         self.arena.all(lits)
     }
 
-    /// A long array: the special positions arranged, then one filler repeated.
+    /// Builds a long array: the special positions are constructed, then one filler is repeated.
     fn padded(&mut self, shape: &Shape, prefix: usize, special: u64, length: u64) -> Outcome {
         if !shape.at_most.is_empty() || shape.unique || special > SLOTS_MAX || length > ITEMS_MAX {
             return Outcome::Undecided(Obstacle::Array);
@@ -153,7 +153,7 @@ impl Solver<'_> {
         self.settle(shape, &debts, row, 0)
     }
 
-    /// Positions worth trying from `from` on: of the untouched late ones, which are alike, the first.
+    /// Returns the positions to try from `from` on. Untouched late positions are alike, so only the first is tried.
     fn candidates(row: &Row, from: usize) -> Vec<usize> {
         let mut fresh = false;
         (from..row.slots.len())
@@ -188,7 +188,7 @@ impl Solver<'_> {
             }
             Debt::Contain(_, 0) => return self.settle(shape, later, row, 0),
             Debt::Contain(item, count) => {
-                // In ascending positions, so that every choice of positions is tried once.
+                // Positions ascend, so that every choice of positions is tried once.
                 let mut rest = vec![Debt::Contain(*item, count - 1)];
                 rest.extend_from_slice(later);
                 for position in from..row.slots.len() {
@@ -234,7 +234,7 @@ impl Solver<'_> {
         Some(next)
     }
 
-    /// Keeps the upper bounds of `contains`: each position is outside, or counted.
+    /// Enforces the upper bounds of `contains`: each position is outside of a bound's schema, or counted.
     fn bounded(&mut self, shape: &Shape, row: &Row, position: usize, counted: &[u64]) -> Outcome {
         let mut counted = counted.to_vec();
         counted.resize(shape.at_most.len(), 0);
@@ -248,7 +248,7 @@ impl Solver<'_> {
             return Outcome::Undecided(Obstacle::Budget);
         }
         let mut alternatives = Alternatives::default();
-        // Bit by bit: outside the constraint, or inside and counted.
+        // One bit per bound: 0 is outside, 1 is inside and counted.
         for choice in 0..1u32 << shape.at_most.len() {
             let mut lits = vec![row.slots.get(position).copied().unwrap_or(Lit::FALSE)];
             let mut tally = counted.clone();
@@ -278,7 +278,7 @@ impl Solver<'_> {
                         *slot = joined;
                     }
                 } else if second == position {
-                    // The earlier twin was bounded before; both must satisfy the same.
+                    // The earlier twin was constrained before; both must satisfy the same constraint.
                     if let Some(slot) = next.slots.get_mut(first) {
                         *slot = joined;
                     }

@@ -1,6 +1,5 @@
-//! Distinct values: `uniqueItems` needs one of its own for every item. A slot with at least as many
-//! values as there are slots can always be served last; the others are enumerated completely and
-//! matched, so that failing to match is a proof.
+//! Distinct values for `uniqueItems`. A slot with at least as many values as there are slots can always be filled
+//! last. The values of the other slots are enumerated completely and matched, so that failing to match is a proof.
 
 use serde_json::Value;
 
@@ -9,18 +8,18 @@ use crate::arena::Lit;
 use crate::lower::constant;
 use crate::obstacle::Obstacle;
 
-/// Slots that are told apart one by one.
+/// Maximum slots for which distinct values are searched.
 const SLOTS_MAX: usize = 80;
 
-/// Values of a goal, up to a number.
+/// Values that satisfy a goal, up to a maximum number.
 struct Values {
     values: Vec<Value>,
-    /// There are no more than these.
+    /// `true` if there are no others.
     complete: bool,
 }
 
 impl Solver<'_> {
-    /// A distinct value for each goal.
+    /// Finds a different value for each goal.
     pub(super) fn distinct(&mut self, goals: &[Lit]) -> Result<Option<Vec<Value>>, Obstacle> {
         let count = goals.len();
         if count > SLOTS_MAX {
@@ -34,7 +33,7 @@ impl Solver<'_> {
             }
         }
         let domain = |goal: &Lit| domains.iter().find(|(own, _)| own == goal).map(|(_, values)| values);
-        // Slots with few values first; a slot with `count` values always finds a free one.
+        // Slots with few values come first; a slot with `count` values always finds a free one.
         let mut order: Vec<usize> = (0..count).collect();
         order.sort_by_key(|slot| goals.get(*slot).and_then(domain).map_or(0, |values| values.values.len()));
         let lists: Vec<&[Value]> = goals

@@ -1,4 +1,4 @@
-//! What one atom says about another of the same kind.
+//! Implications between atoms of the same kind.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::arena::{Lit, Node};
 use crate::rational::Rational;
 
 impl Solver<'_> {
-    /// Whether the facts decide a positive atom.
+    /// Returns the truth of a positive atom, if the facts decide it.
     pub(super) fn implied(&self, atom: Lit, facts: &[Lit]) -> Option<bool> {
         if facts.binary_search(&atom).is_ok() {
             return Some(true);
@@ -66,7 +66,7 @@ impl Solver<'_> {
     }
 }
 
-/// Whether a number satisfies a numeric atom.
+/// Evaluates a numeric atom on a number; `None` for other atoms.
 pub(super) fn number_holds(node: &Node, value: &Rational) -> Option<bool> {
     Some(match node {
         Node::Least(bound) => value >= bound,
@@ -77,7 +77,7 @@ pub(super) fn number_holds(node: &Node, value: &Rational) -> Option<bool> {
     })
 }
 
-/// The common truth; an empty set decides nothing, it is for the theory to refute.
+/// Returns the common truth value. An empty set decides nothing; the theory refutes it.
 fn same(truths: &[bool]) -> Option<bool> {
     let first = *truths.first()?;
     truths.iter().all(|truth| *truth == first).then_some(first)

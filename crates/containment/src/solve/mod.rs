@@ -1,12 +1,11 @@
-//! The prover proper: is there a value that satisfies a formula? `P ⊆ C` holds exactly when none
-//! satisfies `P ∧ ¬C`. The search is a tableau: kind by kind, branch by branch, down to conjunctions
-//! of atoms of one kind, which number, text, array and object theories decide; they ask the same
-//! question about items, properties and names. Three answers, never confused: *nothing* is a proof,
-//! *found* carries a value, *undecided* names what stood in the way.
+//! The prover: searches for a value that satisfies a formula. `P ⊆ C` holds exactly if no value satisfies `P ∧ ¬C`.
+//! The search is a tableau: by kind, then by branch, down to conjunctions of atoms of one kind, which the theories of
+//! numbers, strings, arrays and objects decide; these search for items, properties and names in turn. There are three
+//! answers: *nothing* is a proof, *found* carries a value, *undecided* names the obstacle.
 //!
-//! Recursion. While a goal is being searched, the same goal met deeper is answered *nothing*: a
-//! value of least height that satisfies the goal has no part that satisfies it too. Such an answer
-//! holds only as long as the outer goal is open, so it is remembered no longer than that.
+//! Recursion: while a goal is open, the same goal met deeper is answered *nothing*, because a value of least height
+//! that satisfies the goal has no part that satisfies it too. Such an answer holds only while the outer goal is open,
+//! so it is memoized no longer than that.
 
 mod array;
 mod distinct;
@@ -28,24 +27,24 @@ use crate::limits::PROVER_VALUE_DEPTH_MAX;
 use crate::obstacle::Obstacle;
 use crate::pattern::Patterns;
 
-// Every open goal has its bit in [`Solver::leaned`].
+// Every open goal has one bit in [`Solver::leaned`].
 const _: () = assert!(PROVER_VALUE_DEPTH_MAX < 128);
 
-/// The answer to a goal.
+/// Answer to a goal.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Outcome {
-    /// No value satisfies the goal: a proof.
+    /// Proof that no value satisfies the goal.
     Nothing,
     Found(Value),
     Undecided(Obstacle),
 }
 
-/// Collects the answers of alternatives.
+/// Collector for the answers of alternatives.
 #[derive(Debug, Default)]
 struct Alternatives(Option<Obstacle>);
 
 impl Alternatives {
-    /// The value, when this alternative has one.
+    /// Returns the value of an alternative, or records its obstacle.
     fn take(&mut self, outcome: Outcome) -> Option<Value> {
         match outcome {
             Outcome::Found(value) => Some(value),
@@ -67,23 +66,23 @@ pub(crate) struct Budget {
     pub(crate) deadline: Instant,
     pub(crate) steps_max: u64,
     pub(crate) nodes_max: usize,
-    /// Whether values are considered that engines read differently.
+    /// Restriction of the values that are searched.
     pub(crate) reach: Reach,
 }
 
-/// Which values a search considers.
+/// Set of values that a search considers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// All of them; an integer written as a float is told apart.
+    /// All values; an integer written as a float is a value of its own.
     Spelled,
-    /// All of them; how a number is written makes no difference.
+    /// All values; the spelling of a number makes no difference.
     Every,
-    /// Only those every engine reads alike: no line breaks in strings, no `1.0`. Finding nothing
-    /// here proves nothing.
+    /// Only values that every engine reads alike: no line breaks in strings, no `1.0`. Finding nothing is then not a
+    /// proof.
     Plain,
 }
 
-/// One search over one arena.
+/// State of one search over an arena.
 #[derive(Debug)]
 pub(crate) struct Solver<'a> {
     pub(crate) arena: &'a mut Arena,
@@ -92,10 +91,10 @@ pub(crate) struct Solver<'a> {
     steps: u64,
     spent: bool,
     memo: AHashMap<Lit, Outcome>,
-    /// Answers that lean on an open goal, with the depth of the deepest one.
+    /// Answers that depend on an open goal, with the depth of the deepest such goal and the depths of all.
     provisional: AHashMap<Lit, (usize, u128, Outcome)>,
     path: Vec<Lit>,
-    /// Depths of the open goals the current answer leans on.
+    /// Depths of the open goals that the current answer depends on, one bit each.
     leaned: u128,
 }
 
@@ -118,7 +117,7 @@ impl<'a> Solver<'a> {
         Meaning { arena: self.arena, patterns: self.patterns }
     }
 
-    /// Counts a step; true once the budget is spent.
+    /// Counts a step; returns `true` once the budget is used up.
     fn over_budget(&mut self) -> bool {
         self.steps += 1;
         if !self.spent
@@ -131,14 +130,14 @@ impl<'a> Solver<'a> {
         self.spent
     }
 
-    /// A value that satisfies every literal.
+    /// Searches for a value that satisfies every literal.
     pub(crate) fn solve_all(&mut self, lits: impl IntoIterator<Item = Lit>) -> Outcome {
         let lits: Vec<Lit> = lits.into_iter().map(|lit| self.arena.unfold(lit)).collect();
         let goal = self.arena.all(lits);
         self.solve(goal)
     }
 
-    /// A value that satisfies the literal.
+    /// Searches for a value that satisfies the literal.
     pub(crate) fn solve(&mut self, goal: Lit) -> Outcome {
         let goal = self.arena.unfold(goal);
         if goal == Lit::TRUE {

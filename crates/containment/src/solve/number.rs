@@ -1,6 +1,6 @@
-//! Numbers. Integers, written either way, are a lattice; so are numbers under `multipleOf`; any
-//! other fraction lives in an interval, where a step never fills it. A lattice is searched point by
-//! point over a whole period or a whole interval, so that finding nothing there is a proof.
+//! Numbers. Integers, in either spelling, form a lattice, and so do numbers under `multipleOf`; any other fraction is
+//! in an interval, which negated steps never exhaust. A lattice is searched point by point over a whole period or
+//! interval, so that finding nothing is a proof.
 
 use num_bigint::BigInt;
 use num_traits::{One, Signed, ToPrimitive, Zero};
@@ -12,7 +12,7 @@ use crate::kind::Kind;
 use crate::obstacle::Obstacle;
 use crate::rational::{self, Rational};
 
-/// Lattice points looked at before giving up.
+/// Maximum lattice points that are tried.
 const POINTS_MAX: u64 = 4_000;
 
 #[derive(Default)]
@@ -105,7 +105,7 @@ fn lattice(
     }
     let first = bounds.low.as_ref().map(|(low, _)| (low / step).ceil().to_integer());
     let last = bounds.high.as_ref().map(|(high, _)| (high / step).floor().to_integer());
-    // Whether a point is barred repeats after this many points.
+    // The pattern of excluded points repeats after this many points.
     let period = barred
         .iter()
         .map(|own| (rational::lcm(step, own) / step).to_integer())
@@ -122,7 +122,7 @@ fn lattice(
         (None, Some(last)) if last.is_negative() => (last.clone(), -1, None),
         _ => (BigInt::zero(), 0, None),
     };
-    // Outward from zero both ways, else away from the bound nearest to it.
+    // Searches outwards from zero in both directions, else away from the bound nearest to zero.
     let limit = available.unwrap_or(u64::MAX).min(enough.unwrap_or(u64::MAX));
     let looked = limit.saturating_mul(2).saturating_add(2).min(POINTS_MAX);
     let mut beyond = false;
@@ -159,7 +159,7 @@ fn dense(bounds: &Bounds, fits: impl Fn(&Rational) -> bool) -> Outcome {
         (None, Some((high, _))) => (high - rational::whole(2), high.clone()),
         (None, None) => (rational::whole(0), rational::whole(2)),
     };
-    // An interval of positive width holds more numbers than steps and exclusions can take away.
+    // An interval of positive width contains more numbers than steps and exclusions can remove.
     let mut scale = BigInt::from(2);
     for round in 0..24 {
         let scaled = (&low * Rational::from_integer(scale.clone())).ceil().to_integer();

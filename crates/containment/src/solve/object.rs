@@ -1,7 +1,7 @@
-//! Objects. Properties are known by name, or belong to a class of names told apart by the patterns
-//! they match. What every property must satisfy follows from the affirmed constraints; each denied
-//! constraint is a debt: some property violates it. Debts are paid by named properties or by new
-//! members of a class, the counts are kept, and when every way to pay fails there is no such object.
+//! Objects. Properties are known by name, or belong to a class of names that match the same patterns. Affirmed
+//! constraints apply to every property; each negated constraint is a debt: some property must violate it. Debts are
+//! paid by named properties or by new members of a class, within the bounds on the number of properties. If every way
+//! to pay fails, there is no such object.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,9 +13,9 @@ use crate::kind::Kinds;
 use crate::obstacle::Obstacle;
 use crate::pattern::PatternId;
 
-/// Patterns whose combinations are told apart.
+/// Maximum patterns whose combinations are distinguished.
 const PATTERNS_MAX: usize = 10;
-/// Properties an object is ever filled up to.
+/// Maximum properties of an object that is filled up.
 const PROPERTIES_MAX: u64 = 400;
 
 #[derive(Default)]
@@ -30,7 +30,7 @@ struct Shape {
     max: Option<u64>,
 }
 
-/// Names that match the same patterns, the explicit ones left out.
+/// Class of names that match the same patterns, without the explicit names.
 #[derive(Clone)]
 struct Class {
     name: Lit,
@@ -38,7 +38,7 @@ struct Class {
     matched: BTreeSet<PatternId>,
 }
 
-/// A way to pay a debt.
+/// Way to pay a debt.
 #[derive(Clone)]
 enum Payment {
     Named(Box<str>, Lit),
@@ -52,7 +52,7 @@ struct Member {
     value: Lit,
 }
 
-/// An object under construction.
+/// Object under construction.
 #[derive(Clone, Default)]
 struct Draft {
     named: BTreeMap<Box<str>, Lit>,
@@ -60,7 +60,7 @@ struct Draft {
 }
 
 struct Field {
-    /// What a value under this name must satisfy; `FALSE` when the name may not occur.
+    /// Constraint on a value under this name; `FALSE` if the name may not occur.
     base: Lit,
 }
 
@@ -124,7 +124,7 @@ impl Solver<'_> {
             }
             plan.fields.insert(name.clone(), Field { base });
         }
-        // The required properties must be possible whatever else is asked.
+        // The required properties must be satisfiable whatever else is required.
         let mut draft = Draft::default();
         for name in &shape.required {
             let base = plan.fields.get(name).map_or(Lit::FALSE, |field| field.base);
@@ -156,7 +156,7 @@ impl Solver<'_> {
         Ok(self.pay(&plan, &owed, &draft))
     }
 
-    /// What a property of this name must satisfy, `FALSE` when its name is not admitted.
+    /// Returns the constraint on a property of this name; `FALSE` if the name is not admitted.
     fn base_of(&mut self, shape: &Shape, name: &str) -> Result<Lit, Obstacle> {
         for lit in &shape.names {
             match self.meaning().holds(*lit, &Value::String(name.to_owned())) {
@@ -181,7 +181,7 @@ impl Solver<'_> {
         self.arena.all(lits)
     }
 
-    /// The classes of names that have members.
+    /// Returns the classes that contain at least one name.
     fn classes(&mut self, shape: &Shape, explicit: &BTreeSet<Box<str>>) -> Result<Vec<Class>, Obstacle> {
         let mut patterns: BTreeSet<PatternId> = BTreeSet::new();
         for fields in shape.affirmed.iter().chain(&shape.denied) {
@@ -203,7 +203,7 @@ impl Solver<'_> {
             for class in classes {
                 for (lit, inside) in [(matches, true), (!matches, false)] {
                     let name = self.conjunction([class.name, lit]);
-                    // An undecided class is kept: it may have members.
+                    // An undecided class is kept, because it may contain names.
                     if self.solve(name) != Outcome::Nothing {
                         let mut matched = class.matched.clone();
                         if inside {
@@ -230,7 +230,7 @@ impl Solver<'_> {
         Ok(alive)
     }
 
-    /// The ways some property can violate the constraint; `None` when a required one always does.
+    /// Returns the ways in which a property can violate the constraint; `None` if a required property always does.
     fn payments(
         &mut self,
         fields: &Fields,
@@ -264,7 +264,7 @@ impl Solver<'_> {
         Ok(Some(payments))
     }
 
-    /// The ways some property's name can violate the literal.
+    /// Returns the ways in which the name of a property can violate the literal; `None` if a required name does.
     fn name_payments(
         &mut self,
         lit: Lit,
@@ -311,7 +311,7 @@ impl Solver<'_> {
         alternatives.exhausted()
     }
 
-    /// The drafts in which the payment is made.
+    /// Returns the drafts in which the payment is made.
     fn paid(&mut self, plan: &Plan, draft: &Draft, payment: &Payment) -> Vec<Draft> {
         match payment {
             Payment::Named(name, lit) => {
@@ -358,7 +358,7 @@ impl Solver<'_> {
         }
     }
 
-    /// Fills the draft up to the least number of properties and gives everything a value.
+    /// Assigns values, and adds properties up to the minimum number.
     fn finish(&mut self, plan: &Plan, draft: &Draft) -> Outcome {
         let mut object = Map::new();
         for (name, goal) in &draft.named {
@@ -378,7 +378,7 @@ impl Solver<'_> {
                     taken.push(name.as_str().into());
                     object.insert(name, value);
                 }
-                // Another choice of the earlier names might have left one over.
+                // Other choices for the earlier names might have left one free.
                 Outcome::Nothing if !taken.is_empty() => return Outcome::Undecided(Obstacle::Object),
                 Outcome::Found(_) | Outcome::Nothing => return Outcome::Nothing,
                 undecided => return undecided,
@@ -451,7 +451,7 @@ impl Draft {
     }
 }
 
-/// What the constraint asks of a name that matches exactly these patterns and is not explicit.
+/// Returns the constraints on a name that matches exactly these patterns and is not explicit.
 fn in_class(fields: &Fields, matched: &BTreeSet<PatternId>) -> Vec<Lit> {
     let lits: Vec<Lit> = fields
         .patterns

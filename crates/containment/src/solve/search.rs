@@ -1,15 +1,15 @@
-//! The boolean part: flattens conjunctions, propagates what is known and branches on what is not.
+//! Boolean search: flattens conjunctions, propagates facts and branches on disjunctions.
 
 use super::{Alternatives, Outcome, Solver};
 use crate::arena::{Lit, Node};
 use crate::kind::Kind;
 use crate::obstacle::Obstacle;
 
-/// Branches of a `oneOf` of which every two are tried together.
+/// Maximum branches of a negated `oneOf`, of which every pair is tried.
 const BRANCHES_MAX: usize = 300;
 
 impl Solver<'_> {
-    /// A value of one kind that satisfies all of `queue`, literals specialised to the kind.
+    /// Searches for a value of one kind that satisfies all of `queue`, whose literals are specialised to the kind.
     pub(super) fn search(&mut self, kind: Kind, queue: Vec<Lit>) -> Outcome {
         self.extend(kind, queue, Vec::new(), Vec::new())
     }
@@ -93,7 +93,7 @@ impl Solver<'_> {
         })
     }
 
-    /// The ways to satisfy a disjunction; an earlier way that is an atom is excluded in later ones.
+    /// Returns the ways to satisfy a disjunction; later ways exclude an earlier one that is an atom.
     fn branches(&self, lit: Lit) -> Vec<Vec<Lit>> {
         match (self.arena.node(lit), lit.negated()) {
             (Node::All(children), true) => {
@@ -133,7 +133,7 @@ impl Solver<'_> {
         }
     }
 
-    /// The literal with everything the facts decide replaced.
+    /// Simplifies the literal by everything that the facts decide.
     fn reduce(&mut self, lit: Lit, facts: &[Lit]) -> Lit {
         let positive = if lit.negated() { !lit } else { lit };
         let reduced = match self.arena.node(positive) {

@@ -1,6 +1,6 @@
-//! Strings. Finite sets are tested member by member; length bounds alone are counted; patterns are
-//! intersected and subtracted as automata. What has no automaton is opaque: then a string can still
-//! be found and tested, or the rest be refuted without it, but nothing else is concluded.
+//! Strings. Finite sets are tested member by member, length bounds alone are decided by counting, and patterns are
+//! intersected and subtracted as automata. An opaque pattern has no automaton: a string can be guessed and tested, or
+//! the rest refuted without it, but nothing else is concluded.
 
 use serde_json::Value;
 
@@ -10,12 +10,12 @@ use crate::language::{self, Found};
 use crate::obstacle::Obstacle;
 use crate::pattern::PatternId;
 
-/// Strings tried against opaque patterns and formats.
+/// Strings that are tried against opaque patterns and formats.
 const GUESSES: [&str; 14] =
     ["", "a", "A", "0", " ", "aa", "ab", "abc", "foo", "-", "_", "1.0", "a@b.co", "\u{e9}"];
-/// Characters that engines treat differently under `.` and `$`.
+/// Characters that engines treat differently under `.` and `$`, as a pattern.
 pub(crate) const LINE_BREAKS: &str = "[\\n\\r\\u2028\\u2029]";
-/// Longest string that is built for a minimum length.
+/// Maximum length of a string that is built for a minimum length.
 const LENGTH_MAX: u64 = 20_000;
 
 #[derive(Default)]
@@ -84,7 +84,7 @@ impl Solver<'_> {
         obstacle.map_or(Outcome::Nothing, Outcome::Undecided)
     }
 
-    /// Whether every fact holds; undecided only when none is refuted.
+    /// `true` if every fact holds; `None` if none is refuted and some is undecided.
     fn all_hold(&self, facts: &[Lit], value: &Value) -> Option<bool> {
         let mut certain = true;
         for fact in facts {
@@ -150,7 +150,7 @@ impl Solver<'_> {
         }
     }
 
-    /// Tries a few strings where nothing can be concluded.
+    /// Tries a few strings when nothing can be concluded.
     fn guess(&self, facts: &[Lit], obstacle: Obstacle) -> Outcome {
         for text in GUESSES {
             let value = Value::String(text.to_owned());
@@ -162,7 +162,7 @@ impl Solver<'_> {
     }
 }
 
-/// Length bounds and exclusions alone.
+/// Decides length bounds and exclusions without patterns.
 fn plain(demand: &Demand) -> Outcome {
     if demand.min > LENGTH_MAX {
         return Outcome::Undecided(Obstacle::Limit { what: "string length", limit: LENGTH_MAX });
@@ -176,7 +176,7 @@ fn plain(demand: &Demand) -> Outcome {
     if demand.max == Some(0) {
         return Outcome::Nothing;
     }
-    // One character is free to vary: more of them than exclusions, unless those are very many.
+    // The last character varies over more values than there are exclusions, unless there are very many.
     let stem = "a".repeat(count.saturating_sub(1));
     let last = ('a'..='z').chain('0'..='9').chain('A'..='Z').chain('\u{4e00}'..='\u{9fff}');
     for character in last {

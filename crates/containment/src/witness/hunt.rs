@@ -1,5 +1,5 @@
-//! The hunt for a witness where the search is undecided: literals, bounds and names of both
-//! documents are gathered into pools, combined into small values, and tried one by one.
+//! Heuristic search for a witness when the proof search is undecided: literals, bounds and names of both documents
+//! are combined into small values, which are tried one by one.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 
 use super::Oracle;
 
-/// Values kept in the pool of parts.
+/// Maximum values in the pool of parts.
 const POOL_MAX: usize = 160;
-/// Property names that are combined.
+/// Maximum property names that are combined with parts.
 const NAMES_MAX: usize = 24;
 
 #[derive(Default)]
@@ -21,7 +21,7 @@ struct Pool {
 }
 
 impl Oracle<'_> {
-    /// A separating value built from the documents' own material.
+    /// Searches for a separating value built from parts of the documents.
     pub(crate) fn hunt(&self, documents: &[&Value]) -> Option<Value> {
         let pool = Pool::gather(documents);
         let mut tried = 0usize;
@@ -48,7 +48,7 @@ impl Oracle<'_> {
                 }
             }
         }
-        // Around an object that has everything required, one property at a time.
+        // Objects with all required names, extended by one property at a time.
         let bases: Vec<Map<String, Value>> =
             [Value::from(0), Value::from(""), Value::Null, Value::Object(Map::new())]
                 .iter()

@@ -1,5 +1,5 @@
-//! Witnesses. A value counts only if the producer's plain validator accepts it and the consumer's
-//! refuses it, on the original documents; a closed producer's own formula must hold too.
+//! Witnesses. A value is a witness only if the producer's plain validator accepts it and the consumer's refuses it,
+//! both compiled from the original documents. For a closed producer, its own formula must not refuse it either.
 
 mod hunt;
 mod shrink;
@@ -13,29 +13,29 @@ use crate::arena::{Arena, Lit};
 use crate::eval::Meaning;
 use crate::pattern::Patterns;
 
-/// A value the producer sends and the consumer refuses, made small.
+/// Small value that the producer sends and the consumer refuses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Witness {
     /// The value.
     pub value: Value,
-    /// Why the consumer refuses it.
+    /// The consumer's refusal.
     pub refusal: Refusal,
 }
 
-/// The consumer's first complaint about a witness.
+/// First error of the consumer's validator on a witness.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Refusal {
-    /// Where in the value, as a JSON Pointer.
+    /// JSON Pointer into the value.
     pub instance_path: String,
-    /// Where in the schema, as a JSON Pointer.
+    /// JSON Pointer into the schema.
     pub schema_path: String,
-    /// The keyword that refuses.
+    /// Keyword that refuses.
     pub keyword: String,
-    /// The validator's sentence.
+    /// Message of the validator.
     pub message: String,
 }
 
-/// The two validators, and what a value must satisfy besides.
+/// Validators of both sides, and the formula of a closed producer.
 pub(crate) struct Oracle<'a> {
     pub(crate) producer: Validator,
     pub(crate) consumer: Validator,
@@ -46,7 +46,7 @@ pub(crate) struct Oracle<'a> {
 }
 
 impl Oracle<'_> {
-    /// Whether the value shows a break.
+    /// `true` if the value proves a break.
     pub(crate) fn separates(&self, value: &Value) -> bool {
         let meaning = Meaning { arena: self.arena, patterns: self.patterns };
         self.producer.is_valid(value)
@@ -54,7 +54,7 @@ impl Oracle<'_> {
             && self.closed.is_none_or(|closed| meaning.holds(closed, value) != Some(false))
     }
 
-    /// The separating value, shrunk and explained.
+    /// Shrinks a separating value and explains it.
     pub(crate) fn witness(&self, value: Value) -> Witness {
         let value = self.shrunk(value);
         let refusal = match self.consumer.iter_errors(&value).next() {

@@ -1,5 +1,5 @@
-//! Makes a witness small while it still separates: drops keys and items, replaces parts by simpler
-//! ones, shortens strings, moves numbers to zero. Every step is confirmed by both validators.
+//! Shrinking of a witness: drops keys and items, replaces parts by simpler ones, shortens strings and moves numbers
+//! towards zero, as long as both validators confirm that the value still separates.
 
 use std::time::Instant;
 
@@ -27,7 +27,7 @@ impl Oracle<'_> {
     }
 }
 
-/// Strictly simpler values, the boldest first.
+/// Returns strictly simpler values, the largest simplification first.
 fn simpler(value: &Value) -> Vec<Value> {
     let mut candidates = Vec::new();
     match value {
@@ -105,7 +105,7 @@ fn simpler(value: &Value) -> Vec<Value> {
     candidates
 }
 
-/// The blankest values, in order, that are simpler than a part.
+/// Returns the simplest values of other kinds, in order, that are simpler than `part`.
 fn blank(part: &Value) -> Vec<Value> {
     let ladder = [Value::Null, Value::from(0), Value::String(String::new()), Value::Array(vec![])];
     let rank = match part {
@@ -131,7 +131,7 @@ mod tests {
     /// R7.3: a witness is shrunk with at most `PROVER_SHRINK_TRIES_MAX` validations.
     #[test]
     fn shrinking_ends_after_prover_shrink_tries_max() {
-        // Each step costs two validations: half of the items are too few, all but one are enough.
+        // Each step costs two tries: dropping half of the items leaves too few, dropping one item is accepted.
         let steps = PROVER_SHRINK_TRIES_MAX / 2;
         let least = steps + 20;
         let (arena, patterns) = (Arena::new(), Patterns::default());

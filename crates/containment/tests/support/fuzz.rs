@@ -1,6 +1,6 @@
-//! The differential loop. It draws a pair, asks the prover, and asks the two plain validators about
-//! random values: a *compatible* with a counterexample is a crash, and so is a witness the second
-//! engine contradicts, or a *compatible* that the canonical engine denies.
+//! Differential fuzzing loop. It draws a pair, asks the prover, and asks the two plain validators about random
+//! values. It panics on a *compatible* with a counterexample, a witness that the second validator contradicts, and a
+//! *compatible* that the canonical engine denies.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::random::Random;
 use super::validators::Validators;
 use super::{instances, schemas};
 
-/// How the pairs were answered.
+/// Counts of answers.
 #[derive(Debug, Default)]
 pub struct Tally {
     pub compatible: usize,
@@ -20,11 +20,11 @@ pub struct Tally {
     pub unusable: usize,
     /// Values on which the two validators disagree.
     pub disagreements: usize,
-    /// Pairs the canonical engine answered as well.
+    /// Pairs that the canonical engine also answered.
     pub crosschecked: usize,
 }
 
-/// Random values tried against every proof.
+/// Random values that are tried against every proof.
 const VALUES: usize = 40;
 
 /// Fuzzes `count` pairs; panics at the first conflict.

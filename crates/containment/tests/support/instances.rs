@@ -1,4 +1,4 @@
-//! Random values, some free, some steered by a schema so that they have a chance to be valid.
+//! Random values: free ones, and ones steered by a schema so that they are often valid.
 
 use serde_json::{Map, Value, json};
 
@@ -23,7 +23,7 @@ pub fn free(random: &mut Random, depth: usize) -> Value {
     }
 }
 
-/// A value steered by the schema; not necessarily valid.
+/// Returns a value steered by the schema, not necessarily valid.
 pub fn steered(schema: &Value, root: &Value, random: &mut Random, depth: usize) -> Value {
     let Some(map) = schema.as_object().filter(|_| depth > 0 && !random.chance(8)) else {
         return free(random, depth.min(2));

@@ -1,5 +1,5 @@
-//! What the tests share: two plain validators, random schemas, and the loop that holds the prover
-//! against them. `examples/fuzz.rs` runs the same loop at length.
+//! Support for tests: two plain validators, random schemas, and the fuzzing loop that compares the prover with them,
+//! which `examples/fuzz.rs` also runs.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 #![allow(clippy::panic, clippy::print_stderr, missing_debug_implementations)]
 

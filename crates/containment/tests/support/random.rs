@@ -1,4 +1,4 @@
-//! A small deterministic generator (xorshift), so that a failure is its seed.
+//! Small deterministic random generator (xorshift), so that a seed reproduces a failure.
 
 pub struct Random(u64);
 

@@ -1,5 +1,5 @@
-//! Random 2020-12 schemas over a small vocabulary, dense enough that keywords interact, and the
-//! mutations that make the second half of a pair.
+//! Random 2020-12 schemas over a small vocabulary, dense enough that keywords interact, and mutations that derive the
+//! second schema of a pair.
 
 use serde_json::{Map, Value, json};
 
@@ -34,7 +34,7 @@ pub fn constant(random: &mut Random) -> Value {
     }
 }
 
-/// A whole document; now and then recursive.
+/// Returns a whole document, sometimes recursive.
 pub fn document(random: &mut Random) -> Value {
     let depth = 1 + random.below(3);
     let mut schema = self::schema(random, depth);
@@ -134,7 +134,7 @@ fn keyword(map: &mut Map<String, Value>, random: &mut Random, depth: usize) {
     map.insert(name.to_owned(), value);
 }
 
-/// The schema with one or two places changed.
+/// Returns the schema with one or two places changed.
 pub fn mutated(schema: &Value, random: &mut Random) -> Value {
     let mut changed = schema.clone();
     for _ in 0..1 + random.below(2) {

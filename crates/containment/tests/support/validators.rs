@@ -1,4 +1,4 @@
-//! Two plain validators, formats as annotations, nothing fetched.
+//! Two plain validators, with formats as annotations; nothing is fetched.
 
 use serde_json::Value;
 use toolcrib_containment::Dialect;
@@ -46,7 +46,7 @@ impl Validators {
         self.first.is_valid(value)
     }
 
-    /// `None` when the second engine cannot compile the schema.
+    /// Verdict of the second validator; `None` if it cannot compile the schema.
     pub fn second(&self, value: &Value) -> Option<bool> {
         self.second.as_ref().map(|second| second.schemas.validate(value, second.index).is_ok())
     }

@@ -47,7 +47,7 @@ fn read_only_tool_is_not_destructive_whatever_it_claims() {
     assert!(effect.read_only && !effect.destructive && effect.idempotent);
 }
 
-/// R1.2: where both spellings stand and disagree, the stricter counts, whatever their order.
+/// R1.2: if both spellings are present and disagree, the stricter counts, in either order.
 #[test]
 fn contradicting_spellings_read_as_the_stricter() {
     for text in [r#"{"readOnly":true,"readOnlyHint":false}"#, r#"{"readOnlyHint":false,"readOnly":true}"#] {

@@ -1,14 +1,14 @@
-//! Numbers of the canonical form.
+//! Spelling of numbers in the canonical form.
 //!
-//! A literal is first reduced to sign, digits and power of ten, without leading or trailing zeros: equal
-//! numbers reduce to equal decimals. A 64-bit integer is written with all its digits. Anything else is written
-//! as ECMAScript prints the nearest double, and only if that is the very same decimal.
+//! A literal is first reduced to sign, digits and power of ten without leading or trailing zeros, so equal numbers
+//! reduce to equal decimals. A 64-bit integer is written with all its digits. Any other number is written as
+//! ECMAScript prints the nearest double, and refused if that is not the same decimal.
 
-/// The literal is neither a 64-bit integer nor what its double prints as.
+/// Error: the literal is neither a 64-bit integer nor the decimal that its nearest double prints as.
 #[derive(Debug)]
 pub(super) struct Inexact;
 
-/// `0.digits × 10^point`, digits without zeros at either end; empty for zero.
+/// Decimal `0.digits × 10^point`; `digits` has no zeros at either end and is empty for zero.
 struct Decimal {
     negative: bool,
     digits: Vec<u8>,
@@ -33,7 +33,7 @@ pub(super) fn write(literal: &str, out: &mut String) -> Result<(), Inexact> {
     if !double.is_finite() {
         return Err(Inexact);
     }
-    // Not `{:e}`: between two shortest decimals that are equally near, it does not take the even one.
+    // Not `{:e}`: of two equally near shortest decimals it does not take the even one, as ECMAScript does.
     let printed = serde_json::to_string(&double).map_err(|_| Inexact)?;
     let printed = Decimal::read(&printed).ok_or(Inexact)?;
     if printed.digits != decimal.digits || printed.point != decimal.point {
@@ -43,7 +43,7 @@ pub(super) fn write(literal: &str, out: &mut String) -> Result<(), Inexact> {
     Ok(())
 }
 
-/// The common case: up to 18 digits, no sign but `-`, nothing else.
+/// Fast path: an integer of at most 18 digits is already canonical, except for `-0`.
 fn plain_integer(literal: &str) -> Option<&str> {
     let digits = literal.strip_prefix('-').unwrap_or(literal);
     (digits.len() <= 18 && digits.bytes().all(|b| b.is_ascii_digit()) && literal != "-0").then_some(literal)
@@ -84,7 +84,7 @@ impl Decimal {
         if self.negative { text.parse::<i64>().is_ok() } else { text.parse::<u64>().is_ok() }
     }
 
-    /// An integer with all its digits.
+    /// Writes an integer with all its digits.
     fn write_plain(&self, out: &mut String) {
         if self.negative {
             out.push('-');
@@ -94,7 +94,7 @@ impl Decimal {
         out.extend(std::iter::repeat_n('0', zeros));
     }
 
-    /// ECMA-262, Number::toString, radix 10.
+    /// Writes as ECMA-262 `Number::toString` does with radix 10.
     fn write_ecmascript(&self, out: &mut String) {
         let len = i64::try_from(self.digits.len()).unwrap_or(i64::MAX);
         let digits = || self.digits.iter().map(|&d| char::from(d));

@@ -9,12 +9,12 @@ fn form(text: &str) -> Result<String, CanonicalError> {
     canonical(Document::parse(text.as_bytes(), &Limits::message()).unwrap().root())
 }
 
-/// R1.9: keys are ordered by UTF-16 code units and strings are minimal, as RFC 8785 prints its own example.
+/// R1.9: the example of RFC 8785 has the RFC's output: keys in order of UTF-16 code units, minimal strings.
 #[test]
 fn rfc_8785_example_holds() {
     let text = r#"{"numbers":[333333333.33333329,1E30,4.50,2e-3,0.000000000000000000000000001],
         "string":"\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/","literals":[null,true,false]}"#;
-    // The RFC's 333333333.33333329 is not what its double prints as, so it is refused here.
+    // The RFC's 333333333.33333329 differs from the decimal that its double prints as, so it is refused here.
     assert!(matches!(form(text), Err(CanonicalError::InexactNumber { .. })));
     let text = text.replace("333333333.33333329", "333333333.3333333");
     assert_eq!(
@@ -33,7 +33,7 @@ fn keys_sort_by_utf16_code_units() {
     );
 }
 
-/// R4.5: what was confirmed is what is forwarded, digit by digit.
+/// R4.5: a decision is bound to the digits that were confirmed; only numbers distinguish verbatim forms.
 #[test]
 fn verbatim_numbers_differ_by_their_digits_and_nothing_else_does() {
     let verbatim =

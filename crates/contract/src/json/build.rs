@@ -1,6 +1,6 @@
-//! Writing JSON text: strings, and objects made of raw parts.
+//! Writers of JSON text: strings, and objects built from raw parts.
 
-/// Writes `text` as a JSON string, escaping only what RFC 8785 escapes.
+/// Writes `text` as a JSON string with only the escapes that RFC 8785 prescribes.
 pub fn write_string(out: &mut String, text: &str) {
     out.push('"');
     let mut plain = 0;
@@ -32,7 +32,7 @@ pub fn write_string(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// Writes an object member by member; values are raw JSON text.
+/// Builder of an object, member by member; values are raw JSON text.
 #[derive(Debug)]
 pub struct ObjectWriter {
     out: String,
@@ -60,7 +60,7 @@ impl ObjectWriter {
         self
     }
 
-    /// Adds a member with both sides exactly as they stand in another text.
+    /// Adds a member whose key and value come from another text; their tokens are copied unchanged.
     pub fn copy(&mut self, key: super::Node<'_>, value: super::Node<'_>) -> &mut Self {
         self.comma();
         self.out.push_str(key.raw());
@@ -78,7 +78,7 @@ impl ObjectWriter {
         self
     }
 
-    /// Ends the object.
+    /// Closes the object and returns its text.
     #[must_use]
     pub fn finish(mut self) -> String {
         self.out.push('}');

@@ -1,7 +1,7 @@
-//! `uniqueItems` over the tape: hashes first, values only where two hashes meet.
+//! `uniqueItems` over the tape: elements are hashed, and only elements with equal hashes are compared.
 //!
-//! Guarantees: 16 bytes of memory per element; time in proportion to the text, because the hash is keyed at random and
-//! unequal elements meet only by accident. Equality is JSON Schema's: numbers by value, members in any order.
+//! Guarantees: 16 bytes of memory per element, and time proportional to the text, because the hash has a random key
+//! and unequal elements collide only by chance. Equality is JSON Schema's: numbers by value, members in any order.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
@@ -9,7 +9,7 @@ use super::meter::{spend, text_steps};
 use super::node::{Kind, Node};
 use super::number::Number;
 
-/// Steps for telling one value of an array from all others, measured.
+/// Steps charged per value for comparing it with all others of an array; measured.
 pub(crate) const DISTINCT_STEPS: u64 = 6;
 
 /// `true` if no two elements of `array` are equal.
@@ -25,7 +25,7 @@ pub(super) fn are_distinct(array: Node<'_>) -> bool {
         array.elements().map(|element| (hash(&keys, element), element)).collect();
     seen.sort_unstable_by_key(|(hash, _)| *hash);
     let mut groups = seen.chunk_by(|(a, _), (b, _)| a == b).filter(|group| group.len() > 1);
-    // A group whose members differ in spite of equal hashes has two of them in all likelihood.
+    // A group of equal hashes almost always has two equal elements, so the pairwise comparison ends at once.
     !groups.any(|group| {
         group.iter().enumerate().any(|(at, (_, one))| {
             let value = one.to_value();
@@ -35,7 +35,7 @@ pub(super) fn are_distinct(array: Node<'_>) -> bool {
     })
 }
 
-/// Equal for equal values.
+/// Hash of a value; equal for equal values.
 fn hash(keys: &RandomState, node: Node<'_>) -> u64 {
     let mut hasher = keys.build_hasher();
     match node.kind() {
@@ -55,7 +55,7 @@ fn hash(keys: &RandomState, node: Node<'_>) -> u64 {
         }
         Kind::Object => {
             hasher.write_u8(6);
-            // A sum, because the order of members does not matter.
+            // Member hashes are summed because their order does not matter.
             let sum = node.members().fold(0u64, |sum, (name, value)| {
                 let mut member = keys.build_hasher();
                 member.write(name.as_str().unwrap_or_default().as_bytes());
@@ -68,7 +68,8 @@ fn hash(keys: &RandomState, node: Node<'_>) -> u64 {
     hasher.finish()
 }
 
-/// Equal for numbers of equal value. Integers of 64 bits keep every digit, so that many of them never share one hash.
+/// Hash input of a number; equal for equal numbers. 64-bit integers keep every digit, so that many of them never
+/// share one hash.
 fn number(number: Number<'_>) -> u64 {
     const INTEGERS: std::ops::Range<f64> = -9.2e18..9.2e18;
     if let Some(integer) = number.as_i64() {

@@ -1,24 +1,23 @@
-//! Objects that come again with every message: what a client or a server says about itself stands in each of them, in
-//! the same words.
+//! Per-thread cache of `_meta` objects, which a client or server sends unchanged with every message.
 //!
-//! Guarantee: what begins with the text of an object that was read before is read as that object, within whatever limits
-//! hold now. Nothing but its text decides.
+//! Guarantees: a text that begins with the text of a cached object is read as that object, under the limits of the
+//! current message. The result is the same as without the cache.
 
 use std::cell::RefCell;
 
 use super::document::Text;
 use super::tape::{Slot, head, tag};
 
-/// So many objects a thread keeps in mind; the oldest one makes room.
+/// Objects that each thread caches; the oldest is evicted.
 const KEPT: usize = 4;
 
-/// Bytes of an object that is kept in mind.
+/// Maximum bytes of a cached object.
 const BYTES_MAX: usize = 1024;
 
-/// Containers of an object that is kept in mind.
+/// Maximum objects and arrays in a cached object, itself included.
 const CONTAINERS_MAX: usize = 16;
 
-/// The key before such an object.
+/// The key whose value is cached.
 const KEY: &str = "_meta";
 
 thread_local! {
@@ -32,9 +31,9 @@ struct Memory {
 
 struct Object {
     text: String,
-    /// As if the text started with it.
+    /// Slots of the object, with offsets relative to its start.
     slots: Vec<Slot>,
-    /// It is no deeper than this.
+    /// Number of objects and arrays in it: an upper bound on its depth.
     containers: usize,
 }
 
@@ -42,14 +41,14 @@ impl Object {
     const NONE: Self = Self { text: String::new(), slots: Vec::new(), containers: 0 };
 }
 
-/// Whether an object after this key may come again.
+/// `true` if the value after this key may be cached.
 #[inline(always)]
 pub(super) fn is_key(key: Slot) -> bool {
     key.shape() == const { Slot::text_shape(KEY.len()) } && key.word() == const { head(KEY) }
 }
 
-/// Adds the slots of the object that starts at `at`, if it is known and no larger or deeper than there is room; gives its
-/// end.
+/// Appends the slots of the object that starts at `at` and returns the offset of its end, if the object is cached and
+/// has at most `room` slots and at most `depth` containers.
 pub(super) fn recall(
     source: &str,
     at: usize,
@@ -69,11 +68,12 @@ pub(super) fn recall(
     })
 }
 
-/// Keeps the object at this slot in mind.
+/// Caches the object at this slot, if it is small enough.
 pub(super) fn keep(text: &Text<'_>, at: usize) {
     let Some(object) = text.slots.get(at) else { return };
     let Some(slots) = text.slots.get(at..at + object.span()) else { return };
-    // Of a text with white space it is not known where that is; a key with an escape refers to its text.
+    // A cached text is compact, because `spaced` does not say where white space is. A slot with an escaped key refers
+    // to the keys of its own text.
     let is_plain = |slot: &Slot| slot.tag() != tag::ESCAPED_KEY;
     let containers = slots.iter().filter(|slot| slot.is_container()).count();
     if text.spaced || object.len() > BYTES_MAX || containers > CONTAINERS_MAX || !slots.iter().all(is_plain) {
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
     use crate::json::Limits;
 
-    /// What is read of a text: every slot, or the error.
+    /// Result of reading a text: every slot, or the error.
     fn read(text: &str, limits: &Limits) -> String {
         match parse(text.as_bytes(), limits) {
             Ok(text) => format!("{:?} {:?} {}", text.slots, text.keys, text.spaced),
@@ -152,7 +152,7 @@ mod tests {
                 let text = format!("{{\"id\":\"{id}\",\"params\":{{\"a\":[1],\"_meta\":{meta},\"b\":\"{id}\"}}}}");
                 let limits = if is_tight { limits } else { message };
                 let fresh = anew(&text, &limits);
-                // Known from before, under other limits or at another place.
+                // Fills the cache, under other limits and at another offset.
                 for before in &metas {
                     read(&format!("{{\"params\":{{\"_meta\":{before}}}}}"), &message);
                 }

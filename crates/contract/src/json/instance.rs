@@ -1,4 +1,5 @@
-//! The validator reads the tape as it is: no tree of values is built for a call or an answer.
+//! [`Tape`]: the JSON representation that the validator reads, so that no tree of values is built for a call or a
+//! result.
 
 use std::borrow::Cow;
 
@@ -13,10 +14,10 @@ use super::node::{Elements, Kind, NamedMembers, Node};
 use super::number::Number;
 use super::string::Key;
 
-/// Steps for making a document of one string, measured against a look-up.
+/// Steps charged for building a document of one string; measured relative to a look-up.
 const STRING_NODE_STEPS: u64 = 16;
 
-/// Steps for unescaping a text, measured at about 8 ns a byte; none where nothing is escaped.
+/// Returns the steps charged for unescaping a string, measured at about 8 ns per byte; 0 if it has no escape.
 pub(crate) fn unescape_steps(node: Node<'_>) -> u64 {
     match node.kind() == Kind::String && node.plain_str().is_none() {
         true => node.raw_len() as u64 >> 1,
@@ -24,7 +25,7 @@ pub(crate) fn unescape_steps(node: Node<'_>) -> u64 {
     }
 }
 
-/// JSON representation that compiled schemas run over. Every look-up is metered, see `meter`.
+/// JSON representation for compiled schemas. Every look-up takes steps from the budget of `meter`.
 #[derive(Debug)]
 pub struct Tape;
 
@@ -33,7 +34,7 @@ impl Json for Tape {
     type PreparedKey = Key;
     type StringBuffer = Option<OwnedDocument>;
 
-    // A look-up walks the members, so one pass over them costs about as much as a look-up or two.
+    // A look-up walks the members, so one pass over all members costs about as much as one or two look-ups.
     const KEYS_PER_LOOKUP: usize = 2;
 
     #[inline]
@@ -49,7 +50,7 @@ impl Json for Tape {
         spend(STRING_NODE_STEPS + text_steps(string.len()));
         let mut text = String::with_capacity(string.len() + 2);
         super::build::write_string(&mut text, string);
-        // A string that was just written is always read back; the fallback only keeps this total.
+        // A string that was just written can always be read; the fallback only avoids a panic.
         *buffer = OwnedDocument::parse(text, &Limits::message().with_bytes_max(usize::MAX)).ok();
         match buffer {
             Some(document) => f(document.root()),
@@ -80,7 +81,7 @@ impl<'a> json::Node<'a, Tape> for Node<'a> {
 
     #[inline]
     fn as_string(&self) -> Option<Cow<'a, str>> {
-        // The validator asks for a text to match a pattern or a format against it.
+        // The validator asks for a string in order to match a pattern or a format against it.
         match spend_text(self.raw_len()) && spend(unescape_steps(*self)) {
             true => Node::as_str(*self),
             false => (self.kind() == Kind::String).then_some(Cow::Borrowed("")),
@@ -219,7 +220,7 @@ impl<'a> json::Array<'a, Tape> for Node<'a> {
     }
 }
 
-/// Members of an object, handed out while the budget lasts.
+/// Iterator over the members of an object; ends when the budget is used up.
 #[derive(Debug)]
 pub struct MeteredMembers<'a>(NamedMembers<'a>);
 
@@ -229,12 +230,12 @@ impl<'a> Iterator for MeteredMembers<'a> {
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let (name, value) = self.0.next()?;
-        // A name may be matched against a pattern.
+        // The validator may match the name against a pattern.
         spend_member(name.len()).then_some((name, value))
     }
 }
 
-/// Elements of an array, handed out while the budget lasts.
+/// Iterator over the elements of an array; ends when the budget is used up.
 #[derive(Debug)]
 pub struct MeteredElements<'a>(Elements<'a>);
 

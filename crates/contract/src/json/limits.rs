@@ -1,16 +1,16 @@
-//! How much of a text is read.
+//! Limits of reading one JSON text.
 
 use crate::limits;
 
-/// How much of a text is read. Every field has its line in LIMITS.md.
+/// Limits of reading one JSON text. Every field has its row in LIMITS.md.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Bytes of the whole text.
+    /// Maximum bytes of the whole text.
     pub bytes_max: usize,
-    /// Containers inside containers.
+    /// Maximum nesting depth of objects and arrays.
     pub depth_max: usize,
-    /// Values and keys together.
+    /// Maximum number of values and keys together.
     pub nodes_max: usize,
 }
 
@@ -25,7 +25,7 @@ impl Limits {
         }
     }
 
-    /// Limits of one tool definition.
+    /// Limits of one tool definition: those of a message with fewer bytes.
     #[must_use]
     pub const fn definition() -> Self {
         Self { bytes_max: limits::DEFINITION_BYTES_MAX, ..Self::message() }
@@ -41,21 +41,21 @@ impl Limits {
         }
     }
 
-    /// The same with another number of bytes.
+    /// Returns the limits with another maximum of bytes.
     #[must_use]
     pub const fn with_bytes_max(mut self, bytes_max: usize) -> Self {
         self.bytes_max = bytes_max;
         self
     }
 
-    /// The same with another depth.
+    /// Returns the limits with another maximum depth.
     #[must_use]
     pub const fn with_depth_max(mut self, depth_max: usize) -> Self {
         self.depth_max = depth_max;
         self
     }
 
-    /// The same with another number of values and keys.
+    /// Returns the limits with another maximum number of values and keys.
     #[must_use]
     pub const fn with_nodes_max(mut self, nodes_max: usize) -> Self {
         self.nodes_max = nodes_max;

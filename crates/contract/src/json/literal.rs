@@ -1,9 +1,9 @@
-//! Numbers in the text: the grammar of RFC 8259, and the value where it can be had on the way.
+//! Reader of number literals: the grammar of RFC 8259, and the value where it can be computed in the same pass.
 
 use super::error::ReadErrorKind;
 use super::tape::tag;
 
-/// A number that was read: one past its end, and the tag and word of its slot.
+/// A number literal: the offset after its end, and the tag and word of its slot.
 pub(crate) struct Literal {
     pub(crate) end: usize,
     pub(crate) tag: u8,
@@ -12,17 +12,17 @@ pub(crate) struct Literal {
 
 type Read = Result<Literal, (usize, ReadErrorKind)>;
 
-/// So many digits fit 64 bits, whatever they are.
+/// Maximum digits whose value always fits 64 bits.
 const DIGITS_MAX: usize = 18;
-/// Integers up to this one are doubles.
+/// Integers up to this value are exact as doubles.
 const EXACT_MAX: u64 = 1 << 53;
-/// No number of so many digits before its point is beyond the range of a double.
+/// A number with at most this many digits before its point and no exponent is within the range of a double.
 const DIGITS_IN_RANGE: usize = 300;
-/// The powers of ten by which a fraction of at most [`DIGITS_MAX`] digits is divided; all are doubles.
+/// Divisors for a fraction of up to [`DIGITS_MAX`] digits; each is exact as a double.
 const POWERS: [f64; DIGITS_MAX + 1] =
     [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18];
 
-/// Reads the number that starts at `start` with a digit or a minus.
+/// Reads the number that starts at `start`, with a digit or a minus sign.
 #[inline]
 pub(crate) fn read(source: &str, start: usize) -> Read {
     let bytes = source.as_bytes();
@@ -38,7 +38,7 @@ pub(crate) fn read(source: &str, start: usize) -> Read {
     if let Some(b'.' | b'e' | b'E') = bytes.get(at) {
         return decimal(source, start, from, at, whole);
     }
-    // A negative zero is no integer.
+    // A negative zero is not an integer.
     if count > DIGITS_MAX || (negative && whole == 0) {
         return large(source, start, at);
     }
@@ -47,7 +47,7 @@ pub(crate) fn read(source: &str, start: usize) -> Read {
     Ok(Literal { end: at, tag: tag::INTEGER, word: value.cast_unsigned() })
 }
 
-/// Passes over digits and appends them to `number`, which is meaningless beyond [`DIGITS_MAX`] of them.
+/// Reads digits and appends them to `number`, whose value is meaningless beyond [`DIGITS_MAX`] digits.
 #[inline]
 fn digits(bytes: &[u8], at: &mut usize, number: &mut u64) {
     while let Some(digit @ 0..=9) = bytes.get(*at).map(|byte| byte.wrapping_sub(b'0')) {
@@ -56,7 +56,7 @@ fn digits(bytes: &[u8], at: &mut usize, number: &mut u64) {
     }
 }
 
-/// A number whose whole part, from `from` to `at`, was read as `number`.
+/// Reads the rest of a number whose whole part, from `from` to `at`, is `number`.
 fn decimal(source: &str, start: usize, from: usize, mut at: usize, mut number: u64) -> Read {
     let bytes = source.as_bytes();
     let whole = at - from;
@@ -84,7 +84,7 @@ fn decimal(source: &str, start: usize, from: usize, mut at: usize, mut number: u
     let value = if exponent || whole > DIGITS_IN_RANGE {
         nearest(source, start, at).ok_or((start, ReadErrorKind::NumberRange))?
     } else if whole + fraction <= DIGITS_MAX && number <= EXACT_MAX {
-        // Both sides are doubles, so their quotient is the nearest one.
+        // Both operands are exact doubles, so the quotient is correctly rounded.
         let value = number as f64 / POWERS.get(fraction).copied().unwrap_or(f64::NAN);
         if from > start { -value } else { value }
     } else {
@@ -93,7 +93,7 @@ fn decimal(source: &str, start: usize, from: usize, mut at: usize, mut number: u
     Ok(Literal { end: at, tag: tag::DOUBLE, word: value.to_bits() })
 }
 
-/// An integer of many digits, or a negative zero.
+/// Builds the literal of an integer of many digits, or of a negative zero.
 #[cold]
 fn large(source: &str, start: usize, end: usize) -> Read {
     if end - start > DIGITS_IN_RANGE && nearest(source, start, end).is_none() {
@@ -106,7 +106,7 @@ fn large(source: &str, start: usize, end: usize) -> Read {
     })
 }
 
-/// The double nearest to a literal, if it is in range.
+/// Returns the double nearest to a literal, if it is in range.
 fn nearest(source: &str, start: usize, end: usize) -> Option<f64> {
     source.get(start..end)?.parse().ok().filter(|value: &f64| value.is_finite())
 }
@@ -126,7 +126,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// R1.1: a number is the very double and the very integer that it is to the standard library.
+        /// R1.1: the double and the integer of a number are those of the standard library.
         #[test]
         fn values_are_those_of_the_standard_library(
             text in "-?(0|[1-9][0-9]{0,22})(\\.[0-9]{1,22})?([eE][+-]?[0-9]{1,2})?",

@@ -1,16 +1,16 @@
-//! Step and stack budget of one validation.
+//! Budget of steps and stack for one validation.
 //!
-//! The validator cannot be interrupted, but everything it learns about a value comes through [`super::Tape`]. Each of
-//! those look-ups takes steps from the budget of the running thread. Once the budget is used up, containers look empty:
-//! the validator finds nothing to descend into and returns within the frames it has open. Its verdict is discarded
-//! then, and the value is refused by the name of the limit.
+//! The validator cannot be interrupted, but it reads a value only through [`super::Tape`]. Each look-up takes steps
+//! from the budget of the running thread. Once the budget is used up, containers look empty, so the validator has
+//! nothing to descend into and returns from the frames it has open. Its verdict is then discarded, and the value is
+//! refused by the name of the limit.
 //!
-//! A regular expression is matched by the validator itself. One whose states fit a small automaton reads its text once.
-//! For any other, the text is refused beforehand if text times states is over
+//! The validator matches regular expressions itself. A pattern whose DFA fits its cache reads each byte once. For any
+//! other pattern, a text is refused in advance if its bytes times the active states exceed
 //! [`CHECK_PATTERN_PAIRS_MAX`](crate::limits::CHECK_PATTERN_PAIRS_MAX), and the CPU time of matching is charged
-//! afterwards: how many states a text really meets is known only then.
+//! afterwards, because only then is it known how many states the text really met.
 //!
-//! Guarantees: the steps of one validation are bounded whatever schema and value are; recursion stops before the
+//! Guarantees: the steps of one validation are bounded for every schema and value; recursion stops before the
 //! thread's stack is used up; without a budget nothing is cut.
 
 use std::cell::Cell;
@@ -22,26 +22,27 @@ use crate::limits::{CHECK_PATTERN_PAIRS_MAX, CHECK_STACK_BYTES_MAX};
 /// CPU time that one step stands for, in nanoseconds.
 const STEP_NS: u64 = 10;
 
-/// Pairs of text bytes and states after which the clock is read: about as long as 100 readings take.
+/// Pairs of text bytes and states after which the CPU clock is read; matching them takes about as long as 100
+/// readings.
 const PAIRS_PER_READING: u64 = 16 * 1024;
 
 /// Budget of one validation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Budget {
-    /// Look-ups that the validation may make, weighted by their cost.
+    /// Maximum look-ups of the validation, weighted by their cost.
     pub(crate) steps: u64,
-    /// Steps for handing out one member or element: subschemas that ask nothing of the value cost time as well.
+    /// Steps for each member or element handed out: applying a subschema costs time even if it reads nothing.
     pub(crate) child_steps: u64,
-    /// The most states that matching may have to follow one by one for a byte of text; 0 if one suffices.
+    /// Maximum states that matching may follow one by one for each byte of text; 0 if the DFA suffices.
     pub(crate) pattern_states: u64,
-    /// Steps for handing out a text, besides those of its length: it may be matched against a pattern.
+    /// Steps for each string handed out, besides those for its length: it may be matched against a pattern.
     pub(crate) text_steps: u64,
-    /// Steps for handing out the name of a member: it may be matched against several.
+    /// Steps for each member name handed out: it may be matched against several patterns.
     pub(crate) name_steps: u64,
 }
 
 impl Budget {
-    /// A budget for a schema without patterns.
+    /// Returns a budget for a schema without patterns.
     pub(crate) const fn plain(steps: u64) -> Self {
         Self { steps, child_steps: 1, pattern_states: 0, text_steps: 1, name_steps: 1 }
     }
@@ -52,7 +53,7 @@ impl Budget {
 pub(crate) enum Exhausted {
     Steps,
     Stack,
-    /// A text is too long for the patterns that it is matched against.
+    /// A text is too long for the patterns it would be matched against.
     Pattern,
 }
 
@@ -62,11 +63,11 @@ struct Meter {
     pattern_states: Cell<u64>,
     text_steps: Cell<u64>,
     name_steps: Cell<u64>,
-    /// Pairs of text bytes and states since the clock was read.
+    /// Pairs of text bytes and states since the CPU clock was last read.
     pairs: Cell<u64>,
-    /// CPU time of the thread when the clock was read, in nanoseconds.
+    /// CPU time of the thread at the last reading, in nanoseconds.
     read_at: Cell<u64>,
-    /// Lowest stack address at which a value may still be descended into.
+    /// Lowest stack address at which the validator may still descend.
     floor: Cell<usize>,
     exhausted: Cell<Option<Exhausted>>,
 }
@@ -90,14 +91,14 @@ thread_local! {
 /// Runs `validate` under `budget`.
 ///
 /// # Errors
-/// The limit that was reached; the result of `validate` means nothing then.
+/// The limit that was reached; the result of `validate` is then meaningless and dropped.
 pub(crate) fn within<T>(budget: Budget, validate: impl FnOnce() -> T) -> Result<T, Exhausted> {
     counted(budget, validate).map(|(outcome, _)| outcome)
 }
 
-/// As [`within`]; also returns the steps that are left.
+/// Runs `validate` under `budget`, as [`within`] does, and also returns the remaining steps.
 pub(crate) fn counted<T>(budget: Budget, validate: impl FnOnce() -> T) -> Result<(T, u64), Exhausted> {
-    /// Lifts the budget also when `validate` panics.
+    /// Guard that lifts the budget, also when `validate` panics.
     struct Lift;
     impl Drop for Lift {
         fn drop(&mut self) {
@@ -135,7 +136,7 @@ pub(crate) fn counted<T>(budget: Budget, validate: impl FnOnce() -> T) -> Result
     })
 }
 
-/// Takes `steps` from the budget; `false` once it is used up.
+/// Takes `steps` from the budget; returns `false` once it is used up.
 #[inline]
 pub(super) fn spend(steps: u64) -> bool {
     METER.with(|meter| match meter.left.get().checked_sub(steps) {
@@ -150,8 +151,8 @@ pub(super) fn spend(steps: u64) -> bool {
     })
 }
 
-/// Takes the steps of handing out `bytes` bytes of text that may be matched against patterns; `false` if it must not be
-/// handed out.
+/// Takes the steps for a string of `bytes` bytes, which may be matched against patterns; returns `false` if the
+/// string must not be handed out.
 #[inline]
 pub(super) fn spend_text(bytes: usize) -> bool {
     let steps = METER.with(|meter| {
@@ -161,7 +162,7 @@ pub(super) fn spend_text(bytes: usize) -> bool {
     steps.is_some_and(|steps| spend(steps + text_steps(bytes)))
 }
 
-/// Takes the steps of a member with a name of `bytes` bytes; `false` if it must not be handed out.
+/// Takes the steps for a member whose name has `bytes` bytes; returns `false` if it must not be handed out.
 #[inline]
 pub(super) fn spend_member(bytes: usize) -> bool {
     let steps = METER.with(|meter| {
@@ -171,7 +172,7 @@ pub(super) fn spend_member(bytes: usize) -> bool {
     steps.is_some_and(|steps| spend_child(steps + text_steps(bytes)))
 }
 
-/// Takes the steps of a member or element, and `more`; `false` if it must not be handed out.
+/// Takes the steps for a member or element plus `more`; returns `false` if it must not be handed out.
 #[inline]
 pub(super) fn spend_child(more: u64) -> bool {
     METER.with(|meter| {
@@ -192,14 +193,14 @@ pub(super) fn spend_child(more: u64) -> bool {
     })
 }
 
-/// Steps for looking at `bytes` bytes of text.
+/// Returns the steps for reading `bytes` bytes of text.
 #[inline]
 pub(super) const fn text_steps(bytes: usize) -> u64 {
     1 + (bytes as u64 >> 4)
 }
 
 impl Meter {
-    /// Counts a text of `bytes` bytes against the patterns of the schema.
+    /// Charges a text of `bytes` bytes against the patterns of the schema; returns `false` if it must not be matched.
     #[cold]
     fn matches(&self, bytes: usize) -> bool {
         let pairs = self.pattern_states.get().saturating_mul(bytes as u64);
@@ -207,11 +208,11 @@ impl Meter {
             self.end(Exhausted::Pattern);
             return false;
         }
-        // The texts before this one are matched by now.
+        // The texts before this one have been matched by now, so their time can be charged.
         if self.pairs.get() >= PAIRS_PER_READING {
             self.charge_time();
         }
-        // Matching takes at most about a step for two pairs.
+        // Matching takes at most about one step for two pairs.
         if pairs / 2 > self.left.get() {
             self.end(Exhausted::Steps);
             return false;
@@ -239,14 +240,14 @@ impl Meter {
     }
 }
 
-/// CPU time of this thread: unlike the time of a clock it does not depend on what else runs.
+/// Returns the CPU time of this thread, which unlike wall-clock time does not depend on other processes.
 fn thread_cpu_ns() -> u64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     let (seconds, nanos) = (u64::try_from(time.tv_sec), u64::try_from(time.tv_nsec));
     seconds.unwrap_or_default() * 1_000_000_000 + nanos.unwrap_or_default()
 }
 
-/// Address of the current stack frame. Stacks grow downwards on every platform that is supported.
+/// Returns the address of the current stack frame. Stacks grow downwards on every supported platform.
 #[inline]
 pub(crate) fn stack_address() -> usize {
     let marker = 0u8;

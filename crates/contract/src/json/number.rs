@@ -1,4 +1,4 @@
-//! Numbers keep their text; a value is made of it only when somebody asks.
+//! Numbers: the literal is kept, and a value is computed only on request.
 
 use std::borrow::Cow;
 
@@ -6,14 +6,14 @@ use jsonschema::json::JsonNumber;
 
 use super::node::Node;
 
-/// A number as it is written.
+/// A number with its literal.
 #[derive(Debug, Clone, Copy)]
 pub enum Number<'a> {
-    /// Written as an integer that fits 64 signed bits.
+    /// Integer literal that fits 64 signed bits.
     Integer(Node<'a>, i64),
-    /// Written with a fraction or an exponent.
+    /// Literal with a fraction or an exponent.
     Double(Node<'a>, f64),
-    /// Written as an integer of more bits, or as a negative zero.
+    /// Integer literal of more bits, or negative zero.
     Large(Node<'a>),
 }
 
@@ -26,7 +26,7 @@ impl<'a> Number<'a> {
         }
     }
 
-    /// The value, if it is written as an integer that fits.
+    /// The value, if the literal is an integer that fits.
     #[inline]
     #[must_use]
     pub fn as_u64(self) -> Option<u64> {
@@ -37,14 +37,14 @@ impl<'a> Number<'a> {
         }
     }
 
-    /// The value, if it is written as an integer that fits.
+    /// The value, if the literal is an integer that fits.
     #[inline]
     #[must_use]
     pub fn as_i64(self) -> Option<i64> {
         match self {
             Self::Integer(_, n) => Some(n),
             Self::Double(..) => None,
-            // A negative zero is no integer.
+            // A negative zero is not an integer.
             Self::Large(_) => self.text().parse().ok().filter(|n| *n != 0),
         }
     }
@@ -60,7 +60,7 @@ impl<'a> Number<'a> {
         }
     }
 
-    /// The value as `serde_json` holds it: 64-bit integers exactly, everything else as a double.
+    /// The value as `serde_json` holds it: 64-bit integers exact, any other number as a double.
     #[must_use]
     pub fn to_number(self) -> serde_json::Number {
         if let Some(n) = self.as_u64() {

@@ -1,25 +1,25 @@
-//! JSON Pointers (RFC 6901) as they are shown and stored.
+//! JSON Pointers (RFC 6901).
 
 use std::fmt;
 
-/// A place inside a JSON text.
+/// Location inside a JSON text, kept in escaped form.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Pointer(String);
 
 impl Pointer {
-    /// The whole text.
+    /// Pointer to the whole text.
     #[must_use]
     pub const fn root() -> Self {
         Self(String::new())
     }
 
-    /// Takes an already escaped pointer such as `/a/0`.
+    /// Wraps an already escaped pointer such as `/a/0`.
     #[must_use]
     pub fn from_escaped(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// This place's member or element `token`.
+    /// Returns the pointer to the member or element `token` below this one.
     #[must_use]
     pub fn join(&self, token: impl AsRef<str>) -> Self {
         let mut child = self.clone();
@@ -27,7 +27,7 @@ impl Pointer {
         child
     }
 
-    /// Moves to the member or element `token`.
+    /// Appends the member or element `token`.
     pub fn push(&mut self, token: &str) {
         self.0.push('/');
         for c in token.chars() {
@@ -39,13 +39,13 @@ impl Pointer {
         }
     }
 
-    /// Moves back to the parent.
+    /// Removes the last token.
     pub fn pop(&mut self) {
         let end = self.0.rfind('/').unwrap_or(0);
         self.0.truncate(end);
     }
 
-    /// `true` for the whole text.
+    /// `true` if it points to the whole text.
     #[must_use]
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
@@ -57,7 +57,7 @@ impl Pointer {
         &self.0
     }
 
-    /// The unescaped tokens from the root down.
+    /// Returns the unescaped tokens, outermost first.
     pub fn tokens(&self) -> impl Iterator<Item = String> + '_ {
         self.0.split('/').skip(1).map(|t| t.replace("~1", "/").replace("~0", "~"))
     }

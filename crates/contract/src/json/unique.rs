@@ -1,24 +1,24 @@
-//! Keys of one object are different.
+//! Detection of duplicate keys in an object.
 //!
-//! While an object is read, each key sets one bit of a word. A key whose bit is set already is compared with those
-//! before it. Only if the same one is among them, or where there are many keys or escaped ones, the object is looked
-//! through when it closes. Guarantee: no key is compared with more than [`FEW`] others, but for `n log n` of sorting,
-//! whatever the keys are.
+//! While an object is read, each key sets one bit of a word. A key whose bit is already set is compared with the keys
+//! before it. If one of them is equal, or if the object has many keys or escaped ones, all keys are checked when the
+//! object closes. Guarantees that no key is compared with more than [`FEW`] others, besides `n log n` comparisons of
+//! sorting, whatever the keys are.
 
 use super::document::Text;
 use super::tape::{ALL_IN_HEAD, Slot, head, tag};
 
-/// Keys up to this number are compared one by one where their bits meet.
+/// Maximum number of keys up to which a key with a colliding bit is compared with each earlier key.
 pub(super) const FEW: usize = 64;
 
-/// The bits of the keys of one object.
+/// 64-bit filter of the keys of one object.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seen(u64);
 
 impl Seen {
     pub(super) const NONE: Self = Self(0);
 
-    /// Sets the bit of a key without an escape; `true` if it was set already.
+    /// Sets the bit of a key without an escape; returns `true` if it was already set.
     #[inline(always)]
     pub(super) const fn meets(&mut self, key: Slot) -> bool {
         let bit = 1 << (mix(key.word() ^ key.len() as u64) >> 58);
@@ -28,15 +28,15 @@ impl Seen {
     }
 }
 
-/// The upper bits tell most others apart.
+/// Mixes a word so that its upper bits differ for most different keys.
 #[inline(always)]
 const fn mix(word: u64) -> u64 {
     word.wrapping_mul(0xD6E8_FEB8_6659_FD93)
 }
 
-/// Slots of the keys of an object.
+/// Iterator over the key slots of an object.
 pub(super) struct Keys<'t> {
-    /// What comes after the object's own slot, or after the last member that was taken.
+    /// Remaining slots: initially those after the object's own slot.
     pub(super) rest: &'t [Slot],
 }
 
@@ -51,7 +51,7 @@ impl Iterator for Keys<'_> {
     }
 }
 
-/// `true` if `key`, which has no escape, is among the keys without one in `slots`, what comes after the object's own.
+/// `true` if an earlier key in `slots` equals `key`. Neither has an escape; `slots` follow the object's own slot.
 #[inline(never)]
 pub(super) fn holds(text: &Text<'_>, slots: &[Slot], key: Slot) -> bool {
     Keys { rest: slots }.any(|earlier| {
@@ -61,8 +61,8 @@ pub(super) fn holds(text: &Text<'_>, slots: &[Slot], key: Slot) -> bool {
     })
 }
 
-/// The first key that stood before in the same object, which has `count` members. `slots` is what comes after the
-/// object's own.
+/// Returns the first key that repeats an earlier one of the same object. The object has `count` members, and `slots`
+/// follow its own slot.
 #[cold]
 pub(super) fn duplicate<'t>(text: &'t Text<'_>, slots: &[Slot], count: usize) -> Option<&'t str> {
     let first = |key: Slot| match key.tag() {

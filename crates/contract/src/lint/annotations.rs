@@ -1,4 +1,4 @@
-//! Rules on annotations.
+//! Lint rules for annotations.
 
 use super::Found;
 use crate::annotations::{Audience, Hint};
@@ -9,7 +9,7 @@ fn place(key: &str) -> Pointer {
     Pointer::root().join("annotations").join(key)
 }
 
-/// Two spellings of one hint that disagree, or a read-only tool that says it destroys.
+/// Finds a hint whose two spellings disagree, and a read-only tool that claims to be destructive or not idempotent.
 pub(super) fn contradictory(definition: &Definition, found: &mut Vec<Found>) {
     let Some(annotations) = definition.get("annotations") else { return };
     let said = |key: &str| annotations.get(key).and_then(Node::as_bool);
@@ -32,7 +32,7 @@ pub(super) fn contradictory(definition: &Definition, found: &mut Vec<Found>) {
     }
 }
 
-/// Members whose value counts as absent because its type is wrong.
+/// Finds members whose value counts as absent because its type is wrong.
 pub(super) fn wrong_type(definition: &Definition, found: &mut Vec<Found>) {
     let Some(annotations) = definition.get("annotations") else { return };
     if !annotations.is_object() {

@@ -1,16 +1,16 @@
-//! Rules on `x-mcp-header` (MCP 2026-07-28): an HTTP client drops the whole tool that breaks one.
+//! Lint rules for `x-mcp-header` (MCP 2026-07-28). An HTTP client drops a tool that breaks one of them.
 
 use super::Found;
 use crate::definition::Definition;
 use crate::json::{Kind, Node, Pointer};
 
-/// An `x-mcp-header` and where it stands.
+/// Occurrence of `x-mcp-header`.
 struct Header<'d> {
     pointer: Pointer,
     value: Node<'d>,
     schema: Node<'d>,
     parameter: String,
-    /// Reached from the root through `properties` alone.
+    /// `true` if it is reached from the root through `properties` alone.
     reachable: bool,
 }
 
@@ -22,7 +22,7 @@ fn headers(definition: &Definition) -> Vec<Header<'_>> {
     list
 }
 
-/// Walks schemas, not values: a *property named* `x-mcp-header` is no header.
+/// Walks schemas, not values: a *property named* `x-mcp-header` is not a header.
 fn walk<'d>(
     schema: Node<'d>,
     pointer: &mut Pointer,
@@ -39,7 +39,7 @@ fn walk<'d>(
                 value,
                 schema,
                 parameter: parameter.to_owned(),
-                // The root itself is no parameter.
+                // The root is not a parameter.
                 reachable: reachable && !parameter.is_empty(),
             }),
             "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" => {
@@ -75,7 +75,7 @@ fn walk<'d>(
     }
 }
 
-/// RFC 9110: a token is at least one of these.
+/// `true` if `text` is a token of RFC 9110.
 fn is_token(text: &str) -> bool {
     let allowed = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
     !text.is_empty() && text.bytes().all(allowed)

@@ -1,4 +1,4 @@
-//! Rules on the two schemas.
+//! Lint rules for the input and output schema.
 
 use super::Found;
 use crate::definition::Definition;
@@ -44,7 +44,7 @@ pub(super) fn parameter_description_missing(definition: &Definition, found: &mut
     for (name, schema) in properties.members() {
         let described =
             schema.get("description").and_then(Node::as_str).is_some_and(|d| !d.trim().is_empty());
-        // A reference, a constant or a title says enough to be going on with.
+        // A reference, a constant or a title explains the parameter well enough.
         let explained = ["$ref", "const", "title"].iter().any(|key| schema.get(key).is_some());
         if schema.is_object() && !described && !explained {
             let name = name.as_str().unwrap_or_default();
@@ -54,7 +54,7 @@ pub(super) fn parameter_description_missing(definition: &Definition, found: &mut
     }
 }
 
-/// Names under `required` that no `properties` beside it describes.
+/// Finds names under `required` that the `properties` beside it do not describe.
 pub(super) fn required_undescribed(definition: &Definition, found: &mut Vec<Found>) {
     for (member, schema) in schemas(definition) {
         walk(schema, &mut Pointer::root().join(member), found);

@@ -1,10 +1,10 @@
-//! What a definition costs: bytes on the wire, and an estimate of the tokens a model pays to see it.
+//! Size of a definition: bytes on the wire, and estimated tokens in a model's prompt.
 
 use super::Found;
 use crate::definition::Definition;
 use crate::json::Pointer;
 
-/// Tokens beyond which a definition is worth shortening.
+/// Tokens above which the rule `size.large` recommends shortening a definition.
 const TOKENS_WORTH_SHORTENING: usize = 2_000;
 
 /// Size of a definition.
@@ -13,7 +13,7 @@ const TOKENS_WORTH_SHORTENING: usize = 2_000;
 pub struct Size {
     /// Bytes of the compact text.
     pub bytes: usize,
-    /// Estimated tokens. Vocabularies differ: take it as right to within a quarter.
+    /// Estimated tokens, right to within about a quarter; vocabularies differ.
     pub tokens: usize,
 }
 
@@ -25,8 +25,8 @@ impl Size {
     }
 }
 
-/// A word costs one token and one more for every further six letters, three digits cost one, a run of
-/// punctuation costs one for every two characters, a character beyond ASCII costs one.
+/// Estimates tokens: a word costs one token per seven letters or part of seven, digits one per three, punctuation one
+/// per two characters, and a character outside ASCII one.
 fn tokens(text: &str) -> usize {
     #[derive(PartialEq, Clone, Copy)]
     enum Class {

@@ -57,7 +57,7 @@ fn good_fixtures_are_free_of_errors_of_any_rule() {
     }
 }
 
-/// Every rule on every fixture, so that a change of one rule shows wherever it matters.
+/// Runs every rule on every fixture, so that a changed rule shows wherever it applies.
 #[test]
 fn findings_on_all_fixtures() {
     let mut out = String::new();

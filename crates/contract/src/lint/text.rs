@@ -1,4 +1,4 @@
-//! Rules on names and prose.
+//! Lint rules for names and text.
 
 use super::Found;
 use crate::definition::Definition;
@@ -18,7 +18,7 @@ pub(super) fn description_missing(definition: &Definition, found: &mut Vec<Found
     }
 }
 
-/// One finding a string, wherever it stands: keys, prose, enum values, examples.
+/// Finds hidden characters, at most one per string, in every string: keys, prose, enum values, examples.
 pub(super) fn hidden(definition: &Definition, found: &mut Vec<Found>) {
     walk(definition.root(), &mut Pointer::root(), found);
 }
@@ -48,7 +48,7 @@ fn walk(node: Node<'_>, pointer: &mut Pointer, found: &mut Vec<Found>) {
 
 fn judge(text: &str, pointer: &Pointer, found: &mut Vec<Found>) {
     let Some((at, c, kind)) = text.chars().enumerate().find_map(|(at, c)| {
-        // A variation selector after a visible character is how emoji are written.
+        // Emoji are written with a variation selector after a visible character.
         let emoji = ('\u{fe00}'..='\u{fe0f}').contains(&c) && at > 0;
         hides(c).filter(|_| !emoji && c != '\r').map(|kind| (at, c, kind))
     }) else {

@@ -1,4 +1,5 @@
-//! Admission: walk, resolve, count. Nothing is compiled and nothing outside the schema is read.
+//! Admission: walks a schema, resolves its references and counts. Compiles nothing and reads nothing outside the
+//! schema.
 
 use serde_json::Value;
 

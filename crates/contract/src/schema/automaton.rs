@@ -1,8 +1,8 @@
-//! Memory of one regular expression, from the automaton that it is compiled to.
+//! Memory estimate of one regular expression, from the NFA it is compiled to.
 //!
-//! The `regex` crate compiles a pattern to two automata (forwards and backwards), and to a third one where it has
-//! groups. Matching then builds states of a lazy DFA in a cache per thread. Where these states do not fit into the
-//! cache, matching falls back to a search whose memory grows with the text and the groups.
+//! The `regex` crate compiles a pattern to a forward and a reverse NFA, and to a one-pass automaton if it has groups.
+//! Matching then builds states of a lazy DFA in a cache per thread. If these states do not fit into the cache,
+//! matching falls back to a search whose memory grows with the text and the groups.
 
 use std::collections::HashSet;
 
@@ -12,31 +12,31 @@ use crate::limits;
 
 /// Threads whose caches are counted: the smallest gateway serves with two.
 const THREADS: usize = 2;
-/// Memory of the `regex` crate's backtracking search, which it uses where the lazy DFA gave up.
+/// Bytes of the `regex` crate's backtracking search, its fallback when the lazy DFA gives up.
 const BACKTRACK_BYTES: usize = 256 * 1024;
-/// The largest one-pass automaton that the `regex` crate builds.
+/// Bytes of the largest one-pass automaton that the `regex` crate builds.
 const ONE_PASS_BYTES_MAX: usize = 1024 * 1024;
 /// Bytes of a compiled pattern besides its automata.
 const FIXED_BYTES: usize = 4 * 1024;
 
-/// Why a pattern has no automaton.
+/// Reason why a pattern has no automaton.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
     TooLarge,
-    /// Left to the validator, which names what is wrong.
+    /// Not a regular expression; the validator's own error is reported.
     Malformed,
 }
 
-/// Cost of a pattern.
+/// Estimated cost of a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Weighed {
     pub(super) bytes: usize,
-    /// States that matching may have to follow one by one for each byte of a text; 0 where one suffices.
+    /// States that matching may follow one by one for each byte of a text; 0 if the DFA fits its cache.
     pub(super) slow_states: usize,
 }
 
-/// Estimates the cost of `pattern`, in the syntax of the `regex` crate, whose lazy DFA may keep `cache` bytes per
-/// thread. `steps` is what may still be spent on counting states.
+/// Estimates the cost of `pattern`, in the syntax of the `regex` crate, whose lazy DFA may use `cache` bytes per
+/// thread. Takes the work of counting states from `steps`.
 pub(super) fn weigh(pattern: &str, cache: usize, steps: &mut usize) -> Result<Weighed, Fault> {
     let config = Config::new().nfa_size_limit(Some(limits::SCHEMA_PATTERN_COMPILED_BYTES_MAX)).shrink(false);
     let nfa = Compiler::new().configure(config).build(pattern).map_err(|error| match error.size_limit() {
@@ -49,7 +49,7 @@ pub(super) fn weigh(pattern: &str, cache: usize, steps: &mut usize) -> Result<We
         true => (2 * state_bytes * nfa.states().len()).min(ONE_PASS_BYTES_MAX),
         false => 0,
     };
-    // The two directions have the same states but for their order, so twice the bytes of one are enough.
+    // The reverse NFA has the same states in another order, so both take twice the bytes of one.
     let compiled = FIXED_BYTES + 2 * nfa.memory_usage() + one_pass;
     let states = match nfa.look_set_any().contains_word_unicode() {
         // The lazy DFA gives up at the first character outside ASCII.
@@ -70,7 +70,7 @@ pub(super) fn weigh(pattern: &str, cache: usize, steps: &mut usize) -> Result<We
     Ok(Weighed { bytes: compiled + THREADS * matching, slow_states })
 }
 
-/// Number of states of the automaton's DFA, if there are at most `max` and the steps suffice to find them.
+/// Counts the states of the DFA; returns `None` if there are more than `max`, or if the steps are used up.
 fn states(nfa: &NFA, max: usize, steps: &mut usize) -> Option<usize> {
     let mut seen: HashSet<Vec<u32>> = HashSet::new();
     let mut waiting = vec![closure(nfa, &[nfa.start_unanchored().as_u32()], steps)?];
@@ -117,12 +117,12 @@ fn states(nfa: &NFA, max: usize, steps: &mut usize) -> Option<usize> {
 
 /// Returns an upper bound on the states that any text can have active at once; `None` if the steps do not suffice.
 ///
-/// The search follows all texts of one length in characters together: a pattern like `^.{1,500}$` is at one place after
-/// each character, whatever the character is.
+/// The search follows all texts of one length in characters together: a pattern like `^.{1,500}$` has one position
+/// after each character, whatever the character is.
 fn width(nfa: &NFA, steps: &mut usize) -> Option<usize> {
     const ASCII: (u8, u8) = (0x00, 0x7f);
     const CONTINUATION: (u8, u8) = (0x80, 0xbf);
-    /// First bytes of characters of two, three and four bytes.
+    /// Ranges of the first byte of characters of two, three and four bytes.
     const LEADS: [(u8, u8); 3] = [(0xc2, 0xdf), (0xe0, 0xef), (0xf0, 0xf4)];
     let mut between = closure(nfa, &[nfa.start_unanchored().as_u32()], steps)?;
     let (mut seen, mut widest) = (HashSet::new(), between.len());
@@ -141,11 +141,11 @@ fn width(nfa: &NFA, steps: &mut usize) -> Option<usize> {
         widest = widest.max(next.len());
         between = next;
     }
-    // The states that read nothing are visited too, about as many again.
+    // Matching also visits the states that read nothing, about as many again.
     Some(2 * widest)
 }
 
-/// States that read a byte or match, reached from `from` with one byte of this range.
+/// Returns the states, closed over empty transitions, that `from` reaches by reading one byte of this range.
 fn read(nfa: &NFA, from: &[u32], (first, last): (u8, u8), steps: &mut usize) -> Option<Vec<u32>> {
     let mut reached = Vec::new();
     for &at in from {
@@ -168,7 +168,7 @@ fn read(nfa: &NFA, from: &[u32], (first, last): (u8, u8), steps: &mut usize) -> 
     closure(nfa, &reached, steps)
 }
 
-/// States that read a byte or match, reached from `from` without reading one.
+/// Returns the states that read a byte or match and are reachable from `from` by empty transitions.
 fn closure(nfa: &NFA, from: &[u32], steps: &mut usize) -> Option<Vec<u32>> {
     let mut stack = from.to_vec();
     let (mut visited, mut set) = (HashSet::new(), Vec::new());
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(count("(a|b)*a(a|b){12}$"), None, "a DFA of 8,192 states");
     }
 
-    /// `SCHEMA_PATTERN_STEPS_MAX`: counting ends, and the pattern is taken to fill its cache.
+    /// `SCHEMA_PATTERN_STEPS_MAX` ends counting; the pattern is then weighed as if it filled its cache.
     #[test]
     fn counting_ends_after_schema_pattern_steps_max() {
         let nfa = Compiler::new().build("(a|b)*a(a|b){12}$").unwrap();

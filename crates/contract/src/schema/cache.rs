@@ -1,4 +1,4 @@
-//! Equal schemas share one compiled check (R1.7).
+//! Cache of compiled schemas: equal schemas share one compiled check (R1.7).
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,15 +10,15 @@ use crate::digest::Digest;
 use crate::json::Node;
 use crate::limits;
 
-/// Compiled schemas by the digest of their canonical form. A schema lives as long as somebody uses it.
+/// Compiled schemas by the digest of their canonical form. The cache holds weak references and keeps no schema alive.
 #[derive(Debug, Default)]
 pub struct SchemaCache {
     compiled: Mutex<HashMap<(Digest, SchemaOptions), Weak<Schema>>>,
-    /// Estimated bytes of the schemas in use that were compiled without a [`SchemaRoom`].
+    /// Estimated bytes of the live schemas that were compiled without a [`SchemaRoom`].
     own: Arc<AtomicUsize>,
 }
 
-/// The weight of a schema in use; given back when it is dropped.
+/// Guard of a live schema's weight; subtracts it when dropped.
 #[derive(Debug)]
 pub(super) struct Counted {
     bytes: usize,
@@ -26,7 +26,7 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    /// Refused if everything together would be over [`limits::SCHEMAS_BYTES_MAX`].
+    /// Adds `bytes`; refuses if the total would exceed [`limits::SCHEMAS_BYTES_MAX`].
     fn take(of: &Arc<AtomicUsize>, bytes: usize) -> Result<Self, SchemaError> {
         let counted = Self { bytes, of: of.clone() };
         let total = of.fetch_add(bytes, Ordering::Relaxed) + bytes;
@@ -44,13 +44,14 @@ impl Drop for Counted {
 }
 
 impl SchemaCache {
-    /// An empty cache.
+    /// Returns an empty cache.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The compiled form of `node`, whose digest is `digest`; compiled now if nobody holds it.
+    /// Returns the compiled form of `node`, whose digest is `digest`, and compiles it if no live schema has this
+    /// digest.
     ///
     /// # Errors
     /// A [`SchemaError`] that names the place and the rule or limit.
@@ -63,8 +64,8 @@ impl SchemaCache {
         self.compile_in(node, Some(digest), options, None)
     }
 
-    /// The same for a schema that may have no digest and is then not shared. With a room it is counted there, else among
-    /// the schemas of this process.
+    /// Compiles as [`SchemaCache::compile`] does. A schema without a digest is not shared. The weight is counted in
+    /// `room`, or without a room against [`limits::SCHEMAS_BYTES_MAX`].
     pub(crate) fn compile_in(
         &self,
         node: Node<'_>,
@@ -79,7 +80,7 @@ impl SchemaCache {
             }
             return Ok(shared);
         }
-        // Compiled outside the lock: two first users may both compile, and one result is dropped.
+        // Compiled outside the lock: two concurrent callers may both compile, and one result is dropped.
         let draft = Draft::admit(node, options)?;
         let weight = draft.admission.weight;
         let counted = match &mut room {
@@ -99,13 +100,13 @@ impl SchemaCache {
         Ok(compiled)
     }
 
-    /// How many schemas are in use.
+    /// Number of live schemas.
     #[must_use]
     pub fn len(&self) -> usize {
         self.lock().values().filter(|schema| schema.strong_count() > 0).count()
     }
 
-    /// `true` if no schema is in use.
+    /// `true` if no schema is live.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -124,7 +125,7 @@ impl SchemaCache {
 mod tests {
     use super::*;
 
-    /// R1.6: `SCHEMAS_BYTES_MAX` bounds what one process compiles of its own; what is dropped is given back.
+    /// R1.6: `SCHEMAS_BYTES_MAX` bounds the schemas compiled without a room; a dropped schema frees its share.
     #[test]
     fn schemas_over_schemas_bytes_max_are_refused_until_others_are_dropped() {
         let used = Arc::default();
@@ -137,7 +138,7 @@ mod tests {
         assert_eq!(used.load(Ordering::Relaxed), 0);
     }
 
-    /// R1.7: a schema that two tools share is counted once, and given back when the last of them goes.
+    /// R1.7: a schema that two tools share is counted once, and its weight is freed when the last user drops it.
     #[test]
     fn a_shared_schema_is_counted_once_and_given_back() {
         let text = r#"{"type":"object","properties":{"a":{"type":"string"}}}"#;

@@ -1,8 +1,8 @@
-//! Dialects of JSON Schema, by `$schema`.
+//! JSON Schema dialects and their `$schema` URIs.
 
 use jsonschema::Draft;
 
-/// A published draft.
+/// Published draft of JSON Schema.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Dialect {
     /// draft-04
@@ -19,11 +19,11 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// All of them, oldest first.
+    /// All dialects, oldest first.
     pub const ALL: [Self; 5] =
         [Self::Draft4, Self::Draft6, Self::Draft7, Self::Draft201909, Self::Draft202012];
 
-    /// The value of `$schema` that names it.
+    /// The `$schema` URI of the dialect.
     #[must_use]
     pub const fn uri(self) -> &'static str {
         match self {
@@ -35,7 +35,7 @@ impl Dialect {
         }
     }
 
-    /// Reads `$schema`: `http` or `https`, with or without an empty fragment.
+    /// Parses a `$schema` URI: `http` or `https`, with or without an empty fragment.
     #[must_use]
     pub fn from_uri(uri: &str) -> Option<Self> {
         let key = |uri: &str| {
@@ -46,7 +46,7 @@ impl Dialect {
         Self::ALL.into_iter().find(|d| key(d.uri()).as_deref() == Some(&wanted))
     }
 
-    /// The short name that files and flags use: `draft7`, `draft2020-12`.
+    /// Short name for files and flags, such as `draft7` or `draft2020-12`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -58,19 +58,19 @@ impl Dialect {
         }
     }
 
-    /// Reads the short name.
+    /// Parses a short name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|d| d.name() == name)
     }
 
-    /// Keywords beside `$ref` are ignored.
+    /// `true` if keywords beside `$ref` are ignored.
     #[must_use]
     pub(super) const fn ref_hides_siblings(self) -> bool {
         matches!(self, Self::Draft4 | Self::Draft6 | Self::Draft7)
     }
 
-    /// The keyword that names a resource.
+    /// The keyword that identifies a schema resource.
     #[must_use]
     pub(super) const fn id_keyword(self) -> &'static str {
         match self {
@@ -94,7 +94,7 @@ impl Dialect {
 mod tests {
     use super::*;
 
-    /// R1.5: the five dialects are told by `$schema`, in every spelling seen in the wild.
+    /// R1.5: the five dialects are recognised by `$schema`, in every spelling seen in real schemas.
     #[test]
     fn dialects_are_told_by_uri() {
         for dialect in Dialect::ALL {

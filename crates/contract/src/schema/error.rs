@@ -1,4 +1,4 @@
-//! Why a schema was refused: the rule or limit, and the place.
+//! Errors of schema admission and compilation, each with the rule or limit and the place.
 
 use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind;
@@ -7,41 +7,41 @@ use serde_json::Value;
 use crate::json::Pointer;
 use crate::limits;
 
-/// A refusal at registration.
+/// Reason why a schema was refused at registration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SchemaError {
-    /// Neither an object nor a boolean.
+    /// The schema is neither an object nor a boolean.
     #[error("{pointer}: a schema is an object or a boolean, this is {found}")]
     NotASchema { pointer: Pointer, found: &'static str },
-    /// `$schema` names no dialect that is known here.
+    /// `$schema` names an unknown dialect.
     #[error("{pointer}: unknown dialect {uri:?} (known: draft-04, draft-06, draft-07, 2019-09, 2020-12)")]
     UnknownDialect { pointer: Pointer, uri: String },
-    /// The schema breaks its own meta-schema.
+    /// The schema violates its meta-schema.
     #[error("{pointer}: not a valid schema: {reason}")]
     Invalid { pointer: Pointer, reason: String },
-    /// A reference to nothing inside this schema. Nothing outside is ever read.
+    /// A reference has no target inside the schema. Nothing outside it is ever read.
     #[error("{pointer}: {reference:?} resolves to nothing in this schema, and nothing outside it is read")]
     UnresolvableRef { pointer: Pointer, reference: String },
-    /// References that come back to where they started without consuming anything.
+    /// References form a cycle that applies to the same value forever.
     #[error("{pointer}: this reference leads back to itself")]
     ReferenceLoop { pointer: Pointer },
-    /// A regular expression that does not run in linear time, or is none.
+    /// A pattern is not a regular expression, or cannot run in linear time.
     #[error("{pointer}: the pattern {pattern:?} {fault}")]
     Pattern { pointer: Pointer, pattern: String, fault: PatternFault },
-    /// Over a limit.
+    /// A limit of admission is exceeded.
     #[error("{pointer}: {limit}: {found} is over the limit of {}", .limit.max())]
     Limit { pointer: Pointer, limit: SchemaLimit, found: usize },
 }
 
-/// What is wrong with a regular expression.
+/// Reason why a regular expression was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PatternFault {
-    /// `(?=`, `(?!`, `(?<=`, `(?<!`
+    /// Look-around: `(?=`, `(?!`, `(?<=`, `(?<!`
     #[error("looks around, which cannot run in linear time")]
     Lookaround,
-    /// `\1`, `\k<name>`
+    /// Back-reference: `\1`, `\k<name>`
     #[error("refers back to a group, which cannot run in linear time")]
     Backreference,
     /// Not a regular expression.
@@ -49,17 +49,17 @@ pub enum PatternFault {
     Malformed,
 }
 
-/// The limits of admission. Their names are the ones in LIMITS.md.
+/// Limits of admission, with the names of LIMITS.md.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SchemaLimit {
     /// Bytes of the schema.
     Bytes,
-    /// Schemas inside schemas.
+    /// Nesting depth of subschemas.
     Depth,
     /// Subschemas.
     Subschemas,
-    /// Schema applications one value can meet.
+    /// Schema applications that one value can meet.
     Expansion,
     /// Regular expressions.
     Patterns,
@@ -76,7 +76,7 @@ pub enum SchemaLimit {
 }
 
 impl SchemaLimit {
-    /// The name.
+    /// Name of the constant in LIMITS.md.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -93,7 +93,7 @@ impl SchemaLimit {
         }
     }
 
-    /// The number.
+    /// Value of the limit.
     #[must_use]
     pub const fn max(self) -> usize {
         match self {
@@ -126,7 +126,7 @@ impl std::fmt::Display for SchemaLimit {
 }
 
 impl SchemaError {
-    /// The place.
+    /// Place in the schema.
     #[must_use]
     pub fn pointer(&self) -> &Pointer {
         match self {
@@ -140,14 +140,14 @@ impl SchemaError {
         }
     }
 
-    /// The refusal without its place.
+    /// The message without its place.
     #[must_use]
     pub fn reason(&self) -> String {
         let text = self.to_string();
         text.strip_prefix(&format!("{}: ", self.pointer())).map_or_else(|| text.clone(), str::to_owned)
     }
 
-    /// The same refusal of a schema that stands at `base` in a larger text.
+    /// Prefixes the place with `base`, the pointer at which the schema stands in a larger text.
     #[must_use]
     pub fn within(mut self, base: &Pointer) -> Self {
         let (Self::NotASchema { pointer, .. }
@@ -161,13 +161,13 @@ impl SchemaError {
         self
     }
 
-    /// What the validator said when it would not compile an admitted schema.
+    /// Converts the validator's error for an admitted schema that it refused to compile.
     pub(super) fn from_build(error: &ValidationError<'_>, schema: &Value) -> Self {
         let pointer = Pointer::from_escaped(error.instance_path().as_str());
         match error.kind() {
             ValidationErrorKind::Format { format } if format == "regex" => {
                 let pattern = error.instance().as_str().unwrap_or_default().to_owned();
-                // A pattern that parses but would not compile is over the size of its compiled form.
+                // A pattern that parses but does not compile exceeds the size limit of its compiled form.
                 match super::pattern::parses(&pattern) {
                     true => SchemaLimit::PatternCompiledBytes
                         .exceeded_at(pointer, limits::SCHEMA_PATTERN_COMPILED_BYTES_MAX + 1),
@@ -175,7 +175,8 @@ impl SchemaError {
                 }
             }
             ValidationErrorKind::Referencing(cause) => {
-                // The validator follows references that this dialect hides too; it does not say where they stand.
+                // The validator also resolves references that this dialect ignores, and does not report where they
+                // are.
                 match super::reference::standing_for(schema, cause) {
                     Some((pointer, reference)) => Self::UnresolvableRef { pointer, reference },
                     None => Self::Invalid { pointer, reason: error.to_string() },

@@ -1,12 +1,13 @@
-//! How often a schema meets one value once every reference is expanded, counted without expanding (R1.6).
+//! Expansion: how often a schema is applied to one value once every reference is followed, counted without expanding
+//! (R1.6, limits of admission).
 //!
-//! `steps(s)` is the largest number of schema applications along one path into a value: those in place, plus
-//! the costliest child. Members of different names are different children, so they do not add up; two
-//! subschemas for the same member do. Counts saturate, each subschema is counted once, so 26 definitions
-//! that each apply the next one twice cost 26 additions and not 2^26.
+//! `steps(s)` is the largest number of schema applications along one path into a value: those in place, plus the most
+//! expensive child. Members of different names are different children, so they do not add up; two subschemas for the
+//! same member do. Counts saturate and each subschema is counted once, so 26 definitions that each apply the next one
+//! twice take 26 additions, not 2^26.
 //!
-//! Recursion through children ends with the value. Where it meets itself more than once per child, the validator
-//! remembers results and every check has a budget of steps ([`limits::CHECK_STEPS_MAX`]).
+//! Recursion through children ends with the value. If a recursion multiplies, the validator memoizes results and
+//! every check has a budget of steps ([`limits::CHECK_STEPS_MAX`]).
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,14 +17,14 @@ use crate::limits;
 
 pub(super) struct Expansion {
     pub(super) steps: usize,
-    /// The most subschemas that are applied in place to one value.
+    /// Maximum subschemas that are applied in place to one value.
     pub(super) in_place: usize,
 }
 
-/// Additions spent on one schema before it is refused as too entangled.
+/// Maximum additions for one schema; beyond it the schema is refused as over the expansion limit.
 const ADDITIONS_MAX: usize = 50 * limits::SCHEMA_EXPANSION_MAX;
 
-/// What applying one subschema means once everything in place is taken together.
+/// Effect of one subschema, combined with everything it applies in place.
 #[derive(Debug, Default, Clone)]
 struct Applied<'s> {
     in_place: usize,
@@ -31,7 +32,7 @@ struct Applied<'s> {
 }
 
 pub(super) fn count(graph: &Graph<'_>) -> Result<Expansion, SchemaError> {
-    // Without references the graph is a tree: every subschema is met at most once.
+    // Without references the graph is a tree, so every subschema is applied at most once.
     if graph.references.is_empty() {
         return Ok(Expansion { steps: graph.places.len(), in_place: in_place_of_tree(graph) });
     }
@@ -69,7 +70,8 @@ pub(super) fn count(graph: &Graph<'_>) -> Result<Expansion, SchemaError> {
     Ok(expansion)
 }
 
-/// The most subschemas that one value meets in place, where subschemas come behind those that apply them.
+/// Returns the most subschemas that one value meets in place. Relies on a subschema's index being larger than that of
+/// the subschema that applies it.
 fn in_place_of_tree(graph: &Graph<'_>) -> usize {
     let mut counts = vec![1usize; graph.places.len()];
     for (at, place) in graph.places.iter().enumerate().rev() {
@@ -81,7 +83,7 @@ fn in_place_of_tree(graph: &Graph<'_>) -> usize {
     counts.into_iter().max().unwrap_or(1)
 }
 
-/// Gathers what each subschema applies in place, children first. A cycle in place never ends: refused.
+/// Combines each subschema with those it applies in place, callees first. A cycle in place never ends and is refused.
 fn applied<'s>(graph: &Graph<'s>) -> Result<Vec<Applied<'s>>, SchemaError> {
     let mut done: Vec<Option<Applied<'s>>> = vec![None; graph.places.len()];
     let mut open = vec![false; graph.places.len()];
@@ -145,7 +147,7 @@ fn gather<'s>(
     Ok(own)
 }
 
-/// Strongly connected components (Tarjan, iterative), in the order in which children come before parents.
+/// Computes strongly connected components (Tarjan, iterative), children before parents.
 fn components(applied: &[Applied<'_>]) -> (Vec<usize>, Vec<usize>) {
     let targets: Vec<Vec<usize>> = applied
         .iter()

@@ -1,13 +1,14 @@
-//! Explanation of a refused value, within a budget.
+//! Explanation of a refusal, within a budget.
 //!
-//! The compiled validator decides; this walk only finds out what to tell. It is our own because the validator's error
-//! iterator builds an error for every branch of every `anyOf` at every level and copies the value into each: a schema
-//! of 875 bytes and 57 bytes of arguments took all memory. The walk applies subschemas to the value in the order of
-//! the schema, remembers results of reference targets, and goes into the nearest branch of an `anyOf` alone.
+//! The compiled validator gives the verdict; this walk only finds the violations to report. It does not use the
+//! validator's error iterator, which builds an error for every branch of every `anyOf` at every level and copies the
+//! value into each: a schema of 875 bytes and 57 bytes of arguments exhausted memory. The walk applies subschemas to
+//! the value in the order of the schema, memoizes results of reference targets, and descends only into the closest
+//! branch of an `anyOf`.
 //!
 //! Guarantees: at most [`limits::VIOLATION_STEPS_MAX`] steps, [`limits::VIOLATIONS_MAX`] violations and
-//! [`limits::VIOLATION_BYTES_MAX`] bytes of report (steps in proportion for values over 1 MiB); what ended an
-//! explanation early is named. A wrong explanation cannot change a verdict.
+//! [`limits::VIOLATION_BYTES_MAX`] bytes of report (steps in proportion for values over 1 MiB); the limit that ended
+//! an explanation early is named. A wrong explanation cannot change a verdict.
 
 mod applicator;
 mod assertion;
@@ -31,10 +32,10 @@ use crate::violation::{Ended, Violations};
 use report::Report;
 use trail::Trail;
 
-/// Results of reference targets that are remembered; each takes about 40 bytes.
+/// Maximum memoized results of reference targets; each takes about 40 bytes.
 const REMEMBERED_MAX: usize = 64 * 1024;
 
-/// Bytes of a schema up to which a brief explanation is tried.
+/// Maximum bytes of a schema for which a brief explanation is tried.
 const BRIEF_SCHEMA_BYTES_MAX: usize = 32 * 1024;
 
 /// Explains why `schema` refuses `instance`.
@@ -45,7 +46,7 @@ pub(super) fn explain(
     pattern_states: usize,
     effort: Effort,
 ) -> Violations {
-    // Reading a large schema alone is more than a brief explanation may cost.
+    // Reading a larger schema alone would exceed the budget of a brief explanation.
     if effort == Effort::Brief && schema.raw_len() > BRIEF_SCHEMA_BYTES_MAX {
         return Violations::unexplained(instance, Some(Ended::Steps));
     }
@@ -54,7 +55,7 @@ pub(super) fn explain(
         reference::resolve(&mut graph)?;
         Ok(graph)
     });
-    // An admitted schema has a graph. The fallback only keeps this total.
+    // An admitted schema always has a graph; the fallback only avoids a panic.
     let Ok(graph) = graph else { return Violations::unexplained(instance, None) };
     let mut report = Report::new(limits::VIOLATIONS_MAX);
     let mut walk = Walk::new(&graph, effort.explanation_steps(instance), options.assert_formats);
@@ -63,8 +64,8 @@ pub(super) fn explain(
     report.finish(instance, ended)
 }
 
-/// Whether `schema` accepts `instance` by this walk alone; `None` if its budget ended, or if a reference leads where
-/// only the validator can follow. For tests that compare the two.
+/// Returns this walk's verdict on `instance`; `None` if its budget ended, or if a reference leads where only the
+/// validator can follow. For tests that compare both.
 pub(super) fn accepts(schema: Node<'_>, instance: Node<'_>, options: &SchemaOptions) -> Option<bool> {
     let value = schema.to_value();
     let mut graph = Graph::of(&value, options.default_dialect).ok()?;
@@ -74,7 +75,7 @@ pub(super) fn accepts(schema: Node<'_>, instance: Node<'_>, options: &SchemaOpti
     (!walk.is_lost).then_some(accepts)
 }
 
-/// The root of a schema in its graph.
+/// Index of the root subschema in its graph.
 const ROOT: u32 = 0;
 
 /// State of one explanation.
@@ -82,15 +83,15 @@ struct Walk<'s> {
     graph: &'s Graph<'s>,
     assert_formats: bool,
     steps_left: u64,
-    /// The most states that matching a regular expression may have to follow one by one.
+    /// Maximum states that matching a regular expression may follow one by one.
     pattern_states: u64,
     /// Lowest stack address at which the walk still descends.
     floor: usize,
-    /// Whether a reference target accepts a container, by place and the node's identity.
+    /// Memoized verdicts of reference targets on containers, by subschema and the node's identity.
     remembered: HashMap<(u32, (usize, u32)), bool>,
     /// Validators of single keywords, by the address of the keyword's value.
     keywords: HashMap<usize, Option<Validator<Tape>>>,
-    /// A reference led where only the validator can follow.
+    /// `true` once a reference led where only the validator can follow.
     is_lost: bool,
 }
 
@@ -113,8 +114,8 @@ impl<'s> Walk<'s> {
         Ok(())
     }
 
-    /// Applies the subschema `at` to `node` and returns whether it accepts. With a report, every violation is added to
-    /// it; without, the first one ends the work.
+    /// Applies the subschema `at` to `node` and returns `true` if it accepts. With a report, every violation is added
+    /// to it; without one, the first violation ends the walk.
     fn apply(
         &mut self,
         at: u32,
@@ -158,7 +159,7 @@ impl<'s> Walk<'s> {
         Ok(holds)
     }
 
-    /// Whether the subschema `at` accepts `node`.
+    /// Returns `true` if the subschema `at` accepts `node`.
     fn accepts(&mut self, at: u32, node: Node<'_>, trail: &Trail<'_>) -> Result<bool, Ended> {
         self.apply(at, node, trail, None)
     }
@@ -188,13 +189,13 @@ struct Here<'s> {
 }
 
 impl Here<'_> {
-    /// From 2020-12 on, elements that `contains` describes count as evaluated.
+    /// `true` if elements that match `contains` count as evaluated, as they do from 2020-12 on.
     fn contains_evaluates(&self) -> bool {
         self.dialect >= Dialect::Draft202012
     }
 }
 
-/// Order in which the keywords of one subschema are reported: the type first, then what is inside, then the rest.
+/// Order in which the keywords of one subschema are reported: `type`, then applicators, then all others.
 #[derive(PartialEq, Eq, Clone, Copy)]
 enum Rank {
     Type,

@@ -1,7 +1,7 @@
-//! The subschemas of a schema and how they apply, without expanding anything.
+//! Graph of the subschemas of a schema and how they apply each other, without expanding references.
 //!
-//! A subschema applies others either *in place*, to the same value (`allOf`, `$ref`, `if` …), or to a *child*
-//! of the value (`properties`, `items` …). Which keyword does what depends on the dialect.
+//! A subschema applies others either *in place*, to the same value (`allOf`, `$ref`, `if` …), or to a *child* of the
+//! value (`properties`, `items` …). The meaning of a keyword depends on the dialect.
 
 use std::collections::HashMap;
 
@@ -14,20 +14,20 @@ use super::pattern;
 use crate::json::Pointer;
 use crate::limits;
 
-/// Which children of a value a subschema is applied to.
+/// Children of a value to which a subschema is applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Child<'s> {
-    /// The member of this name.
+    /// The member with this name.
     Member(&'s str),
-    /// Any member.
+    /// Every member.
     AnyMember,
-    /// The name of each member.
+    /// The name of every member.
     Name,
-    /// Any element.
+    /// Every element.
     Element,
 }
 
-/// A reference that waits to be resolved.
+/// Reference that is not resolved yet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reference<'s> {
     pub(super) from: u32,
@@ -46,18 +46,18 @@ pub(super) struct Place<'s> {
     pub(super) children: Vec<(Child<'s>, u32)>,
 }
 
-/// How a subschema is reached from its parent; a pointer is built from it only for an error.
+/// Step from the parent to a subschema; a pointer is built from steps only for an error.
 #[derive(Debug, Clone, Copy)]
 enum Step<'s> {
     Root,
     Keyword(&'s str),
     Member(&'s str, &'s str),
     Index(&'s str, usize),
-    /// A target that no keyword leads to; the pointer is the reference's own.
+    /// Target that no keyword leads to; the pointer is the reference's own.
     Elsewhere(&'s str),
 }
 
-/// A schema resource: a base URI and the subschema it starts at.
+/// Schema resource: a base URI and the subschema at which it starts.
 #[derive(Debug)]
 pub(super) struct Resource<'s> {
     pub(super) id: Option<&'s str>,
@@ -73,13 +73,13 @@ pub(super) struct Graph<'s> {
     pub(super) anchors: Vec<(u32, &'s str, u32)>,
     pub(super) dynamic_anchors: Vec<(&'s str, u32)>,
     pub(super) references: Vec<Reference<'s>>,
-    /// Place that a reference leads to; `None` where that depends on the value's surroundings.
+    /// Targets of references, by subschema and keyword; `None` where the target depends on the dynamic scope.
     targets: HashMap<(u32, &'static str), Option<u32>>,
     pub(super) patterns: Vec<Pattern<'s>>,
     by_address: HashMap<usize, u32>,
 }
 
-/// A regular expression and the subschema that it stands in.
+/// Regular expression and the subschema that contains it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pattern<'s> {
     pub(super) text: &'s str,
@@ -92,7 +92,7 @@ fn address(value: &Value) -> usize {
 }
 
 impl<'s> Graph<'s> {
-    /// Walks `schema` from its root.
+    /// Builds the graph of `schema`.
     pub(super) fn of(schema: &'s Value, default: Dialect) -> Result<Self, SchemaError> {
         let mut graph = Self::default();
         graph.resources.push(Resource { id: None, parent: 0, root: 0, dialect: default });
@@ -100,19 +100,19 @@ impl<'s> Graph<'s> {
         Ok(graph)
     }
 
-    /// Returns the most patterns that one `patternProperties` has.
+    /// Returns the maximum number of patterns in one `patternProperties`.
     pub(super) fn name_patterns(&self) -> usize {
         let patterns =
             self.places.iter().filter_map(|place| place.value.get("patternProperties")?.as_object());
         patterns.map(serde_json::Map::len).max().unwrap_or_default()
     }
 
-    /// The subschema at `value`, if the walk has met it.
+    /// Returns the index of the subschema at `value`, if the walk has visited it.
     pub(super) fn find(&self, value: &Value) -> Option<u32> {
         self.by_address.get(&address(value)).copied()
     }
 
-    /// Walks a target that stands where no keyword leads.
+    /// Visits a reference target that no keyword leads to.
     pub(super) fn visit_target(
         &mut self,
         value: &'s Value,
@@ -122,12 +122,13 @@ impl<'s> Graph<'s> {
         self.visit(value, resource, 0, Step::Elsewhere(reference), 0)
     }
 
-    /// Notes where a reference of the place `from` leads.
+    /// Records the target of the reference `keyword` in the subschema `from`.
     pub(super) fn lead(&mut self, from: u32, keyword: &'static str, target: Option<u32>) {
         self.targets.insert((from, keyword), target);
     }
 
-    /// Place that the reference `keyword` of the place `from` leads to, if it is always the same.
+    /// Returns the target of the reference `keyword` in the subschema `from`, if it does not depend on the dynamic
+    /// scope.
     pub(super) fn target(&self, from: u32, keyword: &str) -> Option<u32> {
         let keyword = ["$ref", "$dynamicRef", "$recursiveRef"].into_iter().find(|name| *name == keyword)?;
         self.targets.get(&(from, keyword)).copied().flatten()
@@ -141,11 +142,11 @@ impl<'s> Graph<'s> {
         self.resources.get(resource as usize).map_or(Dialect::default(), |r| r.dialect)
     }
 
-    /// Lengths of the subschemas' pointers, but for escapes.
+    /// Returns the length of each subschema's pointer, approximately: escapes are not counted.
     pub(super) fn path_bytes(&self) -> Vec<usize> {
         let mut lengths: Vec<usize> = Vec::with_capacity(self.places.len());
         for place in &self.places {
-            // A parent is met before its children.
+            // A parent is visited before its children.
             let parent = lengths.get(place.parent as usize).copied().unwrap_or_default();
             lengths.push(match place.step {
                 Step::Root => 0,
@@ -158,7 +159,7 @@ impl<'s> Graph<'s> {
         lengths
     }
 
-    /// Where a subschema stands.
+    /// Returns the pointer to a subschema.
     pub(super) fn pointer(&self, at: u32) -> Pointer {
         let Some(place) = self.place(at) else { return Pointer::root() };
         let parent = |graph: &Self| graph.pointer(place.parent);
@@ -210,7 +211,7 @@ impl<'s> Graph<'s> {
         let mut hidden = reference_first && at != 0;
         if !hidden {
             resource = self.enter_resource(members, resource, at)?;
-            // The root names its dialect itself, so only now it is known whether siblings are hidden.
+            // The root itself declares its dialect, so only now is it known whether `$ref` hides its siblings.
             hidden = members.contains_key("$ref") && self.dialect(resource).ref_hides_siblings();
         }
         let dialect = self.dialect(resource);
@@ -223,7 +224,7 @@ impl<'s> Graph<'s> {
         Ok(())
     }
 
-    /// Notes `$id`, `$schema` and anchors, and returns the resource that `members` belong to.
+    /// Records `$id`, `$schema` and anchors, and returns the resource that `members` belong to.
     fn enter_resource(
         &mut self,
         members: &'s Map<String, Value>,
@@ -327,7 +328,7 @@ impl<'s> Graph<'s> {
                 self.apply(value, resource, at, Step::Keyword(keyword), depth, Some(Child::Element))?;
             }
             ("items" | "prefixItems", Array(list)) => {
-                // Each stands for one element, so one of them meets a value, but counting all is simpler.
+                // Each subschema is for one element, so one value meets only one of them; counting all is simpler.
                 for (i, schema) in list.iter().enumerate() {
                     self.apply(schema, resource, at, Step::Index(keyword, i), depth, Some(Child::Element))?;
                 }
@@ -375,7 +376,7 @@ impl<'s> Graph<'s> {
         pattern::admit(text, &|| self.pattern_pointer(&pattern))
     }
 
-    /// Where a regular expression stands.
+    /// Returns the pointer to a regular expression.
     pub(super) fn pattern_pointer(&self, pattern: &Pattern<'_>) -> Pointer {
         let place = self.pointer(pattern.at).join(pattern.keyword);
         if pattern.keyword == "pattern" { place } else { place.join(pattern.text) }

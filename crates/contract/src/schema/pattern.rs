@@ -1,4 +1,4 @@
-//! Regular expressions: only what runs in linear time.
+//! Admission of regular expressions: only those that run in linear time.
 
 use serde_json::Value;
 
@@ -6,7 +6,8 @@ use super::error::{PatternFault, SchemaError, SchemaLimit};
 use crate::json::Pointer;
 use crate::limits;
 
-/// Looks for what a linear-time engine cannot do. Syntax is left to the compiler, which names the place too.
+/// Refuses features that a linear-time engine lacks. Syntax errors are left to the compiler, which reports their
+/// place.
 pub(super) fn admit(pattern: &str, pointer: &dyn Fn() -> Pointer) -> Result<(), SchemaError> {
     if pattern.len() > limits::SCHEMA_PATTERN_BYTES_MAX {
         return Err(SchemaLimit::PatternBytes.exceeded_at(pointer(), pattern.len()));
@@ -48,7 +49,7 @@ fn fault(pattern: &str) -> Option<PatternFault> {
     None
 }
 
-/// `true` if the validator's own translation of `pattern` is a regular expression.
+/// `true` if the validator can translate `pattern` to a regular expression.
 pub(super) fn parses(pattern: &str) -> bool {
     let schema = Value::String(pattern.to_owned());
     let options = jsonschema::options()
@@ -62,7 +63,7 @@ pub(super) fn parses(pattern: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// R1.6: regular expressions outside the linear class are refused.
+    /// R1.6: regular expressions that do not run in linear time are refused.
     #[test]
     fn lookaround_and_backreferences_are_found() {
         for pattern in ["(?=a)", "a(?!b)", "(?<=a)b", "(?<!a)b", "x(y(?=z))"] {

@@ -1,4 +1,4 @@
-//! References: `$ref`, `$anchor`, `$dynamicRef` and `$recursiveRef`, resolved inside the schema only.
+//! Resolution of `$ref`, `$dynamicRef`, `$recursiveRef` and anchors, inside the schema only.
 
 use std::collections::HashMap;
 
@@ -10,8 +10,8 @@ use super::error::SchemaError;
 use super::graph::{Graph, Reference};
 use crate::json::Pointer;
 
-/// Turns every reference into edges of the graph. References that only become reachable by following another
-/// one (into a place that no keyword leads to) are followed too.
+/// Resolves every reference to edges of the graph, including references that become reachable only by following
+/// another one to a place that no keyword leads to.
 pub(super) fn resolve<'s>(graph: &mut Graph<'s>) -> Result<(), SchemaError> {
     if graph.references.is_empty() {
         return Ok(());
@@ -41,11 +41,11 @@ pub(super) fn resolve<'s>(graph: &mut Graph<'s>) -> Result<(), SchemaError> {
 
 enum Target {
     Place(u32),
-    /// A meta-schema that the validator carries with it.
+    /// A published meta-schema, which is built into the validator.
     Published,
 }
 
-/// Absolute URIs of the resources, made as far as the graph has grown.
+/// Absolute URIs of the resources visited so far.
 #[derive(Default)]
 struct Bases {
     absolute: Vec<Option<String>>,
@@ -53,8 +53,8 @@ struct Bases {
 }
 
 impl Bases {
-    /// Two resources of one name are refused: which of them a reference means is anybody's guess, and the validator
-    /// does not survive it.
+    /// Adds the resources that are new in the graph. Refuses two resources with one URI: a reference to it would be
+    /// ambiguous, and the validator crashes on it.
     fn extend(&mut self, graph: &Graph<'_>) -> Result<(), SchemaError> {
         for at in self.absolute.len()..graph.resources.len() {
             let Some(resource) = graph.resources.get(at) else { break };
@@ -125,7 +125,7 @@ fn target<'s>(graph: &mut Graph<'s>, bases: &Bases, reference: Reference<'s>) ->
     }
 }
 
-/// Where a dynamic reference may lead instead, when an outer resource declares the same anchor.
+/// Returns the other possible targets of a dynamic reference: every other subschema that declares the same anchor.
 fn overriders(graph: &Graph<'_>, reference: Reference<'_>, first: u32) -> Vec<u32> {
     let name = reference.target.split_once('#').map_or("", |(_, name)| name);
     graph
@@ -143,7 +143,7 @@ fn is_published(uri: &str) -> bool {
     Dialect::from_uri(uri).is_some() || VOCABULARIES.iter().any(|prefix| uri.starts_with(prefix))
 }
 
-/// The first reference that the validator may have meant by `cause`.
+/// Returns the first reference in `schema` that can have caused `cause`.
 pub(super) fn standing_for(schema: &Value, cause: &referencing::Error) -> Option<(Pointer, String)> {
     let means = |reference: &str| {
         let (bare, fragment) = reference.split_once('#').unwrap_or((reference, ""));

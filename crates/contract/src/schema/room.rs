@@ -1,7 +1,7 @@
-//! Budgets for the compiled schemas of servers behind a gateway: per server and for the process.
+//! Memory budgets for the compiled schemas of servers behind a gateway: per server and for the process.
 //!
-//! Guarantees: a schema counts once per server and once in all, however many tools share it. A server that keeps
-//! within [`limits::SERVER_SCHEMAS_BYTES_MIN`] is never refused for what others use.
+//! Guarantees: a schema counts once per server and once in total, however many tools share it. A server within
+//! [`limits::SERVER_SCHEMAS_BYTES_MIN`] is never refused because of other servers.
 
 use std::collections::HashSet;
 
@@ -10,13 +10,13 @@ use super::{Schema, Weight};
 use crate::digest::Digest;
 use crate::limits;
 
-/// Room for compiled schemas, filled server by server. It is made anew whenever the servers' tools are gathered, so a
-/// tool that went away takes none.
+/// Budget of compiled schemas, filled server by server. It is rebuilt whenever the servers' tools are gathered, so a
+/// removed tool takes no room.
 #[derive(Debug, Default)]
 pub struct SchemaRoom {
     total: Used,
     server: Used,
-    /// Counted for the contract that is being compiled: taken back if it is refused.
+    /// Schemas counted for the contract that is being compiled; uncounted if it is refused.
     pending: Vec<Pending>,
 }
 
@@ -34,27 +34,27 @@ struct Pending {
 }
 
 impl SchemaRoom {
-    /// Room that nobody uses yet.
+    /// Returns an empty room.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Begins the share of the next server.
+    /// Starts counting for the next server.
     pub fn next_server(&mut self) {
         self.server = Used::default();
     }
 
-    /// Estimated bytes that are used by the present server and by all.
+    /// Returns the estimated bytes used by the current server and by all servers.
     #[must_use]
     pub fn used(&self) -> (usize, usize) {
         (self.server.bytes, self.total.bytes)
     }
 
-    /// Counts the schemas of a contract that is compiled already.
+    /// Counts the schemas of a contract that is already compiled.
     ///
     /// # Errors
-    /// The limit that it does not fit into; the room is then as it was.
+    /// The limit that would be exceeded; the room is then unchanged.
     pub fn keep<'s>(&mut self, schemas: impl IntoIterator<Item = &'s Schema>) -> Result<(), SchemaError> {
         let kept =
             schemas.into_iter().try_for_each(|schema| self.count(schema.digest, schema.admission.weight));
@@ -86,7 +86,7 @@ impl SchemaRoom {
         Ok(())
     }
 
-    /// Keeps what was counted since the last time, or takes it back.
+    /// Ends the counting for one contract: keeps the pending schemas, or uncounts them if `keeps` is `false`.
     pub(crate) fn settle(&mut self, keeps: bool) {
         for Pending { digest, bytes, in_total } in self.pending.drain(..) {
             if keeps {
@@ -126,7 +126,7 @@ mod tests {
         counted
     }
 
-    /// `SERVER_SCHEMAS_BYTES_MAX`: one server is refused by name, the next one begins anew.
+    /// `SERVER_SCHEMAS_BYTES_MAX`: one server is refused by name, the next one starts from zero.
     #[test]
     fn a_server_over_server_schemas_bytes_max_is_refused() {
         let mut room = SchemaRoom::new();
@@ -139,7 +139,8 @@ mod tests {
         assert_eq!(room.used(), (limits::SERVER_SCHEMAS_BYTES_MAX, 2 * limits::SERVER_SCHEMAS_BYTES_MAX));
     }
 
-    /// `SCHEMAS_BYTES_MAX` and `SERVER_SCHEMAS_BYTES_MIN`: when all of it is used, a server that needs little is served.
+    /// `SCHEMAS_BYTES_MAX` and `SERVER_SCHEMAS_BYTES_MIN`: with the total used up, a server that needs little is
+    /// served.
     #[test]
     fn schemas_bytes_max_bounds_all_servers_and_leaves_each_its_least() {
         let mut room = SchemaRoom::new();

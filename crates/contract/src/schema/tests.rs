@@ -17,7 +17,7 @@ fn accepts(schema: &Schema, value: &Value) -> bool {
     schema.accepts(Document::parse(text.as_bytes(), &Limits::message()).unwrap().root())
 }
 
-/// R1.5: the dialect is the one `$schema` names, 2020-12 when it names none.
+/// R1.5: the dialect is the one that `$schema` names, or 2020-12 without `$schema`.
 #[test]
 fn dialect_decides_what_a_keyword_means() {
     let tuple = |uri: Option<&str>| {
@@ -134,7 +134,7 @@ fn limits_refuse_by_name_and_place() {
 }
 
 /// R1.6: `SCHEMA_PATTERNS_COMPILED_BYTES_MAX`: patterns that are each within their limit are refused together, at the
-/// first one that does not fit, and before all of them are compiled.
+/// first that does not fit, before any is compiled.
 #[test]
 fn patterns_over_schema_patterns_compiled_bytes_max_are_refused_together() {
     let pattern = |i: usize| format!(r"^(\p{{L}}{{2}}|\p{{Lu}}{{3}}\p{{N}}{{2}}|p{i})$");
@@ -187,7 +187,7 @@ fn patterns_outside_the_linear_class_are_refused() {
     assert!(compile(&json!({"patternProperties": {"(?!x)": {}}})).is_err());
 }
 
-/// R1.6: a bomb hidden behind members or behind a recursion is found too; a wide but harmless schema is not.
+/// R1.6: a reference bomb behind members or behind a recursion is refused too; a wide but harmless schema is admitted.
 #[test]
 fn expansion_counts_what_one_value_can_meet() {
     let chain = |body: &dyn Fn(Value) -> Value| {
@@ -209,7 +209,7 @@ fn expansion_counts_what_one_value_can_meet() {
     assert!(admitted.expansion < 100, "{admitted:?}");
 }
 
-/// R1.6: a recursion that multiplies is let in (the check remembers), and a deep failure stays cheap.
+/// R1.6: a multiplying recursion is admitted, because the check memoizes results, and a deep failure stays cheap.
 #[test]
 fn multiplying_recursion_is_checked_and_explained_in_bounded_time() {
     let schema = json!({"$ref": "#/$defs/e", "$defs": {"e": {"oneOf": [
@@ -227,7 +227,7 @@ fn multiplying_recursion_is_checked_and_explained_in_bounded_time() {
     assert!(violations.one_line().contains("one of 3 alternatives to match, none does"), "{violations}");
 }
 
-/// R1.5: a reference that leads outside is refused at its place even where its dialect ignores it.
+/// R1.5: a reference out of the schema is refused at its place even if its dialect ignores it.
 #[test]
 fn hidden_references_are_refused_at_their_place() {
     let schema = json!({"$schema": Dialect::Draft7.uri(), "definitions": {"s": {}},
@@ -237,7 +237,7 @@ fn hidden_references_are_refused_at_their_place() {
     assert_eq!(error.pointer().as_str(), "/properties/a/not/$ref");
 }
 
-/// R1.5: two parts of one name are refused; references to them would be ambiguous.
+/// R1.5: two parts of a schema with one identifier are refused, because references to them would be ambiguous.
 #[test]
 fn identifiers_that_are_taken_are_refused_at_their_place() {
     let schema = json!({"$ref": "r#x", "$defs": {
@@ -248,7 +248,7 @@ fn identifiers_that_are_taken_are_refused_at_their_place() {
     assert_eq!(error.pointer().as_str(), "/$defs/b/$id");
 }
 
-/// R1.5: an identifier that is no URI is told as such, not as a reference that leads nowhere.
+/// R1.5: an identifier that is not a URI is reported as such, and not as an unresolvable reference.
 #[test]
 fn identifiers_that_are_no_uri_are_refused_at_their_place() {
     for (schema, place) in [
@@ -305,7 +305,7 @@ fn patterns_of_many_states_end_within_the_budget_of_a_check() {
         (verdict, begun.elapsed())
     };
     let verdict = |text: &str| judged(&json!([text])).0;
-    // Matching is charged by its CPU time, so that a text which needs many states may be too much for a debug build.
+    // Matching is charged by its CPU time, so a text that needs many states may exceed the budget of a debug build.
     assert!(matches!(verdict(&"a".repeat(901)), Ok(true) | Err(Exhausted::Steps)));
     assert_eq!(verdict(&"b".repeat(100)), Ok(false));
     assert_eq!(verdict(&"a".repeat(1_000_000)), Err(Exhausted::Pattern));
@@ -316,13 +316,13 @@ fn patterns_of_many_states_end_within_the_budget_of_a_check() {
     assert!(matches!(one, Ok(true) | Err(Exhausted::Steps)), "{one:?}");
     assert_eq!(many, Err(Exhausted::Steps));
     println!("one text: {took_one:?}, many: {took_many:?}");
-    // 50 ms in a release build; debug builds on a busy machine take far longer, and far less than without a bound.
+    // A release build takes 50 ms. A debug build on a busy machine takes longer, but far less than without the bound.
     assert!(took_one.as_secs() < 10 && took_many.as_secs() < 10, "{took_one:?} {took_many:?}");
     let brief = OwnedDocument::parse(json!([longest]).to_string(), &Limits::message()).unwrap();
     assert_eq!(schema.judge(brief.root(), Effort::Brief), Err(Exhausted::Steps));
 }
 
-/// A text that was refused is not matched: patterns after the end of a budget see no text.
+/// Once the budget is used up, no text is matched any more.
 #[test]
 fn an_exhausted_budget_hands_out_no_more_text() {
     let patterns: Vec<Value> =

@@ -1,7 +1,7 @@
-//! Memory of a compiled schema, estimated before it is compiled (R1.6).
+//! Memory estimate of a compiled schema, made before it is compiled (R1.6, limits of admission).
 //!
-//! Guarantees: a schema over its budget is refused by the limit's name after a bounded amount of work, before the
-//! validator builds anything. Equal schemas weigh the same on every machine.
+//! Guarantees: a schema over its budget is refused by the limit's name, after a bounded amount of work and before the
+//! validator builds anything. Equal schemas have the same weight on every machine.
 
 use std::collections::HashSet;
 
@@ -15,34 +15,34 @@ use crate::limits;
 /// Estimated bytes of one compiled schema.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Weight {
-    /// The validator, but for its regular expressions.
+    /// Bytes of the validator without its regular expressions.
     pub validator: usize,
-    /// The regular expressions, with what matching adds at run time.
+    /// Bytes of the regular expressions, with what matching allocates at run time.
     pub patterns: usize,
 }
 
 impl Weight {
-    /// The sum.
+    /// Total estimated bytes.
     #[must_use]
     pub const fn bytes(self) -> usize {
         self.validator + self.patterns
     }
 }
 
-/// Bytes of a compiled schema that has no keywords.
+/// Bytes of a compiled schema without keywords.
 const ROOT_BYTES: usize = 4 * 1024;
 /// Bytes per subschema.
 const SUBSCHEMA_BYTES: usize = 512;
 /// Bytes per keyword of a subschema.
 const KEYWORD_BYTES: usize = 256;
-/// Copies of its path that a subschema keeps, and each of its keywords.
+/// Copies of its path that each subschema keeps, and each of its keywords.
 const PATH_COPIES: usize = 3;
-/// Bytes per value inside a keyword that is no subschema, such as one of an `enum`.
+/// Bytes per value inside a keyword that takes no subschema, such as each value of an `enum`.
 const VALUE_BYTES: usize = 272;
-/// Bytes per name of a property or definition, besides its text.
+/// Bytes per name of a property or definition, besides the text of the name.
 const NAME_BYTES: usize = 96;
 
-/// Returns the weight of a schema, and the most states that matching may have to follow one by one.
+/// Returns the weight of a schema, and the maximum states that matching may follow one by one.
 pub(super) fn of(graph: &Graph<'_>) -> Result<(Weight, usize), SchemaError> {
     let (patterns, states) = patterns(graph)?;
     Ok((Weight { validator: validator(graph), patterns }, states))
@@ -63,7 +63,7 @@ fn validator(graph: &Graph<'_>) -> usize {
     ROOT_BYTES + bytes
 }
 
-/// Bytes of a keyword's own value. Subschemas inside it are counted by themselves.
+/// Returns the bytes of a keyword's own value. Subschemas inside it are counted separately.
 fn plain(keyword: &str, value: &Value) -> usize {
     match keyword {
         "enum" | "const" | "required" | "examples" | "default" | "dependentRequired" => copied(value),
@@ -75,7 +75,7 @@ fn plain(keyword: &str, value: &Value) -> usize {
     }
 }
 
-/// Bytes of a value that is kept as it is.
+/// Returns the bytes of a value that the validator copies.
 fn copied(value: &Value) -> usize {
     VALUE_BYTES
         + match value {
@@ -86,7 +86,7 @@ fn copied(value: &Value) -> usize {
         }
 }
 
-/// Bytes of the cache of each regular expression: the more of them, the smaller.
+/// Returns the bytes of each regular expression's cache, which shrinks with the number of regular expressions.
 pub(super) fn cache_bytes(patterns: usize) -> usize {
     let shared = 4 * limits::SCHEMA_PATTERN_CACHE_BYTES_MAX / patterns.max(1);
     shared.clamp(limits::SCHEMA_PATTERN_CACHE_BYTES_MIN, limits::SCHEMA_PATTERN_CACHE_BYTES_MAX)
@@ -99,7 +99,7 @@ fn patterns(graph: &Graph<'_>) -> Result<(usize, usize), SchemaError> {
     let (mut total, mut states) = (0, 0);
     for pattern in graph.patterns.iter().filter(|pattern| weighed.insert(pattern.text)) {
         if jsonschema_regex::analyze_pattern(pattern.text).is_some() {
-            // The validator compares these as text.
+            // The validator matches these patterns by comparing text, without an automaton.
             total += 2 * pattern.text.len();
             continue;
         }
@@ -128,8 +128,8 @@ fn patterns(graph: &Graph<'_>) -> Result<(usize, usize), SchemaError> {
 mod tests {
     use super::*;
 
-    /// `SCHEMA_PATTERN_CACHE_BYTES_MAX` and `SCHEMA_PATTERN_CACHE_BYTES_MIN`: few patterns have large caches, many have
-    /// small ones, and one schema's caches together stay bounded.
+    /// `SCHEMA_PATTERN_CACHE_BYTES_MAX` and `SCHEMA_PATTERN_CACHE_BYTES_MIN`: few patterns have large caches, many
+    /// have small ones, and the caches of one schema are bounded together.
     #[test]
     fn the_more_patterns_the_smaller_their_caches() {
         assert_eq!(cache_bytes(0), limits::SCHEMA_PATTERN_CACHE_BYTES_MAX);

@@ -1,16 +1,16 @@
-//! From schemas to types that every language knows.
+//! Conversion of schemas to a type model that is independent of the output language.
 
 use std::collections::{HashMap, HashSet};
 
 use super::name::{pascal, unique};
 use crate::json::{Kind, Node, Pointer};
 
-/// Schemas that are looked at for one root; beyond it everything is *any*.
+/// Maximum schemas visited per root schema; beyond it every type is *any*.
 const SCHEMAS_MAX: usize = 2_000;
-/// Objects inside objects; beyond it everything is *any*.
+/// Maximum nesting depth of schemas; beyond it every type is *any*.
 const DEPTH_MAX: usize = 24;
 
-/// A type.
+/// Type of a value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Type {
     Any,
@@ -20,19 +20,19 @@ pub(super) enum Type {
     Integer,
     Number,
     String,
-    /// JSON scalars as text, of one kind.
+    /// JSON scalars of one kind, as JSON text.
     Literals(Vec<String>),
     Array(Box<Type>),
     Map(Box<Type>),
     Union(Vec<Type>),
-    /// A named type; `inside` if it is being built around this very place.
+    /// Named type; `inside` is `true` if this use is part of the type's own definition.
     Named {
         name: String,
         inside: bool,
     },
 }
 
-/// A member of an object.
+/// Member of an object type.
 #[derive(Debug, Clone)]
 pub(super) struct Field {
     pub(super) key: String,
@@ -41,14 +41,14 @@ pub(super) struct Field {
     pub(super) description: Option<String>,
 }
 
-/// What a name stands for.
+/// Definition behind a name.
 #[derive(Debug, Clone)]
 pub(super) enum Shape {
     Object(Vec<Field>),
     Alias(Type),
 }
 
-/// A type with a name.
+/// Named type.
 #[derive(Debug, Clone)]
 pub(super) struct Named {
     pub(super) name: String,
@@ -56,7 +56,7 @@ pub(super) struct Named {
     pub(super) shape: Shape,
 }
 
-/// All types of a file.
+/// All types of one output file.
 #[derive(Debug, Default)]
 pub(super) struct Model {
     types: Vec<Named>,
@@ -64,7 +64,7 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// The name of the type that a whole schema describes.
+    /// Defines the type of a whole schema and returns its name.
     pub(super) fn root(&mut self, schema: Option<Node<'_>>, wanted: &str) -> String {
         let name = unique(wanted, &mut self.taken);
         let Some(schema) = schema else {
@@ -99,15 +99,15 @@ fn any_object() -> Type {
 struct Build<'m, 'd> {
     model: &'m mut Model,
     root: Node<'d>,
-    /// Names by place of what references have reached, and whether that is still being built.
+    /// Names of reference targets by pointer, with `true` while the type is being built.
     known: HashMap<Pointer, (String, bool)>,
     left: usize,
-    /// Aliases that are being built.
+    /// Names of the aliases that are being built.
     aliases: Vec<String>,
 }
 
 impl<'d> Build<'_, 'd> {
-    /// Gives `schema` the name `name`.
+    /// Defines the type `name` from `schema`.
     fn define(&mut self, schema: Node<'d>, name: &str, depth: usize) {
         let description = schema.get("description").and_then(Node::as_str).map(std::borrow::Cow::into_owned);
         let shape = match self.fields(schema, name, depth) {
@@ -123,8 +123,8 @@ impl<'d> Build<'_, 'd> {
         self.model.types.push(Named { name: name.to_owned(), description, shape });
     }
 
-    /// An alias may not stand in its own meaning but inside an object or a list: `A = A | B` is `B`, and what goes
-    /// around through other aliases is *any*.
+    /// Removes circular aliases: an alias may refer to itself only inside an object or a list. `A = A | B` becomes
+    /// `B`, and a cycle through other aliases becomes *any*.
     fn without_circles(&self, kind: Type, name: &str) -> Type {
         let parts = match kind {
             Type::Union(parts) => parts,
@@ -137,7 +137,7 @@ impl<'d> Build<'_, 'd> {
         if rest.is_empty() || rest.iter().any(open) { Type::Any } else { union(rest) }
     }
 
-    /// The members of an object schema; `None` if it is none that has any.
+    /// Returns the members of an object schema; `None` if it is not an object schema with properties.
     fn fields(&mut self, schema: Node<'d>, name: &str, depth: usize) -> Option<Vec<Field>> {
         let kind = schema.get("type");
         let is_object = kind.is_none_or(|kind| kind.is_text("object"));
@@ -264,7 +264,7 @@ impl<'d> Build<'_, 'd> {
         }
     }
 
-    /// The same as [`Self::fields`] for a schema whose type may be one of a list.
+    /// Returns the members as [`Self::fields`] does, also for a schema whose `type` is a list that includes object.
     fn fields_of_list(&mut self, schema: Node<'d>, name: &str, depth: usize) -> Option<Vec<Field>> {
         if schema.get("type").is_none_or(|kind| kind.kind() != Kind::Array) {
             return self.fields(schema, name, depth);
@@ -303,7 +303,7 @@ impl<'d> Build<'_, 'd> {
     }
 }
 
-/// Literals of one kind, else the kinds they are of.
+/// Returns the literals if they are of one kind, else a union of their kinds.
 fn literals<'d>(values: impl Iterator<Item = Node<'d>>) -> Type {
     let mut kinds: Vec<(Kind, Vec<String>)> = Vec::new();
     for value in values {

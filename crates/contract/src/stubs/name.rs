@@ -1,8 +1,9 @@
-//! Names that a language can say.
+//! Conversion of names to identifiers of the output languages.
 
 use std::collections::HashSet;
 
-/// `get-HTTP_status` as `GetHttpStatus`; never empty, never beginning with a digit, ASCII only.
+/// Converts to Pascal case: `get-HTTP_status` becomes `GetHTTPStatus`. The result is ASCII, not empty, and does not
+/// begin with a digit.
 pub(super) fn pascal(text: &str) -> String {
     let mut out = String::new();
     let mut start = true;
@@ -19,7 +20,8 @@ pub(super) fn pascal(text: &str) -> String {
     if out.is_empty() || out.starts_with(|c: char| c.is_ascii_digit()) { format!("T{out}") } else { out }
 }
 
-/// `getHTTPStatus` as `get_http_status`; never empty, never beginning with a digit, ASCII only.
+/// Converts to snake case: `getStatus` becomes `get_status`. The result is ASCII, not empty, and does not begin with
+/// a digit.
 pub(super) fn snake(text: &str) -> String {
     let mut out = String::new();
     let mut last = '_';
@@ -43,7 +45,7 @@ pub(super) fn snake(text: &str) -> String {
     }
 }
 
-/// `wanted`, numbered if it is taken; then it is taken.
+/// Returns `wanted`, with a number appended if it is taken, and adds the result to `taken`.
 pub(super) fn unique(wanted: &str, taken: &mut HashSet<String>) -> String {
     let mut name = wanted.to_owned();
     let mut number = 2;

@@ -1,4 +1,4 @@
-//! Python: `TypedDict`s of `typing`.
+//! Python stubs: `TypedDict`s from `typing`.
 
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ pub(super) fn write(types: &[Named], tools: &[ToolTypes]) -> String {
         match &named.shape {
             Shape::Alias(kind) => {
                 comment(&mut out, "", named.description.as_deref());
-                // Quoted: the name may stand in its own meaning.
+                // Quoted, because the alias may refer to itself.
                 let _ = writeln!(out, "{}: TypeAlias = {}", named.name, quoted(&text(kind)));
             }
             Shape::Object(fields) if fields.iter().all(|field| is_attribute(&field.key)) => {
@@ -68,12 +68,12 @@ fn member(field: &Field) -> String {
 
 fn comment(out: &mut String, indent: &str, text: Option<&str>) {
     let Some(text) = text.filter(|text| !text.trim().is_empty()) else { return };
-    // Never a type comment, whatever it says.
+    // `type:` would make it a type comment.
     let text = one_line(&text.replace('\n', " ")).replace("type:", "type :");
     let _ = writeln!(out, "{indent}# {text}");
 }
 
-/// A Python string; everything hidden is escaped.
+/// Returns a Python string literal with hidden characters escaped.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for letter in text.chars() {
@@ -115,7 +115,7 @@ fn literal(text: &str) -> String {
     match text {
         "true" => "True".to_owned(),
         "false" => "False".to_owned(),
-        // JSON's \/ and surrogate pairs are not Python's.
+        // Decoded first: `\/` and surrogate pairs are valid in JSON and not in Python.
         _ => serde_json::from_str::<String>(text).map_or_else(|_| text.to_owned(), |text| quoted(&text)),
     }
 }

@@ -1,4 +1,4 @@
-//! Rust without a dependency; derives of serde stand behind the feature `serde`.
+//! Rust stubs without dependencies; serde derives are behind the feature `serde`.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -44,7 +44,7 @@ const KEYWORDS: [&str; 52] = [
 
 struct Writer {
     out: String,
-    /// Enumerations that fields needed, written after their owner.
+    /// Enumerations that fields need, written after the type that owns them.
     more: Vec<(String, Type)>,
     taken: HashSet<String>,
 }
@@ -87,7 +87,7 @@ impl Writer {
                 self.out.push('\n');
                 comment(&mut self.out, "", named.description.as_deref());
                 if recursive {
-                    // An alias may not stand in its own meaning; a type of its own may.
+                    // A recursive type alias does not compile; a newtype does.
                     let _ = writeln!(
                         self.out,
                         "{DERIVE}, serde(transparent))]\npub struct {}(pub {kind});",
@@ -162,7 +162,7 @@ impl Writer {
                     };
                     let variant = unique(wanted, &mut variants);
                     let inner = self.text(part, &format!("{name}{variant}"));
-                    // A variant may hold the enumeration itself.
+                    // Boxed, because a variant may contain the enumeration itself.
                     let inner =
                         if matches!(part, Type::Named { .. }) { format!("Box<{inner}>") } else { inner };
                     let _ = writeln!(body, "    {variant}({inner}),");
@@ -211,7 +211,7 @@ impl Writer {
     }
 }
 
-/// `true` if a type that is being built around this one stands in it.
+/// `true` if the type contains a type whose definition it is part of.
 fn goes_around(kind: &Type) -> bool {
     match kind {
         Type::Named { inside, .. } => *inside,
@@ -221,7 +221,7 @@ fn goes_around(kind: &Type) -> bool {
     }
 }
 
-/// A type that needs an enumeration of its own: strings to choose from, or several types without null.
+/// `true` if the type needs an enumeration of its own: a choice of strings, or several types without null.
 fn is_enumeration(kind: &Type) -> bool {
     match kind {
         Type::Literals(list) => list.iter().all(|text| text.starts_with('"')),
@@ -241,7 +241,7 @@ fn comment(out: &mut String, indent: &str, text: Option<&str>) {
     let _ = writeln!(out, "{indent}/// {}", one_line(&text.replace('\n', " ")));
 }
 
-/// A Rust string literal.
+/// Returns a Rust string literal.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for letter in text.chars() {

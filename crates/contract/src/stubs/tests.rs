@@ -9,7 +9,8 @@ fn of(language: Language) -> String {
     stubs(&[Definition::parse(WEATHER).unwrap()], language)
 }
 
-/// R8.3: each language says the same types; that they compile is tested with the languages' own compilers.
+/// R8.3: typed stubs describe the same types in each language; tests with the languages' own compilers prove that
+/// they compile.
 #[test]
 fn typescript_reads_as_people_write_it() {
     let text = of(Language::TypeScript);
@@ -26,7 +27,7 @@ fn typescript_reads_as_people_write_it() {
     }
 }
 
-/// R8.3: a key that is no attribute makes a dictionary type of the functional form.
+/// R8.3: a key that is not a valid attribute name leads to the functional form of `TypedDict`.
 #[test]
 fn python_reads_as_people_write_it() {
     let text = of(Language::Python);
@@ -40,7 +41,7 @@ fn python_reads_as_people_write_it() {
     }
 }
 
-/// R8.3: recursion is boxed, a null is an option, a choice is an enumeration.
+/// R8.3: recursion is boxed, null becomes `Option`, and a choice becomes an enumeration.
 #[test]
 fn rust_reads_as_people_write_it() {
     let text = of(Language::Rust);

@@ -1,4 +1,4 @@
-//! TypeScript.
+//! TypeScript stubs.
 
 use std::fmt::Write as _;
 
@@ -17,7 +17,7 @@ pub(super) fn write(types: &[Named], tools: &[ToolTypes]) -> String {
                 let _ = writeln!(out, "export type {} = {};", named.name, text(kind));
             }
             Shape::Object(fields) => {
-                // An alias and no interface, so that it can be given where a record is wanted.
+                // A type alias, because unlike an interface it is assignable to a `Record`.
                 let _ = writeln!(out, "export type {} = {{", named.name);
                 for field in fields {
                     comment(&mut out, "  ", field.description.as_deref());
@@ -47,7 +47,7 @@ fn comment(out: &mut String, indent: &str, text: Option<&str>) {
 fn quoted(text: &str) -> String {
     let mut out = String::new();
     write_string(&mut out, text);
-    // JSON allows these two inside a string, TypeScript's comments and tools do not love them.
+    // JSON allows both characters in a string; some TypeScript tools do not.
     out.replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 
@@ -69,7 +69,7 @@ fn text(kind: &Type) -> String {
             list.iter().map(|text| text.replace('\u{2028}', "\\u2028")).collect::<Vec<_>>().join(" | ")
         }
         Type::Array(item) => format!("Array<{}>", text(item)),
-        // Not `Record`: only this form may stand in its own meaning.
+        // Not `Record`: only an index signature may refer to the alias being defined.
         Type::Map(value) => format!("{{ [key: string]: {} }}", text(value)),
         Type::Union(parts) => parts.iter().map(text).collect::<Vec<_>>().join(" | "),
         Type::Named { name, .. } => name.clone(),

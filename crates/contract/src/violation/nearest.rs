@@ -1,6 +1,7 @@
-//! The known name nearest to one that was wrong.
+//! Search for the known name nearest to a wrong one.
 
-/// The name among `known` within a third of the length of `given`, ignoring case and separators.
+/// Returns the closest name in `known`, if its edit distance is at most a third of the longer name. Case and
+/// separators are ignored.
 #[must_use]
 pub fn nearest<'k>(given: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let folded = fold(given);
@@ -19,7 +20,7 @@ fn fold(name: &str) -> Vec<char> {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).take(64).collect()
 }
 
-/// Optimal string alignment: insert, delete, replace, swap neighbours.
+/// Edit distance by optimal string alignment: insertions, deletions, replacements and swaps of neighbours.
 fn distance(a: &[char], b: &[char]) -> usize {
     let width = b.len() + 1;
     let mut rows = vec![0usize; (a.len() + 1) * width];

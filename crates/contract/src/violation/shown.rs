@@ -1,4 +1,4 @@
-//! Values as they may be shown: shortened, control characters escaped, secrets masked.
+//! Values for display in a violation: shortened, control characters escaped, secrets masked.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::limits;
 
 const MASK: &str = "«masked»";
 
-/// A value of a violation.
+/// Displayed value of a violation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shown {
     kind: &'static str,
@@ -30,20 +30,20 @@ impl Shown {
         Self { kind, text }
     }
 
-    /// The value, shortened, with secrets masked.
+    /// The value as text, shortened and with secrets masked.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Only what kind of value it is.
+    /// The kind of the value only, such as "a string".
     #[must_use]
     pub const fn masked(&self) -> &'static str {
         self.kind
     }
 }
 
-/// `true` for names whose values are never shown.
+/// `true` if values under this name are never shown.
 pub(crate) fn is_secret(name: &str) -> bool {
     const WORDS: [&str; 12] = [
         "password",
@@ -64,19 +64,19 @@ pub(crate) fn is_secret(name: &str) -> bool {
     WORDS.iter().any(|word| folded.contains(word))
 }
 
-/// The name in quotes, escaped and shortened.
+/// Returns the name in quotes, escaped and shortened.
 pub(crate) fn quoted(name: &str) -> String {
     let mut out = String::new();
     write_text(name, &mut out);
     cut(out, limits::VIOLATION_VALUE_CHARS_MAX)
 }
 
-/// A value of the schema as JSON, cut where it is long.
+/// Returns a value of the schema as JSON, shortened.
 pub(crate) fn shortened_json(value: &Value) -> String {
     cut(value.to_string(), limits::VIOLATION_ALLOWED_CHARS_MAX)
 }
 
-/// A count with its noun, in the plural where it is not 1.
+/// Returns a count with its noun, in the plural unless the count is 1.
 pub(crate) fn counted(count: &Value, noun: &str) -> String {
     format!("{count} {noun}{}", if count.as_f64() == Some(1.0) { "" } else { "s" })
 }
@@ -96,7 +96,7 @@ fn cut(text: String, chars_max: usize) -> String {
     short
 }
 
-/// JSON with secrets masked and invisible characters escaped; stops early once it is long enough.
+/// Writes JSON with secrets masked and invisible characters escaped; stops early once the text is long enough.
 fn write(node: Node<'_>, out: &mut String) {
     let is_enough = |out: &String| out.len() > 4 * limits::VIOLATION_VALUE_CHARS_MAX;
     match node.kind() {

@@ -27,7 +27,7 @@ fn weather() -> Value {
     })
 }
 
-/// R1.8: path in the value, path in the schema, keyword, expected, found, allowed values.
+/// R1.8: a violation names path in the value, path in the schema, keyword, expected and actual value, allowed values.
 #[test]
 fn violation_names_everything_needed_to_repair() {
     let found = violations(&weather(), &json!({"location": "Oslo", "units": "k"}));
@@ -55,7 +55,7 @@ fn unknown_property_names_the_nearest_known_one() {
     );
 }
 
-/// R1.8: what came is shortened, and secrets are masked wherever they stand.
+/// R1.8: actual values are shortened, and secrets are masked at every level.
 #[test]
 fn secrets_are_masked_and_long_values_cut() {
     let found = violations(&weather(), &json!({"location": "Oslo", "api_key": "hunter2"}));
@@ -75,7 +75,7 @@ fn secrets_are_masked_and_long_values_cut() {
     assert_eq!(odd.one_line(), "(root): expected an integer; got \"a\\u{1b}[31m\\u{202e}\"");
 }
 
-/// R1.8: on request no value is shown at all.
+/// R1.8: the masked forms show no value at all.
 #[test]
 fn values_are_masked_on_request() {
     let found = violations(&weather(), &json!({"location": "", "units": "k", "days": 20}));
@@ -86,7 +86,7 @@ fn values_are_masked_on_request() {
     );
 }
 
-/// R1.8: rendered in one line and in full.
+/// R1.8: the one-line and the full form are readable.
 #[test]
 fn full_form_reads_well() {
     let found = violations(&weather(), &json!({"days": 0, "when": "soon", "units": "k"}));
@@ -120,7 +120,7 @@ fn the_number_of_violations_is_bounded() {
     assert!(found.one_line().ends_with("and more"));
 }
 
-/// A long enum is not repeated to the model.
+/// `VIOLATION_ALLOWED_MAX`: of a long enum only the first values are shown.
 #[test]
 fn no_more_values_are_shown_than_violation_allowed_max() {
     use crate::limits::VIOLATION_ALLOWED_MAX;

@@ -1,7 +1,8 @@
-//! Real definitions, and some of our own making: they come back as they were, their digests are stable and are those
-//! of another implementation, and what registration says of them is on record.
+//! Tests over real definitions and our own fixtures: definitions survive unchanged, digests are stable and equal to
+//! those of another implementation, and snapshots record the outcome of registration.
 //!
-//! The real ones stand beside the repository and are never copied into it; where they are missing, that is said.
+//! The real definitions are stored beside the repository and never copied into it; a test without them prints a
+//! notice.
 
 mod source;
 mod spelling;
@@ -17,7 +18,7 @@ use toolcrib_contract::{
 use source::{Found, fixtures, real_definitions, real_files};
 use spelling::{compact, shuffled};
 
-/// The fixtures, and the real definitions where they stand.
+/// The fixtures and, if present, the real definitions.
 fn definitions() -> Vec<Found> {
     let mut all = fixtures();
     all.extend(real_definitions());
@@ -28,7 +29,7 @@ fn digests(text: &str) -> Digests {
     Digests::of(&Definition::parse(text).unwrap()).unwrap()
 }
 
-/// R1.1: every definition comes back byte for byte, without the white space between its tokens.
+/// R1.1: every definition keeps its bytes, except white space between tokens.
 #[test]
 fn every_definition_comes_back_byte_for_byte() {
     for found in definitions() {
@@ -40,7 +41,7 @@ fn every_definition_comes_back_byte_for_byte() {
     }
 }
 
-/// R1.1: a definition taken out of a larger text is the same as the one read alone.
+/// R1.1: a definition taken out of a larger text equals the one read alone.
 #[test]
 fn a_definition_inside_a_list_is_the_same_as_alone() {
     let all = definitions();
@@ -52,7 +53,7 @@ fn a_definition_inside_a_list_is_the_same_as_alone() {
     }
 }
 
-/// R1.9: digests do not change with the order of keys nor with white space.
+/// R1.9: the digest does not depend on key order or white space.
 #[test]
 fn digests_outlive_key_order_and_white_space() {
     for found in definitions() {
@@ -67,7 +68,7 @@ fn digests_outlive_key_order_and_white_space() {
     }
 }
 
-/// R1.9: any change of a definition changes its digest.
+/// R1.9: two definitions that differ in any way have different digests.
 #[test]
 fn different_definitions_have_different_digests() {
     let mut by_digest: BTreeMap<String, (Value, String)> = BTreeMap::new();
@@ -80,8 +81,8 @@ fn different_definitions_have_different_digests() {
     assert!(by_digest.len() > 5);
 }
 
-/// R1.9: the digests are those of another implementation (Python: sorted by UTF-16, hashlib), so a digest in a lock
-/// means the same everywhere.
+/// R1.9: digests equal those of another implementation (Python: keys sorted by UTF-16, hashlib), so a digest in a
+/// lock means the same everywhere.
 #[test]
 fn digests_are_those_of_another_implementation() {
     let check = |place: &str, text: &str, expected: &str| {
@@ -102,12 +103,12 @@ fn digests_are_those_of_another_implementation() {
     }
 }
 
-/// Lines of a digest and a place.
+/// Parses lines of a digest and a place to a map by place.
 fn table(text: &str) -> BTreeMap<&str, &str> {
     text.lines().filter_map(|line| line.split_once(' ')).map(|(digest, place)| (place, digest)).collect()
 }
 
-/// What registration said, by kind of error and folder.
+/// Counts the outcomes of registration by folder and kind of error.
 fn outcomes(found: &[Found]) -> BTreeMap<String, usize> {
     let cache = SchemaCache::new();
     let mut counts = BTreeMap::new();
@@ -141,13 +142,13 @@ fn kind(error: &ContractError) -> String {
     }
 }
 
-/// R1.5: what registration says of the fixtures.
+/// R1.5: the outcome of registering the fixtures is recorded.
 #[test]
 fn registration_of_the_fixtures_is_on_record() {
     insta::assert_json_snapshot!(outcomes(&fixtures()));
 }
 
-/// R1.5: what registration says of the real definitions.
+/// R1.5: the outcome of registering the real definitions is recorded.
 #[test]
 fn registration_of_the_real_definitions_is_on_record() {
     let real = real_definitions();
@@ -156,7 +157,7 @@ fn registration_of_the_real_definitions_is_on_record() {
     }
 }
 
-/// R4.9: of the tools that real servers serve, next to none is suspicious: a screen that cries wolf is switched off.
+/// R4.9: at most one in 200 tool names of real servers is suspicious; users switch off a screening with false alarms.
 #[test]
 fn hardly_any_real_definition_is_suspicious() {
     let all = real_definitions();

@@ -1,7 +1,8 @@
-//! Three ways to one verdict: the check over the tape, the same validator over a tree of values, and `boon`, which
-//! shares no code with either. Schemas and instances are random texts from a small world, so that they meet.
+//! Differential tests of verdicts: the check over the tape, the same validator over a tree of values, and `boon`,
+//! which shares no code with either. Schemas and instances are random texts from a small domain, so that they often
+//! match.
 //!
-//! Formats are off everywhere. The sequence is the same in every run; `PROPTEST_CASES` makes it longer.
+//! Formats are not asserted. Every run uses the same random sequence; `PROPTEST_CASES` makes it longer.
 
 mod instance;
 mod judge;
@@ -16,7 +17,7 @@ use toolcrib_contract::json::{Document, Limits, OwnedDocument, Tape};
 
 use judge::{Boon, Plain, Taped};
 
-/// How often each verdict was given, to show that both were.
+/// Counts of verdicts, which show that both verdicts occur.
 #[derive(Debug, Default)]
 struct Tally {
     accepted: Cell<usize>,
@@ -72,19 +73,19 @@ fn campaign(dialect: Dialect) {
     assert!(tally.not_admitted.get() * 10 < cases as usize, "too few schemas are admitted: {tally:?}");
 }
 
-/// R1.7: the compiled check gives the verdict of two other validators, draft-07.
+/// R1.7: the compiled check agrees with two other validators on draft-07.
 #[test]
 fn verdicts_of_draft_07_are_those_of_two_other_validators() {
     campaign(Dialect::Draft7);
 }
 
-/// R1.7: the compiled check gives the verdict of two other validators, 2020-12.
+/// R1.7: the compiled check agrees with two other validators on 2020-12.
 #[test]
 fn verdicts_of_2020_12_are_those_of_two_other_validators() {
     campaign(Dialect::Draft202012);
 }
 
-/// R1.7: a check that fails explains itself, a check that passes does not.
+/// R1.7: a check explains every refusal, and explains nothing that it accepts.
 #[test]
 fn a_check_explains_what_it_refuses() {
     let config = Config { cases: 500, failure_persistence: None, ..Config::default() };
@@ -102,7 +103,7 @@ fn a_check_explains_what_it_refuses() {
     assert!(outcome.is_ok(), "{}", outcome.unwrap_err());
 }
 
-/// R1.7: the tape keeps every rule that the validator sets for the JSON it runs over.
+/// R1.7: the tape passes the conformance tests that the validator defines for JSON representations.
 #[test]
 fn the_tape_keeps_the_validators_own_rules() {
     let text = jsonschema_value::conformance::document().to_string();
@@ -112,7 +113,7 @@ fn the_tape_keeps_the_validators_own_rules() {
     jsonschema_value::conformance::assert_conformance::<Tape>(&borrowed.root());
 }
 
-/// The corners that random texts meet rarely, one line each: schema, what it accepts, what it refuses.
+/// Edge cases that random texts rarely reach, one line each: schema, accepted instances, refused instances.
 const CORNERS: &[(&str, &[&str], &[&str])] = &[
     (r#"{"const":0}"#, &["-0", "0.0", "-0.0", "0e5"], &["false", "\"0\"", "1e-300"]),
     (r#"{"const":1.0}"#, &["1", "1.0", "10e-1", "1E0"], &["true", "1.0000000000000002"]),
@@ -153,7 +154,7 @@ const CORNERS: &[(&str, &[&str], &[&str])] = &[
     ),
 ];
 
-/// R1.7: numbers, escapes and key order mean the same however they are spelled.
+/// R1.7: the spelling of numbers, escapes and key order does not change a verdict.
 #[test]
 fn spelling_never_changes_a_verdict() {
     for (schema, good, bad) in CORNERS {

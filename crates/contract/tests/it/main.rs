@@ -1,4 +1,5 @@
-//! The proofs of the contract crate: published suites, real definitions, independent validators, hostile texts.
+//! Integration tests of the contract crate: published suites, real definitions, independent validators, hostile
+//! texts.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

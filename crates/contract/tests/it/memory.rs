@@ -1,6 +1,6 @@
-//! What reading costs: no text of a message's size, however hostile, takes more than a stated amount of memory.
+//! Memory bound of reading: no text of message size, however hostile, takes more than a stated amount.
 //!
-//! Allocations are counted per thread, so that other tests do not disturb the count.
+//! Allocations are counted per thread, so that parallel tests do not disturb the count.
 
 use toolcrib_contract::json::{Document, Limits, OwnedDocument, ReadErrorKind};
 use toolcrib_contract::limits::{
@@ -8,21 +8,21 @@ use toolcrib_contract::limits::{
 };
 
 const SLOT_BYTES: usize = 16;
-/// What the duplicate check notes for each key of one object.
+/// Bytes that the duplicate check allocates for each key of one object.
 const KEY_BYTES: usize = 32;
-/// The tape at its limit, once more while it moves to a larger place (it grows by doubling), the keys of one object
-/// that has them all, and their unescaped text, which is never longer than the source.
+/// Sum of the tape at its limit, its copy while it grows by doubling, the duplicate check of one object that has all
+/// keys, and the unescaped keys, which are never longer than the source.
 const READ_BYTES_MAX: usize =
     3 * SLOT_BYTES * JSON_NODES_MAX + KEY_BYTES * JSON_NODES_MAX / 2 + JSON_MESSAGE_BYTES_MAX;
 
-/// `unit` as often as it fits between `open` and `close` in a message.
+/// Returns `unit` repeated between `open` and `close` up to the size of a message.
 fn filled(open: &str, unit: &str, separator: &str, close: &str) -> String {
     let room = JSON_MESSAGE_BYTES_MAX - open.len() - close.len();
     let times = (room + separator.len()) / (unit.len() + separator.len());
     format!("{open}{}{close}", vec![unit; times].join(separator))
 }
 
-/// An object of `count` members with keys made by `key`, all different.
+/// Returns an object of `count` members with different keys from `key`.
 fn members(count: usize, key: impl Fn(usize) -> String) -> String {
     let members: Vec<String> = (0..count).map(|i| format!("\"{}\":0", key(i))).collect();
     format!("{{{}}}", members.join(","))
@@ -55,7 +55,7 @@ fn deep(open: &str, close: &str) -> String {
     format!("{}{}", open.repeat(JSON_DEPTH_MAX - 1), close.repeat(JSON_DEPTH_MAX - 1))
 }
 
-/// 4 MiB of the worst JSON never take more than the bound, read or refused.
+/// 4 MiB of adversarial JSON never take more than the bound, whether accepted or refused.
 #[test]
 fn reading_never_takes_more_than_its_bound() {
     let mut worst = (0, "");
@@ -70,7 +70,7 @@ fn reading_never_takes_more_than_its_bound() {
     eprintln!("reading: at most {} KiB ({}), bound {} KiB", worst.0 / 1024, worst.1, READ_BYTES_MAX / 1024);
 }
 
-/// What is kept of a text is its bytes and its tape, nothing else.
+/// A kept document holds its text, its tape and its unescaped keys, and nothing else.
 #[test]
 fn a_kept_text_takes_its_bytes_and_its_tape() {
     for (name, text) in hostile() {
@@ -83,20 +83,20 @@ fn a_kept_text_takes_its_bytes_and_its_tape() {
         let mut open = vec![kept.root()];
         while let Some(node) = open.pop() {
             slots += 1 + node.members().count();
-            // Keys with an escape are kept unescaped as well.
+            // Keys with an escape are also kept unescaped.
             let keys = node.members().filter(|(key, _)| key.raw().contains('\\'));
             escaped +=
                 keys.map(|(key, _)| size_of::<Box<str>>() + key.as_str().unwrap().len()).sum::<usize>();
             open.extend(node.members().map(|(_, value)| value).chain(node.elements()));
         }
-        // The text was allocated before the count began and is dropped inside it: the kept document holds its only copy.
+        // The text was allocated before counting started and is dropped inside it: the document holds the only copy.
         let bytes = usize::try_from(used.bytes_current + i64::try_from(len).unwrap()).unwrap();
         let least = len + SLOT_BYTES * slots + escaped;
         assert!((least..=least + 160).contains(&bytes), "{name}: {bytes} bytes for {least}");
     }
 }
 
-/// Each limit refuses by its own name, at the place where it was passed.
+/// Each limit refuses by its own name, at the offset where it was exceeded.
 #[test]
 fn texts_over_a_limit_are_refused_by_its_name() {
     for (name, text) in hostile() {
@@ -124,7 +124,7 @@ fn texts_over_a_limit_are_refused_by_its_name() {
     assert_eq!(used.bytes_total, 0, "nothing is spent on a text that is too long");
 }
 
-/// A file may hold more than a message, and no more than its own limits.
+/// A file may be larger than a message, up to its own limits.
 #[test]
 fn a_file_over_a_limit_is_refused_by_its_name() {
     let file = Limits::file();

@@ -1,4 +1,4 @@
-//! Canonical numbers are ECMAScript's: what another reader prints for a double is accepted as it is.
+//! Canonical numbers are ECMAScript's: the shortest text that other printers choose for a double is accepted.
 
 use proptest::prelude::*;
 use toolcrib_contract::canonical;
@@ -8,7 +8,7 @@ fn form(text: &str) -> Option<String> {
     canonical(Document::parse(text.as_bytes(), &Limits::message()).unwrap().root()).ok()
 }
 
-/// Doubles of every size, and those that lie half-way between two shortest decimals.
+/// Doubles of every magnitude, and doubles half-way between two shortest decimals.
 fn doubles() -> impl Strategy<Value = f64> {
     prop_oneof![
         any::<u64>().prop_map(f64::from_bits).prop_filter("finite", |x| x.is_finite()),
@@ -20,7 +20,7 @@ fn doubles() -> impl Strategy<Value = f64> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 4_096, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// R1.9: the shortest text of a double, as other printers choose it, has a canonical form, which is that double.
+    /// R1.9: the shortest text of a double, as other printers choose it, has a canonical form with the same value.
     #[test]
     fn what_others_print_for_a_double_has_a_canonical_form(x in doubles()) {
         let printed = serde_json::to_string(&x).unwrap();
@@ -28,12 +28,12 @@ proptest! {
         prop_assert!(form.is_some(), "{} is refused", printed);
         let form = form.unwrap_or_default();
         prop_assert_eq!(form.parse::<f64>().unwrap(), x, "{}", form);
-        // A 64-bit integer keeps every digit it was written with; anything else is written as ECMAScript does.
+        // A 64-bit integer keeps every digit of its literal; any other number is written as ECMAScript does.
         prop_assert!(form.len() <= 25 && !form.contains("e0") && !form.ends_with(".0"), "{}", form);
     }
 }
 
-/// R1.9: texts and what ECMAScript prints for them, from the appendix of RFC 8785 (as decimals) and beyond.
+/// R1.9: texts and their ECMAScript output, from the appendix of RFC 8785 (as decimals) and beyond.
 #[test]
 fn forms_of_numbers_are_those_of_ecmascript() {
     for (text, expected) in [

@@ -1,8 +1,8 @@
-//! The JSON Schema Test Suite, through this crate's own check path.
+//! The JSON Schema Test Suite, run through this crate's own check.
 //!
-//! Every case gives the suite's verdict, except those in two lists that are compared exactly, so that a stale line
-//! fails as a missing one does: `suite/refused.txt` (admission does not let the schema in) and `suite/differs.txt`
-//! (the verdict is another one).
+//! Every case must give the suite's verdict, except those in two lists that must match exactly, so that a stale line
+//! fails like a missing one: `suite/refused.txt` (admission refuses the schema) and `suite/differs.txt` (the verdict
+//! differs).
 
 mod case;
 mod list;
@@ -15,19 +15,19 @@ use toolcrib_contract::{Dialect, Schema, SchemaOptions};
 use case::{Group, groups};
 use list::List;
 
-/// What a run of all groups of a dialect came to.
+/// Result of running all groups of a dialect.
 #[derive(Default)]
 struct Outcome {
     refused: Vec<String>,
     differs: Vec<String>,
     agreed: usize,
-    /// Cases in which the walk that explains knew the verdict as well.
+    /// Cases in which the explaining walk gave a verdict as well.
     explained: usize,
 }
 
 impl Outcome {
     fn run(&mut self, dialect: Dialect, group: &Group) {
-        // Formats are assertions only where the suite tests them as such.
+        // Formats are asserted only in the files that test them as assertions.
         let options = SchemaOptions::default()
             .with_default_dialect(dialect)
             .asserting_formats(group.file.starts_with("optional/format/"));
@@ -84,13 +84,13 @@ fn run(dialect: Dialect) {
     assert!(agreed > 1_000, "the suite is not all there: {agreed} cases ran");
 }
 
-/// R1.5, R1.7: draft-07 means what its published suite says.
+/// R1.5, R1.7: verdicts on draft-07 are those of the published suite.
 #[test]
 fn draft_07_gives_the_published_verdicts() {
     run(Dialect::Draft7);
 }
 
-/// R1.5, R1.7: 2020-12 means what its published suite says.
+/// R1.5, R1.7: verdicts on 2020-12 are those of the published suite.
 #[test]
 fn draft_2020_12_gives_the_published_verdicts() {
     run(Dialect::Draft202012);

@@ -1,4 +1,4 @@
-//! Estimated memory of compiled schemas, compared with what compiling and matching really allocate.
+//! Comparison of estimated schema memory with the real allocations of compiling and matching.
 
 use std::time::Instant;
 
@@ -53,10 +53,10 @@ fn schemas() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// R1.6: what is counted is at least what is allocated, and not out of all proportion.
+/// R1.6: a schema's estimated weight is at least what is allocated, and within a constant factor of it.
 #[test]
 fn a_schema_weighs_at_least_what_its_compiled_form_allocates() {
-    // The meta-schemas are compiled once per process.
+    // The meta-schemas are compiled once per process; compiled here, they are not counted below.
     drop(Schema::compile(owned(&json!({"type": "object"})).root(), &SchemaOptions::default()));
     let mut wrong = Vec::new();
     for (name, schema) in schemas() {
@@ -68,7 +68,7 @@ fn a_schema_weighs_at_least_what_its_compiled_form_allocates() {
         });
         let took = begun.elapsed();
         let compiled = compiled.unwrap();
-        // Text that makes each pattern meet many states.
+        // A text that makes each pattern visit many DFA states.
         let text: String = (0_u32..3_000)
             .map(|at| if at.wrapping_mul(2_654_435_761) >> 20 & 1 == 0 { 'a' } else { 'b' })
             .collect();

@@ -1,4 +1,4 @@
-//! Content blocks that an older revision does not know become text that names what they were.
+//! Conversion of content blocks: a block unknown to an older revision becomes a text block that names it.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use toolcrib_contract::json::{Node, ObjectWriter};
 
 use crate::revision::Revision;
 
-/// The block as the revision may see it.
+/// Converts one block for the revision; borrowed if nothing changes.
 #[must_use]
 pub fn block<'a>(node: Node<'a>, revision: Revision) -> Cow<'a, str> {
     let text = |name: &str| node.get(name).and_then(toolcrib_contract::json::Node::as_str);
@@ -27,14 +27,14 @@ pub fn block<'a>(node: Node<'a>, revision: Revision) -> Cow<'a, str> {
     }
 }
 
-/// True when no block of the array has to change for the revision.
+/// `true` if no block of the array has to change for the revision.
 #[must_use]
 pub fn all_known(blocks: Node<'_>, revision: Revision) -> bool {
     (revision.has_audio() && revision.has_resource_links())
         || blocks.elements().all(|node| matches!(block(node, revision), Cow::Borrowed(_)))
 }
 
-/// The array with every block as the revision may see it.
+/// Converts an array of blocks for the revision; borrowed if nothing changes.
 #[must_use]
 pub fn blocks<'a>(array: Node<'a>, revision: Revision) -> Cow<'a, str> {
     if all_known(array, revision) {
@@ -44,7 +44,7 @@ pub fn blocks<'a>(array: Node<'a>, revision: Revision) -> Cow<'a, str> {
     Cow::Owned(format!("[{}]", parts.join(",")))
 }
 
-/// A text block.
+/// Returns a text block.
 #[must_use]
 pub fn text_block(text: &str) -> String {
     let mut object = ObjectWriter::new();

@@ -1,7 +1,7 @@
-//! An elicitation's parameters as an older revision may see them.
+//! Conversion of elicitation parameters for an older revision.
 //!
-//! Below 2025-11-25 there is no `mode`, no array property, a default only on booleans, and a titled enum is `enum`
-//! with `enumNames`. URL mode has no older form at all.
+//! Before 2025-11-25 there is no `mode` and no array property, only booleans have a default, and a titled enum is
+//! `enum` with `enumNames`. URL mode has no older form.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use toolcrib_contract::json::Node;
 
 use crate::revision::{Era, Revision};
 
-/// The parameters for `revision`, or `None` when it has no way to ask this.
+/// Converts the parameters for `revision`; `None` if the revision cannot express the question.
 #[must_use]
 pub fn params<'a>(node: Node<'a>, revision: Revision) -> Option<Cow<'a, str>> {
     if revision.era() == Era::Modern || revision.has_rich_elicitation() {
@@ -48,7 +48,7 @@ fn simplify(schema: &mut Map<String, Value>) {
     }
 }
 
-/// `oneOf: [{const, title}]` becomes `enum` and `enumNames`.
+/// Converts `oneOf: [{const, title}]` to `enum` and `enumNames`.
 fn flatten_titles(property: &mut Map<String, Value>) {
     let Some(Value::Array(options)) = property.shift_remove("oneOf") else { return };
     let values: Vec<Value> = options.iter().filter_map(|option| option.get("const").cloned()).collect();

@@ -1,8 +1,8 @@
-//! Results as one era may see them.
+//! Conversion of results between the eras.
 //!
-//! To a legacy peer `resultType`, `ttlMs` and `cacheScope` are stripped, and structured content that is no object
-//! or that its revision does not know is dropped (the text copy stays). To a modern peer `resultType` is added, and
-//! the cache hints where they are required.
+//! For a legacy peer, `resultType`, `ttlMs` and `cacheScope` are removed, and `structuredContent` is dropped if it is
+//! not an object or the revision lacks it (the text copy stays). For a modern peer, `resultType` is added, and the
+//! cache hints where they are required.
 
 use std::borrow::Cow;
 
@@ -11,18 +11,19 @@ use toolcrib_contract::json::{Node, ObjectWriter};
 use crate::convert::content;
 use crate::revision::{Era, Revision};
 
-/// How long and by whom a complete result may be cached.
+/// Cache lifetime and scope of a complete result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheHint {
     pub ttl_ms: u64,
     pub scope: CacheScope,
 }
 
+/// Sharing allowed for a cached result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CacheScope {
     /// May be shared between callers.
     Public,
-    /// Stays with one authorization.
+    /// May be used only under the same authorization.
     Private,
 }
 
@@ -37,7 +38,7 @@ impl CacheScope {
 }
 
 impl CacheHint {
-    /// Appends the two members, each with a leading comma.
+    /// Appends the members `ttlMs` and `cacheScope`, each with a leading comma.
     pub fn write(self, out: &mut Vec<u8>) {
         out.extend_from_slice(b",\"ttlMs\":");
         out.extend_from_slice(self.ttl_ms.to_string().as_bytes());
@@ -47,7 +48,7 @@ impl CacheHint {
     }
 }
 
-/// A result of any revision for a peer of `revision`; `hint` is used where a modern peer needs one and none is there.
+/// Converts a result for a peer of `revision`. `hint` is added for a modern peer if the result has no hints.
 #[must_use]
 pub fn convert<'a>(result: Node<'a>, revision: Revision, hint: Option<CacheHint>) -> Cow<'a, str> {
     match revision.era() {
@@ -89,7 +90,7 @@ fn to_modern<'a>(result: Node<'a>, hint: Option<CacheHint>) -> Cow<'a, str> {
     if typed && hinted {
         return Cow::Borrowed(result.raw());
     }
-    // Most answers only lack their type: it is put before what they are made of.
+    // Most results lack only their type, so it is inserted before the first member without copying each one.
     if let (true, false, Some(rest)) = (hinted, result.is_empty(), result.raw().strip_prefix('{')) {
         let mut text = String::with_capacity(rest.len() + 32);
         text.push_str("{\"resultType\":\"complete\",");

@@ -1,7 +1,7 @@
-//! A tool definition as one era may see it.
+//! Conversion of a tool definition for an era.
 //!
-//! Legacy: an `outputSchema` whose root is not `type: "object"` is dropped (and so is the structured content it
-//! would describe). Modern: `execution`, which only 2025-11-25 knew, is dropped. All else stays as it was written.
+//! Legacy: an `outputSchema` without `type: "object"` at its root is dropped (and so is the structured content that
+//! it describes). Modern: `execution`, which only 2025-11-25 has, is dropped. Everything else keeps its text.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use toolcrib_contract::json::{Node, ObjectWriter};
 
 use crate::revision::Era;
 
-/// The definition for an era; borrowed when nothing had to change.
+/// Converts the definition for an era; borrowed if nothing changes.
 #[must_use]
 pub fn definition<'a>(node: Node<'a>, era: Era) -> Cow<'a, str> {
     let drop: &str = match era {
@@ -31,7 +31,7 @@ pub fn definition<'a>(node: Node<'a>, era: Era) -> Cow<'a, str> {
     Cow::Owned(object.finish())
 }
 
-/// True for a schema that every legacy client can use: its root says `type: "object"`.
+/// `true` if every legacy client can use the schema: its root has `type: "object"`.
 #[must_use]
 pub fn describes_object(schema: Node<'_>) -> bool {
     schema.get("type").is_some_and(|kind| kind.is_text("object"))

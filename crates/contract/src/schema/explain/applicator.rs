@@ -1,4 +1,4 @@
-//! Keywords that apply subschemas: to the value in place, or to its members and elements.
+//! Applicators: keywords that apply subschemas to the value in place, or to its members and elements.
 
 use serde_json::{Map, Value};
 
@@ -10,11 +10,11 @@ use crate::json::Node;
 use crate::limits;
 use crate::violation::{Ended, Nearest, Violation, nearest, quoted};
 
-/// Branches inside branches are followed down to here: as deep as a value can be.
+/// Maximum depth to which branches inside branches are followed: the maximum depth of a value.
 const CAUSE_DEPTH_MAX: usize = limits::JSON_DEPTH_MAX;
-/// Violations shown of the closest branch.
+/// Maximum violations shown of the closest branch.
 const CAUSES_MAX: usize = 4;
-/// Violations of one branch that are counted to find the closest.
+/// Maximum violations of one branch that are counted to find the closest branch.
 const COUNTED_MAX: usize = 16;
 
 impl Walk<'_> {
@@ -60,8 +60,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Goes to the target of a reference. Results for containers are remembered: recursive schemas come back to the
-    /// same target with the same value again and again.
+    /// Applies the target of a reference. Results for containers are memoized, because recursive schemas apply the
+    /// same target to the same value repeatedly.
     pub(super) fn follow(
         &mut self,
         here: &Here<'_>,
@@ -70,7 +70,7 @@ impl Walk<'_> {
         trail: &Trail<'_>,
         out: Option<&mut Report>,
     ) -> Result<bool, Ended> {
-        // A published meta-schema, or a dynamic reference with several targets: the validator alone knows.
+        // Only the validator knows a published meta-schema or a dynamic reference with several targets.
         let Some(target) = self.graph.target(here.at, keyword) else {
             self.is_lost = true;
             return Ok(true);
@@ -150,7 +150,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Reports that no branch accepts, with the closest one's reasons.
+    /// Reports that no branch accepts, with the violations of the closest branch as causes.
     fn no_branch(
         &mut self,
         here: &Here<'_>,
@@ -164,7 +164,7 @@ impl Walk<'_> {
         let (causes, ended) = if report.depth < CAUSE_DEPTH_MAX {
             match self.closest(branches, node, trail, report) {
                 Ok(causes) => (causes, None),
-                // That the value breaks here is known: it is told without reasons.
+                // The refusal itself is certain, so it is reported without causes.
                 Err(ended) => (Vec::new(), Some(ended)),
             }
         } else {
@@ -177,7 +177,7 @@ impl Walk<'_> {
         ended.map_or(Ok(false), Err)
     }
 
-    /// Violations of the branch that gets furthest into the value, and of those the one with the fewest.
+    /// Returns the violations of the branch that gets furthest into the value; among equals, of that with the fewest.
     fn closest(
         &mut self,
         branches: &[u32],
@@ -277,7 +277,7 @@ impl Walk<'_> {
         Ok(holds)
     }
 
-    /// Subschemas that `keyword` applies to the member with this key.
+    /// Returns the subschemas that `keyword` applies to the member with this key.
     pub(super) fn schemas_of_member(
         &mut self,
         here: &Here<'_>,
@@ -305,7 +305,7 @@ impl Walk<'_> {
         })
     }
 
-    /// `true` if `properties` or `patternProperties` beside it speak of the member with this key.
+    /// `true` if `properties` or `patternProperties` of the same subschema cover the member with this key.
     fn is_declared(&mut self, here: &Here<'_>, key: Node<'_>) -> Result<bool, Ended> {
         let name = key.as_str().unwrap_or_default();
         if here.members.get("properties").is_some_and(|declared| declared.get(&*name).is_some()) {
@@ -320,7 +320,7 @@ impl Walk<'_> {
         Ok(false)
     }
 
-    /// Whether a key matches a pattern of `patternProperties`.
+    /// Returns `true` if a key matches a pattern of `patternProperties`.
     fn matches(
         &mut self,
         here: &Here<'_>,
@@ -332,7 +332,7 @@ impl Walk<'_> {
         self.alone(here, "pattern", address, || pattern.into(), key)
     }
 
-    /// `additionalProperties: false`: one violation for all members that nothing declares.
+    /// Applies `additionalProperties: false`, with one violation for all undeclared members.
     fn no_others(
         &mut self,
         here: &Here<'_>,
@@ -358,7 +358,7 @@ impl Walk<'_> {
         })
     }
 
-    /// `propertyNames` for one key.
+    /// Applies `propertyNames` to one key.
     fn name(
         &mut self,
         here: &Here<'_>,
@@ -373,7 +373,7 @@ impl Walk<'_> {
         }
         let Some(report) = out else { return Ok(false) };
         let mut causes = report.of_branch(1, true);
-        // The name stands in the object, so both violations are the object's.
+        // A name has no path of its own, so both violations point to the object.
         let object = trail.before();
         match self.apply(at, key, object, Some(&mut causes)) {
             Ok(_) | Err(Ended::Violations | Ended::Bytes) => {}
@@ -448,8 +448,8 @@ impl Walk<'_> {
     }
 }
 
-/// Leaves out the steps of a way with one step after another: where the closest branch fails for one reason alone, and
-/// that is again a choice of branches, the reasons of the inner one say more.
+/// Skips levels with a single cause: if the closest branch fails only because of a nested choice of branches, the
+/// causes of the nested choice are more useful.
 fn shortened(mut causes: Vec<Violation>) -> Vec<Violation> {
     match causes.as_mut_slice() {
         [only] if !only.causes.is_empty() => std::mem::take(&mut only.causes),
@@ -457,7 +457,7 @@ fn shortened(mut causes: Vec<Violation>) -> Vec<Violation> {
     }
 }
 
-/// The subschema that `keyword` applies to the element at `index`.
+/// Returns the subschema that `keyword` applies to the element at `index`.
 pub(super) fn schema_of_element<'v>(
     here: &Here<'_>,
     keyword: &str,
@@ -473,13 +473,13 @@ pub(super) fn schema_of_element<'v>(
             let before = if has_prefix { listed("prefixItems").unwrap_or(0) } else { 0 };
             (index >= before).then_some(value)
         }
-        // Without a list in `items` it means nothing.
+        // Without a list in `items`, `additionalItems` has no meaning.
         ("additionalItems", _) if !has_prefix => (index >= listed("items")?).then_some(value),
         _ => None,
     }
 }
 
-/// Describes members that nothing declares.
+/// Describes members that the schema does not declare.
 pub(super) fn unexpected(violation: &mut Violation, members: &Map<String, Value>, others: &[Node<'_>]) {
     let declared = members.get("properties").and_then(Value::as_object);
     let known = || declared.into_iter().flat_map(Map::keys).map(String::as_str);

@@ -1,4 +1,4 @@
-//! Keywords that look at one value and not into it.
+//! Assertions: keywords that inspect one value without applying subschemas.
 
 use jsonschema::Validator;
 use jsonschema::json::{JsonNumber as _, Node as _};
@@ -13,11 +13,11 @@ use crate::json::{DISTINCT_STEPS, Kind, Node, Tape, unescape_steps};
 use crate::limits;
 use crate::violation::{Ended, Nearest, Violation, counted, nearest, quoted, shortened_json};
 
-/// Steps that compiling the validator of one keyword is counted as.
+/// Steps charged for compiling the validator of one keyword.
 const COMPILED_STEPS: u64 = 2_000;
 
 impl Walk<'_> {
-    /// Applies a keyword that is no applicator.
+    /// Applies a keyword that is not an applicator.
     pub(super) fn assertion(
         &mut self,
         here: &Here<'_>,
@@ -79,8 +79,8 @@ impl Walk<'_> {
         Ok(node.string_length().unwrap_or_default() as f64)
     }
 
-    /// Asks the validator itself, with a schema of this keyword alone: its numbers, patterns and formats are its own.
-    /// `address` tells one use of the keyword from another.
+    /// Asks the validator, with a schema of this keyword alone, so that numbers, patterns and formats are judged by
+    /// the same code. `address` identifies the use of the keyword.
     pub(super) fn alone(
         &mut self,
         here: &Here<'_>,
@@ -128,7 +128,7 @@ impl Walk<'_> {
         Ok(holds)
     }
 
-    /// `dependentRequired`, and the part of `dependencies` that lists names.
+    /// Applies `dependentRequired`, and the part of `dependencies` that lists names.
     pub(super) fn dependent(
         &mut self,
         here: &Here<'_>,
@@ -162,13 +162,13 @@ impl Walk<'_> {
     }
 }
 
-/// A validator of one keyword. `None` if there is none, which an admitted schema does not bring about.
+/// Compiles a validator of one keyword. Returns `None` if that fails, which cannot happen for an admitted schema.
 fn single(here: &Here<'_>, keyword: &str, value: Value, assert_formats: bool) -> Option<Validator<Tape>> {
     let mut schema = Map::new();
     schema.insert("$schema".to_owned(), here.dialect.uri().into());
     schema.insert(keyword.to_owned(), value);
-    // Keywords that mean something only together: in draft 4 a bound and its being exclusive, and a text's encoding and
-    // what it encodes.
+    // Keywords that have a meaning only together: in draft-04 a bound and its exclusive flag, and a string's encoding
+    // and media type.
     let partner = match keyword {
         "contentEncoding" => "contentMediaType",
         "contentMediaType" => "contentEncoding",
@@ -187,7 +187,7 @@ fn single(here: &Here<'_>, keyword: &str, value: Value, assert_formats: bool) ->
     compile(&Value::Object(schema), here.dialect, 1, &options).ok()
 }
 
-/// Names in `type`, alphabetically.
+/// Returns the names in `type`, alphabetically.
 fn types(value: &Value) -> impl Iterator<Item = &str> {
     let mut names: Vec<&str> = match value {
         Value::String(name) => vec![name],
@@ -259,7 +259,7 @@ fn one_of(shown: &[String], all: usize) -> String {
     if all == 1 { shown.join("") } else { format!("one of {}{tail}", shown.join(", ")) }
 }
 
-/// A member of `node` that the schema does not declare and that is close to the missing name.
+/// Returns a member of `node` that the schema does not declare and whose name is close to the missing one.
 fn misspelt(missing: &str, members: &Map<String, Value>, node: Node<'_>) -> Option<Nearest> {
     let declared = members.get("properties").and_then(Value::as_object);
     node.members().take(limits::VIOLATION_ALLOWED_MAX).find_map(|(key, _)| {

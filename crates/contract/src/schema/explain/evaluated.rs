@@ -1,4 +1,4 @@
-//! `unevaluatedProperties` and `unevaluatedItems`: members and elements that no other keyword has spoken of.
+//! `unevaluatedProperties` and `unevaluatedItems`: members and elements that no other keyword has evaluated.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use super::{Here, Walk};
 use crate::json::{Node, Spot};
 use crate::violation::Ended;
 
-/// Children of one value that keywords have spoken of, by their spot.
+/// Children of one value that keywords have evaluated, by their spot.
 #[derive(Default)]
 struct Evaluated {
     children: HashSet<Spot>,
@@ -66,7 +66,7 @@ impl Walk<'_> {
         })
     }
 
-    /// Adds the children of `node` that the subschema `at` speaks of, without its keyword `except`.
+    /// Adds the children of `node` that the subschema `at` evaluates, ignoring its keyword `except`.
     fn gather(
         &mut self,
         at: u32,
@@ -141,7 +141,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// As [`Walk::gather`], if the subschema accepts the value: others say nothing of its children.
+    /// Gathers as [`Walk::gather`] does, if the subschema accepts the value; one that refuses evaluates nothing.
     fn gather_accepting(
         &mut self,
         at: u32,
@@ -159,7 +159,7 @@ impl Walk<'_> {
     }
 }
 
-/// Key, value and index of each child.
+/// Yields key, value and index of each child; members have no index, elements no key.
 fn children(node: Node<'_>) -> impl Iterator<Item = (Option<Node<'_>>, Node<'_>, usize)> {
     let members = node.members().map(|(key, member)| (Some(key), member, 0));
     members.chain(node.elements().enumerate().map(|(index, element)| (None, element, index)))

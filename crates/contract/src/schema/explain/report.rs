@@ -1,4 +1,4 @@
-//! Violations as they are collected.
+//! Collection of violations while a value is explained.
 
 use super::super::graph::Graph;
 use super::Walk;
@@ -7,13 +7,13 @@ use crate::json::{Node, Pointer};
 use crate::limits;
 use crate::violation::{Ended, Shown, Violation, Violations};
 
-/// Violations of one subschema, or of the closest branch of one.
+/// Violations of a subschema, or of the closest branch of an `anyOf` or `oneOf`.
 #[derive(Debug)]
 pub(super) struct Report {
     list: Vec<Violation>,
     count_max: usize,
     bytes: usize,
-    /// How many branches lead here: causes of causes of causes are left out.
+    /// Number of enclosing branches; causes are not collected beyond a maximum.
     pub(super) depth: usize,
 }
 
@@ -22,7 +22,7 @@ impl Report {
         Self { list: Vec::new(), count_max, bytes: 0, depth: 0 }
     }
 
-    /// A report about one branch of an `anyOf` or `oneOf` that this report tells of.
+    /// Creates a report about one branch of an `anyOf` or `oneOf` that this report describes.
     pub(super) fn of_branch(&self, count_max: usize, explains_branches: bool) -> Self {
         let depth = if explains_branches { self.depth.saturating_add(1) } else { usize::MAX };
         Self { list: Vec::new(), count_max, bytes: self.bytes, depth }
@@ -39,7 +39,7 @@ impl Report {
     /// Adds a violation.
     ///
     /// # Errors
-    /// The report is full: it has as many violations or bytes as it may have.
+    /// The limit of the report that is reached: its violations or its bytes.
     pub(super) fn push(&mut self, violation: Violation) -> Result<(), Ended> {
         if self.list.len() >= self.count_max {
             return Err(Ended::Violations);
@@ -62,8 +62,8 @@ impl Report {
 }
 
 impl Walk<'_> {
-    /// Reports that `keyword` refuses `node`, in the words that `describe` puts into the violation. Always gives
-    /// `false`, so that a keyword can end with it.
+    /// Reports that `keyword` refuses `node`; `describe` fills in the violation. Always returns `false`, so that a
+    /// keyword can return its result.
     pub(super) fn refuse(
         &mut self,
         out: Option<&mut Report>,
@@ -74,7 +74,7 @@ impl Walk<'_> {
         describe: impl FnOnce(&mut Violation),
     ) -> Result<bool, Ended> {
         let Some(report) = out else { return Ok(false) };
-        // Words cost more than steps; this keeps a report of many branches within its time.
+        // Formatting costs more than a step; the charge bounds the time of a report with many branches.
         self.spend(REPORTED_STEPS)?;
         let mut violation = blank(self.graph, at, keyword, trail);
         violation.found = Some(Shown::of(node, &violation.instance_path));
@@ -84,7 +84,7 @@ impl Walk<'_> {
     }
 }
 
-/// Steps that writing one violation is counted as.
+/// Steps charged for formatting one violation.
 const REPORTED_STEPS: u64 = 100;
 
 fn blank(graph: &Graph<'_>, at: u32, keyword: &str, trail: &Trail<'_>) -> Violation {

@@ -1,4 +1,4 @@
-//! Schemas and values that are made to be costly. Each is checked and explained within its limits.
+//! Adversarial schemas and values; each is checked and explained within its limits.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -13,12 +13,12 @@ use crate::limits::{
 use crate::schema::{Schema, SchemaOptions};
 use crate::violation::{Ended, Violations};
 
-/// Memory that a report may take whatever the value is.
+/// Maximum bytes of memory for a report, besides a share that grows with value and schema.
 const REPORT_BYTES: u64 = 1024 * 1024;
-/// Time for a check in a build without optimisation, on a machine that does other things as well.
+/// Maximum time of a check in an unoptimised build on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// Checks a value that is refused, and that time and memory stay within what issue and LIMITS.md promise.
+/// Checks a value that must be refused, and asserts the time and memory that LIMITS.md promises.
 fn refused(schema: &Value, text: &str) -> Violations {
     let schema = OwnedDocument::parse(schema.to_string(), &Limits::definition()).unwrap();
     let compiled = Schema::compile(schema.root(), &SchemaOptions::default()).unwrap();
@@ -30,7 +30,7 @@ fn refused(schema: &Value, text: &str) -> Violations {
     });
     let took = begun.elapsed();
     assert!(took < PATIENCE, "{took:?}");
-    // The explanation reads the schema into a tree first.
+    // The explanation first reads the schema into a tree.
     let schema_bytes = schema.root().raw().len() as u64;
     let allowed = 32 * text.len() as u64 + 64 * schema_bytes + REPORT_BYTES;
     assert!(used.bytes_max <= allowed, "{} bytes, {allowed} allowed", used.bytes_max);
@@ -39,7 +39,7 @@ fn refused(schema: &Value, text: &str) -> Violations {
     violations
 }
 
-/// A list of blocks as note-taking services have it: ten kinds of block, each with children.
+/// Schema for a list of blocks, as note-taking services have it: ten kinds of block, each with children.
 fn blocks() -> Value {
     let kinds =
         ["paragraph", "heading", "quote", "todo", "toggle", "code", "callout", "table", "column", "image"];
@@ -54,7 +54,7 @@ fn blocks() -> Value {
         "$defs": {"block": {"anyOf": kinds.iter().map(variant).collect::<Vec<_>>()}}})
 }
 
-/// R1.8: an ordinary recursive schema and an ordinary mistake, fourteen levels down.
+/// R1.8: an ordinary mistake, fourteen levels deep in an ordinary recursive schema, is located.
 #[test]
 fn a_mistake_deep_in_a_recursive_list_of_blocks_is_explained() {
     let leaf = json!({"type": "paragraph", "paragraph": {"text": 7}});
@@ -69,7 +69,7 @@ fn a_mistake_deep_in_a_recursive_list_of_blocks_is_explained() {
     assert!(line.ends_with(&format!("(closest: {place}: expected a string; got 7)")), "{line}");
 }
 
-/// R1.8: the wrong place is named, not only the branch.
+/// R1.8: the violation names the wrong place inside the closest branch, not only the branch.
 #[test]
 fn the_closest_branch_is_followed_to_the_mistake() {
     let block = json!({"type": "toggle", "toggle": {}, "children": [{"type": "code", "code": {"text": 7}}]});
@@ -82,7 +82,7 @@ fn the_closest_branch_is_followed_to_the_mistake() {
     );
 }
 
-/// R1.8: eight branches that all come back to the same place; 57 bytes of arguments took all memory.
+/// R1.8: eight branches that all refer to the same subschema; 57 bytes of arguments once exhausted memory.
 #[test]
 fn equal_recursive_branches_cost_no_more_than_one() {
     let branch = json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/n"}}, "required": ["a"]});
@@ -94,7 +94,7 @@ fn equal_recursive_branches_cost_no_more_than_one() {
     refused(&schema, &deep.to_string());
 }
 
-/// `VIOLATIONS_MAX`: half a million wrong items are not half a million errors.
+/// `VIOLATIONS_MAX`: half a million wrong items do not become half a million errors.
 #[test]
 fn many_wrong_items_cost_as_much_as_the_first_ones() {
     let text = format!("[{}0]", "0,".repeat(250_000));
@@ -102,7 +102,7 @@ fn many_wrong_items_cost_as_much_as_the_first_ones() {
     assert_eq!(violations.ended(), Some(Ended::Violations));
 }
 
-/// `VIOLATION_STEPS_MAX`: a mistake behind more work than an explanation may take is not looked for.
+/// `VIOLATION_STEPS_MAX`: the explanation ends before it reaches a mistake that is too far away.
 #[test]
 fn beyond_violation_steps_max_the_limit_is_named() {
     let steps = usize::try_from(VIOLATION_STEPS_MAX).unwrap();
@@ -113,7 +113,7 @@ fn beyond_violation_steps_max_the_limit_is_named() {
     assert!(violations.one_line().ends_with("the explanation ended at VIOLATION_STEPS_MAX"), "{violations}");
 }
 
-/// `CHECK_STEPS_MAX`: subschemas that ask nothing of a value cost time too.
+/// `CHECK_STEPS_MAX`: subschemas that read nothing of a value also cost steps.
 #[test]
 fn beyond_check_steps_max_a_value_is_refused_by_the_limits_name() {
     let nothing = json!({"items": {"allOf": vec![json!({}); 4_000]}});
@@ -128,7 +128,7 @@ fn beyond_check_steps_max_a_value_is_refused_by_the_limits_name() {
     assert!(compiled.accepts(instance.root()), "what is within the limit is accepted");
 }
 
-/// `CHECK_STEPS_MAX`: patterns against names, texts, enums and combinations of them.
+/// `CHECK_STEPS_MAX` bounds patterns against names, strings, enums, and combinations of them.
 #[test]
 fn products_of_schema_and_value_are_bounded() {
     let names = |count: usize| {
@@ -171,14 +171,14 @@ fn recursion_ends_before_the_stack_does() {
     let schema = OwnedDocument::parse(in_place.to_string(), &Limits::definition()).unwrap();
     let compiled = Schema::compile(schema.root(), &SchemaOptions::default()).unwrap();
     let instance = Document::parse(deep.as_bytes(), &Limits::message()).unwrap();
-    // Whether it fits depends on the build; that the process lives does not.
+    // Whether the check fits depends on the build; that the process survives does not.
     if let Err(violations) = compiled.check(schema.root(), instance.root()) {
         assert_eq!(violations.ended(), Some(Ended::CheckStack), "{violations}");
     }
 }
 
-/// `VIOLATION_BYTES_MAX`, `VIOLATION_PATH_BYTES_MAX`, `VIOLATION_ALLOWED_CHARS_MAX`, `VIOLATION_KNOWN_MAX`: whatever is
-/// long in schema or value is cut in the report.
+/// `VIOLATION_BYTES_MAX`, `VIOLATION_PATH_BYTES_MAX`, `VIOLATION_ALLOWED_CHARS_MAX`, `VIOLATION_KNOWN_MAX`: long
+/// parts of schema and value are cut in the report.
 #[test]
 fn long_names_values_and_paths_are_cut() {
     let long = "n".repeat(100_000);

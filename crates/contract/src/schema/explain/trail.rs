@@ -1,9 +1,9 @@
-//! The way from the root of a value to the part that is being looked at, without an allocation per step.
+//! Path from the root of a value to the part under inspection, as a linked list on the stack without allocations.
 
 use crate::json::{Node, Pointer};
 use crate::limits::VIOLATION_PATH_BYTES_MAX;
 
-/// One step of the way, and those before it.
+/// One step of the path, linked to the step before it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Trail<'t> {
     before: Option<&'t Trail<'t>>,
@@ -20,22 +20,22 @@ enum Step<'t> {
 impl<'t> Trail<'t> {
     pub(super) const ROOT: Self = Self { before: None, step: Step::Root };
 
-    /// Goes on to the member with this key.
+    /// Extends the path by the member with this key.
     pub(super) const fn member(&'t self, key: Node<'t>) -> Self {
         Self { before: Some(self), step: Step::Member(key) }
     }
 
-    /// Goes on to the element at `index`.
+    /// Extends the path by the element at `index`.
     pub(super) const fn element(&'t self, index: usize) -> Self {
         Self { before: Some(self), step: Step::Element(index) }
     }
 
-    /// The way without its last step.
+    /// Returns the path without its last step.
     pub(super) fn before(&self) -> &Trail<'t> {
         self.before.unwrap_or(&Self::ROOT)
     }
 
-    /// The pointer to the part, cut behind [`VIOLATION_PATH_BYTES_MAX`] bytes.
+    /// Returns the path as a pointer, cut after [`VIOLATION_PATH_BYTES_MAX`] bytes.
     pub(super) fn pointer(&self) -> Pointer {
         let mut pointer = match self.before {
             Some(before) => before.pointer(),

@@ -1,20 +1,20 @@
-//! Where definitions come from. Found without the crate's reader, so that it cannot hide its own faults.
+//! Source of the definitions under test, extracted without the crate's reader so that it cannot hide its own faults.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::value::RawValue;
 
-/// One definition as it stands in a file.
+/// Definition as it is written in a file.
 #[derive(Debug, Clone)]
 pub(super) struct Found {
     pub(super) place: String,
-    /// The first step of the file's path.
+    /// First component of the file's path.
     pub(super) folder: String,
     pub(super) text: String,
 }
 
-/// The fixtures of this crate, by file name.
+/// Returns the fixtures of this crate, by file name.
 pub(super) fn fixtures() -> Vec<Found> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let mut found: Vec<Found> = files(&folder)
@@ -26,7 +26,7 @@ pub(super) fn fixtures() -> Vec<Found> {
     found
 }
 
-/// The real files by path; `None`, said aloud, where they are not beside the repository.
+/// Returns the real files by path; prints a notice and returns `None` if they are not beside the repository.
 pub(super) fn real_files() -> Option<BTreeMap<String, String>> {
     match Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()
@@ -41,7 +41,8 @@ pub(super) fn real_files() -> Option<BTreeMap<String, String>> {
     }
 }
 
-/// Every definition in the real files; none, said aloud, where they are not beside the repository.
+/// Returns every definition in the real files; prints a notice and returns none if they are not beside the
+/// repository.
 pub(super) fn real_definitions() -> Vec<Found> {
     let Some(files) = real_files() else { return Vec::new() };
     let mut found = Vec::new();
@@ -53,7 +54,7 @@ pub(super) fn real_definitions() -> Vec<Found> {
     found
 }
 
-/// A definition has a name and an input schema, or is an object with a name in a list of tools.
+/// Collects definitions: objects with a name and an input schema, or objects with a name in a list of tools.
 fn walk(raw: &RawValue, place: &str, in_tools: bool, found: &mut Vec<Found>) {
     if let Ok(members) = serde_json::from_str::<BTreeMap<String, &RawValue>>(raw.get()) {
         let named = members.get("name").is_some_and(|name| name.get().starts_with('"'));

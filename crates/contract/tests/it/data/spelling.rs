@@ -1,8 +1,8 @@
-//! The same JSON spelled otherwise, by means that share nothing with the crate.
+//! Other spellings of the same JSON, produced without the crate's code.
 
 use serde_json::{Map, Value};
 
-/// `text` without the white space between its tokens.
+/// Returns `text` without white space between its tokens.
 pub(super) fn compact(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut in_string, mut escaped) = (false, false);
@@ -20,7 +20,7 @@ pub(super) fn compact(text: &str) -> String {
     out
 }
 
-/// The same value with the keys of every object in another order, which depends on `seed`.
+/// Returns the value with the keys of every object in an order that depends on `seed`.
 pub(super) fn shuffled(value: &Value, seed: u64) -> Value {
     match value {
         Value::Array(items) => items.iter().map(|item| shuffled(item, seed)).collect(),

@@ -1,10 +1,10 @@
-//! Random JSON texts. Equal values come in many spellings: escapes, exponents, signs of zero, orders of keys.
+//! Strategies for random JSON texts. Equal values have many spellings: escapes, exponents, signs of zero, key orders.
 
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-/// Words of keys and strings; few, so that schemas and instances meet.
+/// Words for keys and strings; few, so that schemas and instances match.
 pub(super) const WORDS: &[&str] = &[
     "",
     "a",
@@ -29,7 +29,7 @@ const NUMBERS: &[&str] = &[
     "0.1", "0.3", "100", "1e2", "1E+2",
 ];
 
-/// Where doubles, 64-bit integers and their neighbours differ.
+/// Numbers at which doubles, 64-bit integers and their neighbours differ.
 const EDGES: &[&str] = &[
     "0.30000000000000004",
     "9007199254740991",
@@ -53,7 +53,7 @@ pub(super) fn text() -> BoxedStrategy<String> {
     prop_oneof![12 => nested(scalar()), 1 => (scalar(), 1..60usize, any::<bool>()).prop_map(chain)].boxed()
 }
 
-/// A value that is small enough to stand in `enum` or `const`.
+/// A value that is small enough for `enum` or `const`.
 pub(super) fn small() -> BoxedStrategy<String> {
     prop_oneof![3 => scalar(), 1 => array(scalar(), 3), 1 => object(scalar(), 3)].boxed()
 }
@@ -70,7 +70,7 @@ pub(super) fn number() -> BoxedStrategy<String> {
     .boxed()
 }
 
-/// A word as a JSON string, each character spelled in one of its ways.
+/// A word as a JSON string, each character in one of its spellings.
 pub(super) fn string() -> BoxedStrategy<String> {
     (prop::sample::select(WORDS), any::<u64>()).prop_map(|(word, ways)| spelled(word, ways)).boxed()
 }
@@ -110,7 +110,7 @@ fn object(inner: BoxedStrategy<String>, most: usize) -> BoxedStrategy<String> {
         .boxed()
 }
 
-/// A value at the bottom of many containers.
+/// A value nested in many containers.
 fn chain((leaf, depth, objects): (String, usize, bool)) -> String {
     (0..depth)
         .fold(leaf, |inner, _| if objects { format!("{{\"a\":{inner}}}") } else { format!("[{inner}]") })

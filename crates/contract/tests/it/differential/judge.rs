@@ -1,10 +1,10 @@
-//! The three validators.
+//! The three validators that are compared.
 
 use serde_json::Value;
 use toolcrib_contract::json::{Document, Limits, OwnedDocument};
 use toolcrib_contract::{Dialect, Schema, SchemaError, SchemaOptions};
 
-/// This crate's check.
+/// The check of this crate, over the tape.
 pub(super) struct Taped {
     source: OwnedDocument,
     schema: Schema,
@@ -18,7 +18,7 @@ impl Taped {
         Ok(Self { schema: Schema::compile(source.root(), &options)?, source })
     }
 
-    /// What the walk that explains thinks of an instance; `None` where its budget ended or it cannot know.
+    /// Verdict of the explaining walk; `None` if its budget ended or it cannot know.
     pub(super) fn accepts_by_explanation(&self, instance: &str) -> Option<bool> {
         let instance = Document::parse(instance.as_bytes(), &Limits::message()).expect("JSON");
         self.schema.accepts_by_explanation(self.source.root(), instance.root())
@@ -29,14 +29,14 @@ impl Taped {
         self.schema.accepts(instance.root())
     }
 
-    /// What is told of an instance that is refused.
+    /// Explanation of a refused instance.
     pub(super) fn explains(&self, instance: &str) -> Option<String> {
         let instance = Document::parse(instance.as_bytes(), &Limits::message()).expect("JSON");
         self.schema.check(self.source.root(), instance.root()).err().map(|told| told.one_line())
     }
 }
 
-/// The same validator over a tree of values.
+/// The `jsonschema` validator over a tree of values.
 pub(super) struct Plain(jsonschema::Validator);
 
 impl Plain {
@@ -59,7 +59,7 @@ impl Plain {
     }
 }
 
-/// A validator that shares nothing with the other two.
+/// The `boon` validator, which shares no code with the other two.
 pub(super) struct Boon {
     schemas: boon::Schemas,
     index: boon::SchemaIndex,
@@ -86,8 +86,8 @@ impl Boon {
     }
 }
 
-/// `false` where boon's arithmetic is known to be inexact, so that its verdict says nothing: it compares numbers as
-/// doubles, and divides doubles for `multipleOf`. And where it would take exponential time: it remembers nothing.
+/// `false` if boon's verdict is not evidence: boon compares numbers as doubles and divides doubles for `multipleOf`,
+/// and takes exponential time on recursive schemas because it does not memoize.
 pub(super) fn boon_can_tell(schema: &str, instance: &str) -> bool {
     let depth = instance.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count();
     if ["$ref", "$dynamicRef"].iter().any(|keyword| schema.contains(keyword)) && depth > 8 {

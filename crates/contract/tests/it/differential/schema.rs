@@ -1,4 +1,4 @@
-//! Random schemas as text, over the keywords of a dialect.
+//! Strategies for random schemas as text, over the keywords of a dialect.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ const TYPES: &[&str] = &["null", "boolean", "integer", "number", "string", "arra
 const PATTERNS: &[&str] =
     &["^a", "b$", "^$", "[0-9]+", "^\\d+$", ".", "^.$", "é", "\\n", "^[^a-c]*$", "a|😀"];
 
-/// A whole schema, with definitions that its parts may refer to, one of them recursive.
+/// A whole schema with definitions that its parts can refer to, one of them recursive.
 pub(super) fn root(dialect: Dialect) -> Text {
     let defs = if dialect == Dialect::Draft7 { "definitions" } else { "$defs" };
     let part = schema(dialect, defs);
@@ -29,7 +29,7 @@ pub(super) fn root(dialect: Dialect) -> Text {
         .boxed()
 }
 
-/// A subschema; refers to the definitions under `defs`, if that is not empty.
+/// A subschema that can refer to the definitions under `defs`, unless `defs` is empty.
 fn schema(dialect: Dialect, defs: &'static str) -> Text {
     let leaf = object_of(keywords_of_scalars());
     let leaf = match defs {
@@ -74,7 +74,7 @@ fn list(inner: Text, least: usize, most: usize) -> Text {
     prop::collection::vec(inner, least..most).prop_map(|items| format!("[{}]", items.join(","))).boxed()
 }
 
-/// A map from words to what `inner` makes.
+/// An object with words as keys and values from `inner`.
 fn by_word(inner: Text) -> Text {
     by(WORDS, inner)
 }
@@ -89,7 +89,7 @@ fn by(keys: &'static [&'static str], inner: Text) -> Text {
         .boxed()
 }
 
-/// One to three values of different kinds: some meta-schemas ask the values of `enum` to differ.
+/// One to three different values; some meta-schemas require the values of `enum` to differ.
 fn distinct() -> Text {
     (number(), string(), small(), 1..8u8)
         .prop_map(|(number, string, other, which)| {

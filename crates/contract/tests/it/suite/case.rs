@@ -1,12 +1,12 @@
-//! Reading the suite's files with the crate's own reader, so that every number stays as it is written.
+//! Reader of the suite's files; uses the crate's own reader, so that every number keeps its spelling.
 
 use std::path::{Path, PathBuf};
 
 use toolcrib_contract::json::{Document, Limits, Node};
 
-/// One schema and what is said of it.
+/// One schema and its test cases.
 pub(super) struct Group {
-    /// Relative to the dialect's folder.
+    /// Path relative to the dialect's folder.
     pub(super) file: String,
     pub(super) name: String,
     pub(super) schema: String,
@@ -19,7 +19,7 @@ pub(super) struct Case {
     pub(super) valid: bool,
 }
 
-/// All groups under `folder` of the suite, in the order of their files.
+/// Returns all groups under `folder` of the suite, in the order of their files.
 pub(super) fn groups(folder: &Path) -> Vec<Group> {
     let folder = root().join(folder);
     let mut files = Vec::new();

@@ -1,4 +1,4 @@
-//! A checked-in list of exceptions: one line each, `#` starts the reason that the lines below it share.
+//! Checked-in list of exceptions: one per line; `#` starts the reason for the lines below it.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ pub(super) struct List<'a> {
 }
 
 impl<'a> List<'a> {
-    /// The lines of one dialect. Each must stand below a reason.
+    /// Reads the lines of one dialect. Each must follow a reason.
     pub(super) fn read(text: &'a str, dialect: Dialect) -> Self {
         let mut reasoned = false;
         let mut lines = BTreeSet::new();
@@ -27,7 +27,7 @@ impl<'a> List<'a> {
         Self { lines }
     }
 
-    /// What is missing from the list and what is stale in it; empty if it is exact.
+    /// Describes the lines that are missing or stale; empty if the list is exact.
     pub(super) fn compare(&self, name: &str, found: &[String]) -> String {
         let found: BTreeSet<&str> = found.iter().map(String::as_str).collect();
         let mut told = String::new();
