@@ -1,4 +1,4 @@
-//! Plain BM25 over a tool's whole text: what [`super::Index`] has to beat, and nothing else uses.
+//! Plain BM25 over a tool's whole text: the baseline that [`super::Index`] is compared with, and nothing else uses.
 
 use std::collections::HashMap;
 
