@@ -287,7 +287,7 @@ mod tests {
         assert_eq!(subscriber.next().await, None);
     }
 
-    /// `CHANGE_BATCH_MS`: a change is told that long after it came, with all that came meanwhile.
+    /// `CHANGE_BATCH_MS`: a change is sent this long after it was published, with all changes published meanwhile.
     #[tokio::test(start_paused = true)]
     async fn a_change_is_told_after_change_batch_ms_with_those_that_followed_it() {
         let subscriber = Subscriber::new(Wanted { tools: true, prompts: true, ..Wanted::default() });

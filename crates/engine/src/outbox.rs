@@ -14,9 +14,8 @@ use tokio::sync::Notify;
 use crate::limits::{OUTBOX_BYTES_MAX, OUTBOX_FRAMES_MAX, OUTBOX_UNCOUNTED_BYTES_MAX};
 use crate::quota::Held;
 
-/// One thing for the transport to do.
+/// Action for the transport, queued in an outbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
-/// Item in an outbox: one action of the transport.
 pub enum Outgoing {
     /// A whole JSON-RPC message.
     Message(Bytes),

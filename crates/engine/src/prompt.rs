@@ -121,8 +121,8 @@ impl PromptArgument {
     }
 }
 
-#[derive(Debug, Clone)]
 /// Prompt with its definition and handler.
+#[derive(Debug, Clone)]
 pub struct Prompt {
     pub(crate) name: Arc<str>,
     pub(crate) arguments: Vec<PromptArgument>,

@@ -168,8 +168,8 @@ impl Snapshot {
     }
 }
 
-#[derive(Debug)]
 /// Registry: one writer at a time, lock-free readers.
+#[derive(Debug)]
 pub struct Registry {
     snapshot: ArcSwap<Snapshot>,
     writer: Mutex<()>,

@@ -87,8 +87,8 @@ impl About {
     }
 }
 
-#[derive(Debug, Clone)]
 /// Resource with its definition and handler.
+#[derive(Debug, Clone)]
 pub struct Resource {
     pub(crate) uri: Arc<str>,
     pub(crate) definition: Arc<str>,
@@ -108,8 +108,8 @@ impl Resource {
     }
 }
 
-#[derive(Debug, Clone)]
 /// Resource template with its definition and handler.
+#[derive(Debug, Clone)]
 pub struct ResourceTemplate {
     pub(crate) pattern: UriTemplate,
     pub(crate) definition: Arc<str>,

@@ -56,8 +56,8 @@ pub type Answered = Result<Box<str>, RpcError>;
 #[error("more than {IN_FLIGHT_MAX} requests are in flight")]
 pub struct TooManyInFlight;
 
-#[derive(Debug)]
 /// Session of one legacy client.
+#[derive(Debug)]
 pub struct Session {
     id: Option<SessionId>,
     principal: Principal,

@@ -25,8 +25,8 @@ const LINE_KEPT_BYTES: usize = 64 * 1024;
 
 type Waiting = (oneshot::Sender<Result<Box<str>, RpcError>>, Option<Context>);
 
-#[derive(Debug)]
 /// Connection to an adopted server.
+#[derive(Debug)]
 pub(crate) struct Connection {
     out: mpsc::Sender<Vec<u8>>,
     /// Requests without an answer; `None` once the server is gone, so that no further request waits.

@@ -126,8 +126,8 @@ pub fn genesis(key: &PublicKey) -> Link {
     hasher.finalize().into()
 }
 
-#[must_use]
 /// Returns the link of a record.
+#[must_use]
 pub fn link(previous: &Link, seq: u64, body: &str) -> Link {
     let mut hasher = Sha256::new();
     hasher.update(previous);

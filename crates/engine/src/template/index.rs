@@ -15,8 +15,8 @@ const PREFIX_BYTES: usize = 64;
 /// Template that matched, with the values of its variables.
 pub(crate) type Match = (Arc<ResourceTemplate>, Variables);
 
-#[derive(Debug, Default)]
 /// Templates by their literal prefix.
+#[derive(Debug, Default)]
 pub struct TemplateIndex {
     by_prefix: HashMap<Box<str>, Vec<Arc<ResourceTemplate>>, ahash::RandomState>,
     /// Lengths of the prefixes, longest first.

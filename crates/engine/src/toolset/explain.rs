@@ -37,8 +37,8 @@ pub enum Callable {
     No,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
 /// Explanation of one tool for one caller.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explanation {
     pub tool: Box<str>,
     /// Upstream server that the tool comes from, if any.
