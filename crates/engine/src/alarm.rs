@@ -45,6 +45,7 @@ impl Alarms {
     }
 }
 
+/// Deadline of one call.
 #[derive(Debug)]
 pub struct Alarm<'a> {
     kept: &'a Alarms,
@@ -121,7 +122,8 @@ mod tests {
         let start = Instant::now();
         assert_eq!(alarms.set(9 * SECOND).within(pin!(sleep(SECOND))).await, Some(()));
         assert_eq!(alarms.0.lock().unwrap().len(), 1, "its timer is kept");
-        // Set to 9 s by the first: later than this one, then earlier than that one.
+        // The kept timer is set to 9 s, later than this deadline; for the next alarm it is set earlier than its
+        // deadline.
         assert_eq!(alarms.set(3 * SECOND).within(pin!(pending::<()>())).await, None);
         assert_eq!(start.elapsed().as_secs(), 4);
         assert_eq!(alarms.set(2 * SECOND).within(pin!(sleep(SECOND))).await, Some(()));

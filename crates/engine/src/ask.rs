@@ -203,7 +203,7 @@ pub enum AskError {
     TooMany,
 }
 
-// Not `std::error::Error`: `?` must convert it to its own `ToolError` variants, not to a handler's failure.
+// Not `std::error::Error`: otherwise the blanket `From` of `ToolError` would make it a handler's failure.
 impl fmt::Display for AskError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -19,6 +19,7 @@ use crate::validation::Validation;
 /// Toolset of tools that were registered without one and belong to no server.
 pub const DEFAULT_TOOLSET: &str = "core";
 
+/// Tool in the registry.
 #[derive(Debug, Clone)]
 pub struct Entry {
     contract: Contract,

@@ -170,6 +170,7 @@ fn key(caller: &Caller<'_>) -> Box<str> {
     format!("{}\n{name}\n{version}", caller.principal.key()).into()
 }
 
+/// Guard that counts an open stream.
 #[derive(Debug)]
 pub(crate) struct Listening {
     listeners: Arc<Listeners>,

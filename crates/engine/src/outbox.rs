@@ -32,6 +32,7 @@ pub enum NotSent {
     Closed,
 }
 
+/// Bounded queue of messages for one client.
 #[derive(Debug, Default)]
 pub struct Outbox {
     state: Mutex<State>,

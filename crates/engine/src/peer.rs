@@ -15,6 +15,7 @@ pub struct ModernPeer {
     pub log_level: Option<Level>,
 }
 
+/// Client side of one request.
 #[derive(Debug, Clone)]
 pub enum Peer {
     Modern(Arc<ModernPeer>),

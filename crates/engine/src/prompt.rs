@@ -11,6 +11,7 @@ use crate::context::Context;
 use crate::forwarded::Forwarded;
 use crate::tool::{BoxFuture, ToolError};
 
+/// Arguments of a prompt, by name.
 pub type PromptArguments = BTreeMap<String, String>;
 
 /// Handler that makes a prompt's messages.

@@ -13,6 +13,7 @@ use crate::answer::Answer;
 use crate::ask::{AskError, InputRequired};
 use crate::context::Context;
 
+/// Boxed future, for traits with async methods.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Tool that can be called. The engine validates the arguments before the call and the answer after it.

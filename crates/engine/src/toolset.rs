@@ -46,7 +46,8 @@ pub struct Toolset {
     pub tools: Vec<Glob>,
     /// Patterns over names of upstream servers; a match of any suffices.
     pub servers: Vec<Glob>,
-    /// Required effect of the tool's effective annotations; `None` accepts both.
+    /// Required values of the hints in the definition's own annotations, with the spec's defaults; `None` accepts
+    /// both.
     pub read_only: Option<bool>,
     pub destructive: Option<bool>,
     pub idempotent: Option<bool>,

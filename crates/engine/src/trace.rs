@@ -52,9 +52,11 @@ pub struct Span {
     pub error: Option<&'static str>,
 }
 
+/// Trace id of W3C Trace Context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceId([u8; 16]);
 
+/// Span id of W3C Trace Context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpanId([u8; 8]);
 

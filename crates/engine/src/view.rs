@@ -13,6 +13,7 @@ use toolcrib_contract::Audience;
 use crate::entry::Entry;
 use crate::listing::{Item, Listing};
 
+/// Ordered contracts of one standing, with their prepared list.
 #[derive(Debug)]
 pub struct View {
     entries: Vec<Arc<Entry>>,

@@ -96,7 +96,7 @@ async fn an_existing_rmcp_server_is_put_under_contract() {
     assert!(caught.get("structuredContent").is_none());
 }
 
-/// Server whose list never ends: every page has one tool and a cursor. If it does not answer, it hangs instead.
+/// Server whose list never ends: every page has one tool and a cursor. With `answers: false` it hangs instead.
 struct Endless {
     answers: bool,
 }

@@ -208,7 +208,7 @@ impl Authenticator for ByHeader {
     }
 }
 
-/// Authenticator that gives each of two requests its own principal and refuses the rest.
+/// Authenticator that gives the first two requests different principals and refuses all others.
 #[derive(Debug, Default)]
 struct Twice(AtomicU64);
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::completion::{Completer, Reference};
 
+/// Completers of all prompts and templates.
 #[derive(Debug, Clone, Default)]
 pub struct Completers {
     by_argument: HashMap<(Reference, Box<str>), Arc<dyn Completer>>,

@@ -19,6 +19,7 @@ use crate::tool::BoxFuture;
 #[error("the store failed: {0}")]
 pub struct Unkept(pub Arc<dyn std::error::Error + Send + Sync>);
 
+/// Future of a store operation.
 pub type Keeping<'a, T> = BoxFuture<'a, Result<T, Unkept>>;
 
 /// Call that was about to run when this was written.

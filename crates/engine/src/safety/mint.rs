@@ -35,6 +35,7 @@ pub struct Minted {
     pub expires_in_ms: u64,
 }
 
+/// Reason why a token was not issued.
 #[derive(Debug, thiserror::Error)]
 pub enum MintError {
     #[error("{0} is not a destructive tool: call it directly, it needs no token")]

@@ -13,6 +13,7 @@ use crate::caller::Caller;
 use crate::ending::Ending;
 use crate::entry::Entry;
 
+/// Record of a call's end, written on drop.
 #[derive(Debug)]
 pub(crate) struct Receipt<'a> {
     /// Boxed, so that the state of calls without a record is not enlarged.

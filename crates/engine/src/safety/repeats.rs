@@ -25,6 +25,7 @@ struct Count {
     /// Hash of the caller that is stopped when this counter exceeds its maximum.
     owner: u64,
 }
+/// Repetition counters, in shards with a lock each.
 
 #[derive(Debug)]
 pub struct Repeats {

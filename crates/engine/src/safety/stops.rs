@@ -19,6 +19,7 @@ use crate::share::Share;
 
 type All = HashMap<Scope, Arc<Stop>>;
 
+/// Emergency stops in force.
 #[derive(Debug, Default)]
 pub struct Stops {
     any: AtomicBool,

@@ -33,6 +33,7 @@ pub(crate) enum Trace {
     Whole(Box<Event>),
 }
 
+/// Queue of audit records that wait to be written.
 #[derive(Debug, Default)]
 pub(crate) struct Trail {
     waiting: Mutex<Waiting>,

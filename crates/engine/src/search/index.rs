@@ -90,6 +90,7 @@ pub struct Hit {
     pub score: f32,
 }
 
+/// Inverted index with weighted frequencies.
 #[derive(Debug, Default)]
 pub struct Index {
     stems: HashMap<Box<str>, u32>,

@@ -7,6 +7,7 @@ use super::index::{Hit, Text};
 const K1: f32 = 1.2;
 const B: f32 = 0.75;
 
+/// Inverted index without fields, stems and synonyms.
 #[derive(Debug)]
 pub struct PlainIndex {
     postings: HashMap<String, Vec<(u32, f32)>>,

@@ -41,6 +41,7 @@ struct Sets {
     always: Bits,
 }
 
+/// Toolsets, search index and views of one state of the registry.
 #[derive(Debug)]
 pub struct Catalogue {
     all: Arc<View>,
@@ -169,7 +170,7 @@ impl Catalogue {
     pub fn admits(&self, at: usize, within: &Bits, read_only: bool) -> bool {
         let in_set =
             self.sets().of_entry.get(at).is_some_and(|of| of.iter().any(|kit| within.has(*kit as usize)));
-        // In a read-only view `call_tool` reaches only read-only tools, so it may be listed there.
+        // `call_tool` counts as read-only: in a read-only view it reaches only read-only tools.
         let reads =
             |entry: &Arc<Entry>| entry.contract().effect().read_only || entry.meta() == Some(Meta::Call);
         in_set && (!read_only || self.entry(at).is_some_and(reads))

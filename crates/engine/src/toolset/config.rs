@@ -57,6 +57,7 @@ pub struct Config {
     pub allowed_callers: BTreeMap<String, Vec<Box<str>>>,
 }
 
+/// Section `[selection]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SelectionConfig {

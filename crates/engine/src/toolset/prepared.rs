@@ -11,6 +11,7 @@ use super::standing::Standing;
 use crate::limits::{VIEWS_BYTES_MAX, VIEWS_MAX};
 use crate::view::View;
 
+/// Cached views by standing.
 #[derive(Debug, Default)]
 pub(super) struct Prepared(Mutex<Generations>);
 

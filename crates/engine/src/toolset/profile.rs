@@ -13,6 +13,7 @@ use crate::tool::BoxFuture;
 /// Toolsets loaded for a principal, besides those that are always loaded.
 pub type Enabled = BTreeSet<Arc<str>>;
 
+/// Reason why a profile was not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProfileError {
     #[error("more than {PROFILES_MAX} profiles are kept already")]
