@@ -1,10 +1,10 @@
-//! Deadlines of calls.
+//! Deadlines of calls, with reused timers.
 //!
-//! A timer is set a minute ahead and a call takes a millisecond: setting and clearing one for each call is work for
-//! nothing. A timer is therefore used again as it stands; one that goes off too early is set right then.
+//! A deadline is minutes ahead and a call takes about a millisecond, so setting and clearing a timer per call is
+//! wasted work. A timer is therefore kept as it is set and reused; one that fires too early is reset then.
 //!
-//! Guarantees: what runs within an alarm is stopped at its time, never before, however busy it is: a future that uses
-//! up tokio's cooperative budget at every poll leaves none for its timer, so the clock is read then.
+//! Guarantees: the future within an alarm is stopped at its deadline, never before, however busy it is. A future that
+//! exhausts tokio's cooperative budget at every poll leaves none for the timer, so the clock is read in that case.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -16,12 +16,12 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::by_thread::{ByThread, thread};
 
-/// Timers that one thread keeps in one place. Each holds on to the task that it would have woken.
+/// Maximum timers kept per shard. Each keeps the task alive that it would have woken.
 const KEPT_MAX: usize = 64;
 
 type Timer = Pin<Box<Sleep>>;
 
-/// Timers that are not in use, each with the thread whose runtime drives it.
+/// Unused timers, each with the thread whose runtime drives it.
 #[derive(Debug, Default)]
 pub struct Alarms(ByThread<Vec<(usize, Timer)>>);
 
@@ -45,21 +45,22 @@ impl Alarms {
     }
 }
 
+/// Deadline of one call.
 #[derive(Debug)]
 pub struct Alarm<'a> {
     kept: &'a Alarms,
     at: Instant,
-    /// Absent until something has to be waited for.
+    /// `None` until the future is pending for the first time.
     timer: Option<Timer>,
 }
 
 impl Alarm<'_> {
-    /// Moves its time.
+    /// Moves the deadline.
     pub fn postpone(&mut self, by: Duration) {
         self.at += by;
     }
 
-    /// Returns the output of `future`; `None` if that takes too long.
+    /// Returns the output of `future`, or `None` if the deadline passes first.
     pub fn within<F: Future>(&mut self, mut future: Pin<&mut F>) -> impl Future<Output = Option<F::Output>> {
         poll_fn(move |cx| match future.as_mut().poll(cx) {
             Poll::Ready(outcome) => Poll::Ready(Some(outcome)),
@@ -67,7 +68,7 @@ impl Alarm<'_> {
         })
     }
 
-    /// Ready at its time. To be polled after what it bounds.
+    /// Ready at the deadline. Must be polled after the future that it bounds.
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if is_overdue(self.at) {
             return Poll::Ready(());
@@ -88,8 +89,8 @@ impl Alarm<'_> {
     }
 }
 
-/// Returns whether `deadline` has passed, where the task's cooperative budget is used up and a timer would therefore
-/// stay pending whatever the time. With budget left the timer decides, and the clock is not read.
+/// Returns true if `deadline` has passed while the task's cooperative budget is exhausted: a tokio timer stays
+/// pending then, whatever the time. With budget left the timer decides, and the clock is not read.
 #[must_use]
 pub fn is_overdue(deadline: Instant) -> bool {
     !coop::has_budget_remaining() && Instant::now() >= deadline
@@ -114,14 +115,15 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// R5.6: deadlines.
+    /// R5.6: a call has its own deadline, whatever its reused timer was set to before.
     #[tokio::test(start_paused = true)]
     async fn an_alarm_goes_off_at_its_time_whatever_its_timer_was_set_to_before() {
         let alarms = Alarms::default();
         let start = Instant::now();
         assert_eq!(alarms.set(9 * SECOND).within(pin!(sleep(SECOND))).await, Some(()));
         assert_eq!(alarms.0.lock().unwrap().len(), 1, "its timer is kept");
-        // Set to 9 s by the first: later than this one, then earlier than that one.
+        // The kept timer is set to 9 s, later than this deadline; for the next alarm it is set earlier than its
+        // deadline.
         assert_eq!(alarms.set(3 * SECOND).within(pin!(pending::<()>())).await, None);
         assert_eq!(start.elapsed().as_secs(), 4);
         assert_eq!(alarms.set(2 * SECOND).within(pin!(sleep(SECOND))).await, Some(()));
@@ -131,8 +133,8 @@ mod tests {
         assert_eq!(start.elapsed().as_secs(), 10);
     }
 
-    /// R5.6: a peer that sends without end makes its reader use up the budget at every poll. Real time: a paused clock
-    /// stands still while a task is busy.
+    /// R5.6: a peer that sends without end makes its reader exhaust the budget at every poll. Uses real time, because
+    /// a paused clock stands still while a task is busy.
     #[tokio::test]
     async fn an_alarm_goes_off_while_its_future_uses_up_every_budget() {
         let alarms = Alarms::default();

@@ -1,17 +1,17 @@
-//! What a tool gives back.
+//! [`Answer`]: the result of a tool.
 
 use serde::Serialize;
 
 use crate::content::Content;
 
-/// A result put together by a Rust handler.
+/// Result built by a Rust handler.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolResult {
     pub(crate) content: Vec<Content>,
     /// Raw JSON.
     pub(crate) structured: Option<Box<str>>,
     pub(crate) is_error: bool,
-    /// A raw JSON object.
+    /// Raw JSON object.
     pub(crate) meta: Option<Box<str>>,
 }
 
@@ -26,13 +26,13 @@ impl ToolResult {
         Self::new().with(Content::text(text))
     }
 
-    /// A failure the model can read.
+    /// Creates an `isError` result whose text the model can read.
     #[must_use]
     pub fn error(text: impl AsRef<str>) -> Self {
         Self { is_error: true, ..Self::text(text) }
     }
 
-    /// Structured content; the same JSON is added as text unless the handler gives a text of its own.
+    /// Creates a result with structured content; the same JSON is added as text unless the handler adds a text block.
     pub fn structured(value: &impl Serialize) -> Result<Self, serde_json::Error> {
         Ok(Self { structured: Some(serde_json::to_string(value)?.into()), ..Self::default() })
     }
@@ -44,19 +44,20 @@ impl ToolResult {
         self
     }
 
-    /// Adds structured content to what is there.
+    /// Adds structured content, in addition to the content blocks.
     pub fn with_structured(mut self, value: &impl Serialize) -> Result<Self, serde_json::Error> {
         self.structured = Some(serde_json::to_string(value)?.into());
         Ok(self)
     }
 
-    /// Adds `_meta`, which must serialise to an object; anything else is left out.
+    /// Sets `_meta` from a JSON object.
     #[must_use]
     pub fn with_meta(mut self, meta: &serde_json::Map<String, serde_json::Value>) -> Self {
         self.meta = serde_json::to_string(meta).ok().map(Into::into);
         self
     }
 
+    /// Marks the result as an error.
     #[must_use]
     pub fn failed(mut self) -> Self {
         self.is_error = true;
@@ -73,27 +74,27 @@ impl ToolResult {
         &self.content
     }
 
-    /// Structured content as JSON.
+    /// Returns the structured content as JSON.
     #[must_use]
     pub fn structured_json(&self) -> Option<&str> {
         self.structured.as_deref()
     }
 }
 
-/// An answer as it leaves the tool.
+/// Answer as it leaves the tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// Behind a pointer: an answer is handed on often, and most come from somebody else's server.
+    /// Boxed: answers are moved often, and most come from upstream servers.
     Built(Box<ToolResult>),
-    /// A whole `tools/call` result as JSON, of whatever era, from somebody else's server. Forwarded as it is but for
-    /// what the caller's era forbids.
+    /// Whole `tools/call` result of an upstream server as JSON, of either era. Forwarded unchanged except for what
+    /// the caller's era forbids.
     Raw(Box<str>),
-    /// The same inside the message it came in, read once and never again.
+    /// Result of an upstream server inside the message that it came in, parsed once.
     Forwarded(crate::forwarded::Forwarded),
 }
 
 impl Answer {
-    /// Bytes of everything in it, near enough for a limit.
+    /// Returns the approximate size in bytes, for comparison with a limit.
     #[must_use]
     pub fn size(&self) -> usize {
         match self {

@@ -1,7 +1,8 @@
-//! Asking the client: elicitation, sampling, roots.
+//! Questions to the client: elicitation, sampling, roots.
 //!
-//! One `ask` for both eras. A legacy client is asked on the call's own stream and the handler waits. A modern client
-//! gets `input_required`; it calls again with the answers, the handler runs again from its start and finds them.
+//! One `ask` serves both eras. A legacy client is asked on the call's own stream while the handler waits. A modern
+//! client gets `input_required`; it calls again with the answers, and the handler runs again from its start and finds
+//! them.
 
 use std::fmt;
 
@@ -9,17 +10,18 @@ use serde_json::{Value, json};
 use toolcrib_contract::json::{Document, Limits, Node};
 use toolcrib_protocol::{Capability, RpcError};
 
-/// One question.
+/// One question to the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
     pub(crate) method: &'static str,
-    /// A raw JSON object.
+    /// Raw JSON object.
     pub(crate) params: Box<str>,
     pub(crate) capability: Capability,
 }
 
 impl Question {
-    /// A form for the person: a flat object schema of strings, numbers, booleans and enums. Never for secrets.
+    /// Asks the user to fill in a form: a flat object schema of strings, numbers, booleans and enums. Never for
+    /// secrets.
     #[must_use]
     pub fn elicit(message: &str, requested_schema: &Value) -> Self {
         let params = json!({ "mode": "form", "message": message, "requestedSchema": requested_schema });
@@ -30,7 +32,7 @@ impl Question {
         }
     }
 
-    /// A page for the person to open. Acceptance is consent to open it, not completion.
+    /// Asks the user to open a page. Acceptance is consent to open it, not completion.
     #[must_use]
     pub fn elicit_url(message: &str, url: &str) -> Self {
         let params = json!({ "mode": "url", "message": message, "url": url });
@@ -41,7 +43,7 @@ impl Question {
         }
     }
 
-    /// A completion by the client's model; `params` as `sampling/createMessage` wants them.
+    /// Asks for a completion by the client's model; `params` as in `sampling/createMessage`.
     #[must_use]
     pub fn sample(params: &Value) -> Self {
         Self {
@@ -51,13 +53,14 @@ impl Question {
         }
     }
 
-    /// The client's roots.
+    /// Asks for the client's roots.
     #[must_use]
     pub fn roots() -> Self {
         Self { method: "roots/list", params: "{}".into(), capability: Capability::Roots }
     }
 
-    /// A request that somebody else's server makes of its client; `None` if it is none of these, or no object.
+    /// Relays a request of an upstream server to its client; `None` if the method is none of these or `params` is no
+    /// object.
     #[must_use]
     pub fn relay(method: &str, params: Node<'_>) -> Option<Self> {
         let is_url = params.get("mode").is_some_and(|mode| mode.is_text("url"));
@@ -76,7 +79,7 @@ impl Question {
         self.capability
     }
 
-    /// Whether a client's answer has the shape its method gives it; a modern client with a wrong one is asked again.
+    /// Returns true if an answer has the shape of its method; a modern client with a malformed answer is asked again.
     pub(crate) fn fits(&self, answer: Node<'_>) -> bool {
         let text = |name: &str| answer.get(name).and_then(Node::as_str);
         match self.capability {
@@ -90,8 +93,8 @@ impl Question {
         }
     }
 
-    /// The content of an accepted form against what was asked for: required members and plain types. The schema is
-    /// flat by the specification, so this is all of it but formats and bounds, which the handler sees.
+    /// Checks the content of an accepted form for required members and plain types. The specification makes the
+    /// schema flat, so only formats and bounds stay unchecked, and the handler sees those.
     fn accepts(&self, content: Option<Node<'_>>) -> bool {
         if self.capability == Capability::ElicitationUrl {
             return true;
@@ -130,11 +133,11 @@ fn fits_property(value: Node<'_>, property: Node<'_>) -> bool {
     typed && listed && titled
 }
 
-/// A client's answer, raw JSON.
+/// Client's answer as raw JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply(pub(crate) Box<str>);
 
-/// What a person did with a form or page.
+/// User's response to a form or page.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Elicited {
     Accepted(Value),
@@ -153,7 +156,7 @@ impl Reply {
         serde_json::from_str(&self.0).unwrap_or(Value::Null)
     }
 
-    /// The answer to an elicitation.
+    /// Reads the answer as the response to an elicitation.
     #[must_use]
     pub fn elicited(&self) -> Elicited {
         let mut value = self.value();
@@ -165,34 +168,34 @@ impl Reply {
     }
 }
 
-/// What a modern client has to answer before the call can go on.
+/// Questions that a modern client has to answer before the call can go on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InputRequired {
     pub(crate) questions: Vec<(Box<str>, Question)>,
 }
 
 impl InputRequired {
-    /// For a tool that is told by somebody else what to ask.
+    /// For a tool that relays questions of another server.
     #[must_use]
     pub fn new(questions: Vec<(Box<str>, Question)>) -> Self {
         Self { questions }
     }
 }
 
-/// Why an `ask` gave no answer.
+/// Reason why a question got no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AskError {
-    /// The client is told what is missing and calls again: hand this on with `?`.
+    /// The client must answer first and call again; return this from the handler with `?`.
     InputRequired(Box<InputRequired>),
-    /// The client did not declare that it can be asked this.
+    /// The client did not declare the capability for this question.
     NotDeclared(Capability),
     /// There is no stream or session on which this client could be asked.
     Unreachable,
     /// The client answered with an error.
     Refused(RpcError),
-    /// No answer in time.
+    /// The client did not answer in time.
     TooLate,
-    /// The call was cancelled while it waited.
+    /// The call was cancelled while it waited for the answer.
     Cancelled,
     /// The answer does not have the shape that was asked for.
     Malformed,
@@ -200,7 +203,7 @@ pub enum AskError {
     TooMany,
 }
 
-// Not `std::error::Error`: `?` must be able to tell it from a handler's own failures.
+// Not `std::error::Error`: otherwise the blanket `From` of `ToolError` would make it a handler's failure.
 impl fmt::Display for AskError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

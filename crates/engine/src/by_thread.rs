@@ -1,5 +1,5 @@
-//! What is used again, and best by the thread that used it before: a connection or a timer is driven by the runtime of
-//! the thread that made it.
+//! Values sharded by thread, for reuse by the thread that used them before: a connection or a timer is driven by the
+//! runtime of the thread that created it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,28 +11,28 @@ thread_local! {
     static THREAD: usize = THREAD_LAST.fetch_add(1, Ordering::Relaxed);
 }
 
-/// The number of this thread, which no other has or had.
+/// Returns this thread's number, unique in the process.
 #[must_use]
 pub fn thread() -> usize {
     THREAD.with(|thread| *thread)
 }
 
-/// In a place of its own: where one thread writes, others do not wait for what stands beside it.
+/// Value aligned to 128 bytes, so that writes to it cause no false sharing with its neighbours.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct Apart<T>(pub T);
 
-/// One of it for each of so many threads; further ones share.
+/// One value per shard. A thread uses the shard of its number modulo `SHARDS`, so further threads share.
 #[derive(Debug, Default)]
 pub struct ByThread<T>([Apart<Mutex<T>>; SHARDS]);
 
 impl<T> ByThread<T> {
-    /// That of this thread.
+    /// Locks the value of this thread's shard.
     pub fn lock(&self) -> Option<MutexGuard<'_, T>> {
         self.0.get(thread() % SHARDS).map(locked)
     }
 
-    /// Those of all threads, one after the other.
+    /// Locks the values of all shards, one after the other.
     pub fn each(&self) -> impl Iterator<Item = MutexGuard<'_, T>> {
         self.0.iter().map(locked)
     }

@@ -1,4 +1,4 @@
-//! Who sent a request, over what, and how it can be spoken to.
+//! [`Caller`]: the sender of a request, its transport, and how it can be asked.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -12,22 +12,22 @@ use crate::principal::Principal;
 use crate::share::Share;
 use crate::toolset::selection::Approach;
 
-/// The sender of one request. Made by [`crate::stage::caller`] or from a session.
+/// Sender of one request. Made by [`crate::stage::caller`] or from a session.
 #[derive(Clone)]
 pub struct Caller<'a> {
     pub principal: Principal,
     pub peer: Peer,
-    /// The transport's headers, where it has any that must mirror the body.
+    /// Headers of the transport that must repeat the body, if it has any.
     pub headers: Option<&'a (dyn Headers + Sync)>,
     pub exchange: Arc<Exchange>,
-    /// By which address and headers it came; absent where nothing is to be said of it.
+    /// URL and headers that choose the caller's view; `None` if they choose nothing.
     pub approach: Option<Arc<Approach>>,
-    /// Network address that the request came from; absent where the transport has none.
+    /// Network address that the request came from; `None` if the transport has none.
     pub address: Option<IpAddr>,
 }
 
 impl Caller<'_> {
-    /// The same caller, come by this way.
+    /// Sets the URL and headers that choose the caller's view.
     #[must_use]
     pub fn by(mut self, approach: impl Into<Option<Arc<Approach>>>) -> Self {
         self.approach = approach.into();
@@ -54,14 +54,14 @@ impl Caller<'_> {
         Share::of(&self.principal, session, self.address())
     }
 
-    /// Returns the share without regard to sessions: an anonymous caller counts by its address. For bounds that opening
-    /// more sessions must not evade.
+    /// Returns the share without regard to sessions: an anonymous caller counts by its address. For bounds that
+    /// opening more sessions must not evade.
     #[must_use]
     pub fn owner(&self) -> Share {
         Share::of(&self.principal, None, self.address())
     }
 
-    /// By which address and headers it came.
+    /// Returns the URL and headers that choose the caller's view.
     #[must_use]
     pub fn approach(&self) -> &Approach {
         Approach::known(self.approach.as_ref())

@@ -1,14 +1,14 @@
-//! What time it is, so that expiry can be tested to the millisecond.
+//! [`Clock`]: source of the current time, replaceable in tests of expiry.
 
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Milliseconds since the epoch.
+/// Source of the time in milliseconds since the Unix epoch.
 pub trait Clock: Send + Sync + fmt::Debug {
     fn now_ms(&self) -> u64;
 }
 
-/// The machine's clock.
+/// System clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 

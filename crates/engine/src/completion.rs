@@ -1,4 +1,4 @@
-//! Completions: values a client can offer while a person fills in an argument.
+//! Completions: values that a client can offer while a person types an argument.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,16 +10,17 @@ use crate::context::Context;
 use crate::forwarded::Forwarded;
 use crate::tool::{BoxFuture, ToolError};
 
-/// Suggests values for one argument of a prompt or resource template.
+/// Callback that suggests values for one argument of a prompt or resource template.
 pub trait Completer: Send + Sync {
-    /// `value` is what was typed so far, `given` the arguments filled in already.
+    /// `value` is the text typed so far, `given` the arguments filled in already.
     fn complete<'a>(
         &'a self,
         value: &'a str,
         given: &'a BTreeMap<String, String>,
     ) -> BoxFuture<'a, Result<Vec<String>, ToolError>>;
 
-    /// Somebody else answers: the client's parameters go out and a whole result comes back. `None`: answered here.
+    /// Relays the request to another server: the client's parameters go out and a whole result comes back. `None` if
+    /// `complete` answers.
     fn relay<'a>(
         &'a self,
         _params: Node<'a>,

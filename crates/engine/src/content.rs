@@ -1,4 +1,4 @@
-//! One block of a tool's or prompt's content, kept as the JSON that goes over the wire.
+//! [`Content`]: one content block of a tool's or prompt's answer, kept as the JSON that goes over the wire.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -6,23 +6,23 @@ use toolcrib_contract::json::{Document, Limits, Node, ObjectWriter};
 use toolcrib_protocol::Revision;
 use toolcrib_protocol::convert::content as convert;
 
-/// A content block.
+/// Content block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Content {
     raw: Box<str>,
     kind: Kind,
 }
 
-/// What the engine has to know about a block: whether it is text, and whether every revision can show it.
+/// Kind of a block, as far as the engine distinguishes them: text, and types that older revisions lack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Text,
     Plain,
-    /// Audio and links, which older revisions do not know.
+    /// Audio and resource links, which older revisions do not have.
     Recent,
 }
 
-/// A block given as JSON is no object with a `type`.
+/// A block given as JSON is not an object with a `type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a content block is a JSON object with a type")]
 pub struct NotAContentBlock;
@@ -43,7 +43,7 @@ impl Content {
         Self { raw: media("audio", bytes.as_ref(), mime_type), kind: Kind::Recent }
     }
 
-    /// A resource's content inside the answer.
+    /// Embeds a resource's contents in the answer.
     #[must_use]
     pub fn resource(contents: &ResourceContents) -> Self {
         let mut object = ObjectWriter::new();
@@ -51,7 +51,7 @@ impl Content {
         Self { raw: object.finish().into(), kind: Kind::Plain }
     }
 
-    /// The address of a resource that the client may read.
+    /// Links to a resource that the client can read.
     #[must_use]
     pub fn resource_link(uri: &str, name: &str) -> Self {
         let mut object = ObjectWriter::new();
@@ -59,7 +59,7 @@ impl Content {
         Self { raw: object.finish().into(), kind: Kind::Recent }
     }
 
-    /// Any block as JSON, vendor members included.
+    /// Takes any block as JSON, vendor members included.
     pub fn raw(json: &str) -> Result<Self, NotAContentBlock> {
         let document = Document::parse(json.as_bytes(), &Limits::message()).map_err(|_| NotAContentBlock)?;
         Self::from_node(document.root())
@@ -84,7 +84,7 @@ impl Content {
         &self.raw
     }
 
-    /// Appends the block as the revision may see it.
+    /// Appends the block in the form of the revision.
     pub(crate) fn write(&self, out: &mut Vec<u8>, revision: Revision) {
         if self.kind != Kind::Recent || revision.has_resource_links() {
             out.extend_from_slice(self.raw.as_bytes());
@@ -109,7 +109,7 @@ impl From<String> for Content {
     }
 }
 
-/// What reading a resource gives.
+/// Contents of a resource, as `resources/read` returns them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResourceContents(Box<str>);
 
@@ -128,7 +128,7 @@ impl ResourceContents {
         Self(object.finish().into())
     }
 
-    /// The contents as JSON.
+    /// Returns the contents as JSON.
     #[must_use]
     pub fn raw(&self) -> &str {
         &self.0

@@ -1,4 +1,5 @@
-//! What a handler may know and do besides computing its answer (R2.7).
+//! [`Context`]: what a handler can use besides its arguments: progress, cancellation, logging, caller, client info,
+//! questions to the user (R2.7).
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,7 +24,7 @@ use crate::round::Round;
 use crate::safety::vouch::{ConfirmedBy, Voucher};
 use crate::session::Session;
 
-/// One request's context; clones are the same context.
+/// Context of one request; clones share it.
 #[derive(Clone)]
 pub struct Context(Arc<Inner>);
 
@@ -31,21 +32,21 @@ struct Inner {
     principal: Principal,
     peer: Peer,
     exchange: Arc<Exchange>,
-    /// The client's token, raw JSON, if it wants progress.
+    /// Progress token as raw JSON, if the client wants progress.
     progress_token: Option<Box<str>>,
     progress_last: AtomicU64,
     round: Round,
     kept: Mutex<Option<Box<str>>>,
     confirmation: Option<Confirmation>,
-    /// A token or handle that came along and that this server's gate has no use for.
+    /// Token or handle from the arguments that this server's gate did not need.
     unused_token: Option<Box<str>>,
 }
 
-/// A confirmation that the gate has for this call.
+/// Confirmation that this call passed the gate with.
 #[derive(Debug, Clone)]
 pub(crate) struct Confirmation {
     pub(crate) by: ConfirmedBy,
-    /// Vouches for it towards a server behind this one.
+    /// Signs statements about the confirmation for a server behind this one.
     pub(crate) voucher: Option<Voucher>,
     pub(crate) now_ms: u64,
 }
@@ -72,7 +73,7 @@ impl Context {
         }))
     }
 
-    /// Adds the confirmation that the gate has for this call; for a context that is not shared yet.
+    /// Adds the call's confirmation; has no effect once the context was cloned.
     pub(crate) fn confirmed(mut self, confirmation: Confirmation) -> Self {
         if let Some(inner) = Arc::get_mut(&mut self.0) {
             inner.confirmation = Some(confirmation);
@@ -80,7 +81,7 @@ impl Context {
         self
     }
 
-    /// Adds a token or handle that this server's gate has no use for; for a context that is not shared yet.
+    /// Adds a token or handle that this server's gate did not need; has no effect once the context was cloned.
     pub(crate) fn with_unused_token(mut self, token: &str) -> Self {
         if let Some(inner) = Arc::get_mut(&mut self.0) {
             inner.unused_token = Some(token.into());
@@ -88,21 +89,21 @@ impl Context {
         self
     }
 
-    /// A token or handle that came with the call and that this server's gate has no use for: it may belong to the gate of
-    /// a server behind this one.
+    /// Returns a token or handle from the arguments that this server's gate did not need. It may belong to the gate
+    /// of a server behind this one.
     #[must_use]
     pub fn unused_token(&self) -> Option<&str> {
         self.0.unused_token.as_deref()
     }
 
-    /// Kind of confirmation that this call has, where it needed one.
+    /// Returns the kind of confirmation that this call has, if it needed one.
     #[must_use]
     pub fn confirmed_by(&self) -> Option<ConfirmedBy> {
         self.0.confirmation.as_ref().map(|confirmation| confirmation.by)
     }
 
-    /// Returns a statement, raw JSON, that tells the server with key `audience` that this call was confirmed, with these
-    /// arguments under the server's own name of the tool. `None` where nobody confirmed it.
+    /// Returns a statement, as raw JSON, that tells the server with key `audience` that this call was confirmed with
+    /// these arguments. `tool` is that server's own name of the tool. `None` if nobody confirmed the call.
     #[must_use]
     pub fn vouch(&self, audience: &str, tool: &str, arguments: Node<'_>) -> Option<String> {
         let Confirmation { by, voucher, now_ms } = self.0.confirmation.as_ref()?;
@@ -110,13 +111,13 @@ impl Context {
         voucher.as_ref()?.vouch(audience, tool, &arguments, *by, *now_ms).ok()
     }
 
-    /// Who calls, as far as a credential proves it.
+    /// Returns the caller's principal: its identity as proven by a credential.
     #[must_use]
     pub fn principal(&self) -> &Principal {
         &self.0.principal
     }
 
-    /// What the client calls itself; never a reason to allow anything.
+    /// Returns the client's self-reported name and version; never a reason to allow anything.
     #[must_use]
     pub fn client_info(&self) -> Option<&ClientInfo> {
         self.0.peer.client_info()
@@ -132,13 +133,13 @@ impl Context {
         &self.0.peer
     }
 
-    /// Whether the client can be asked this.
+    /// Returns true if the client can be asked this kind of question.
     #[must_use]
     pub fn can(&self, capability: Capability) -> bool {
         self.0.peer.can(capability)
     }
 
-    /// Tells how far the call is. Values that do not grow are left out, as the specification demands.
+    /// Sends progress. Values that do not grow are dropped, as the specification demands.
     pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
         let Some(token) = &self.0.progress_token else { return };
         let last = self.0.progress_last.swap(progress.to_bits(), Ordering::Relaxed);
@@ -157,7 +158,7 @@ impl Context {
         self.notify("notifications/progress", &params.finish());
     }
 
-    /// A log message for the client, if it wants messages of this level.
+    /// Sends a log message to the client, if the client wants this level.
     pub fn log(&self, level: Level, logger: Option<&str>, data: &Value) {
         if !self.0.peer.logs(level) {
             return;
@@ -171,14 +172,14 @@ impl Context {
         self.notify("notifications/message", &params.finish());
     }
 
-    /// Any notification that belongs to this call; `params` is raw JSON.
+    /// Sends a notification that belongs to this call; `params` is raw JSON.
     pub(crate) fn notify(&self, method: &str, params: &str) {
-        // A client that does not read or has gone loses notifications, not the call.
+        // A client that does not read or is gone loses notifications, not the call.
         let _ = self.0.exchange.send(write::notification(method, Some(params)));
     }
 
-    /// Returns when the client cancelled the call or is gone. The handler itself is dropped then: this is for work
-    /// it started elsewhere.
+    /// Returns when the call is cancelled, or when its modern client disconnects. The handler's own future is dropped
+    /// then; this is for work that the handler spawned elsewhere.
     pub async fn cancelled(&self) {
         self.0.exchange.cancelled().await;
     }
@@ -195,14 +196,15 @@ impl Context {
         }
     }
 
-    /// Remembers something for the next round, sealed, should this one end in a question.
+    /// Saves `state` for the next round, if this round ends in a question. A modern client carries it in sealed
+    /// `requestState`.
     pub fn keep(&self, state: &impl Serialize) -> Result<(), serde_json::Error> {
         let raw = serde_json::to_string(state)?;
         *self.0.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(raw.into());
         Ok(())
     }
 
-    /// What an earlier round remembered.
+    /// Returns the state that this or an earlier round saved with [`Context::keep`].
     #[must_use]
     pub fn kept<T: DeserializeOwned>(&self) -> Option<T> {
         let own = self.0.kept.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -214,7 +216,7 @@ impl Context {
         self.0.kept.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The client's token, raw JSON, if it wants progress.
+    /// Returns the progress token as raw JSON, if the client wants progress.
     #[must_use]
     pub fn progress_token(&self) -> Option<&str> {
         self.0.progress_token.as_deref()
@@ -225,18 +227,18 @@ impl Context {
         &self.0.round
     }
 
-    /// Asks for an answer to a form. `key` names the question among those of this call.
+    /// Asks the user to fill in a form. `key` identifies the question among those of this call.
     pub async fn elicit(&self, key: &str, message: &str, schema: &Value) -> Result<Elicited, AskError> {
         Ok(self.ask(key, Question::elicit(message, schema)).await?.elicited())
     }
 
-    /// Asks one question.
+    /// Asks one question. `key` identifies it among those of this call.
     pub async fn ask(&self, key: &str, question: Question) -> Result<Reply, AskError> {
         let mut replies = self.ask_all(vec![(key.to_owned(), question)]).await?;
         replies.pop().ok_or(AskError::Malformed)
     }
 
-    /// Asks several questions at once; the answers come in the same order.
+    /// Asks several questions at once; returns the answers in the order of the questions.
     pub async fn ask_all(&self, questions: Vec<(String, Question)>) -> Result<Vec<Reply>, AskError> {
         if questions.len() > QUESTIONS_MAX {
             return Err(AskError::TooMany);
@@ -248,12 +250,12 @@ impl Context {
         }
         match &self.0.peer {
             Peer::Modern(_) => self.answers_or_require(questions),
-            // Boxed: few calls ask, and all have room for it.
+            // Boxed: few calls ask, and the future must not enlarge all of them.
             Peer::Legacy(session) => Box::pin(self.ask_each(session, &questions)).await,
         }
     }
 
-    /// Legacy: one after the other.
+    /// Asks a legacy client, one question after the other.
     async fn ask_each(
         &self,
         session: &Arc<Session>,
@@ -266,7 +268,8 @@ impl Context {
         Ok(replies)
     }
 
-    /// Modern: every answer is there and fits, or the client is told which ones are missing.
+    /// Takes a modern client's answers from the round; if any is missing or malformed, returns the questions still to
+    /// ask.
     fn answers_or_require(&self, questions: Vec<(String, Question)>) -> Result<Vec<Reply>, AskError> {
         let mut replies = Vec::with_capacity(questions.len());
         let mut missing = Vec::new();
@@ -286,7 +289,7 @@ impl Context {
         Err(AskError::InputRequired(Box::new(InputRequired { questions: missing })))
     }
 
-    /// Legacy: a request on the call's own stream, and the handler waits.
+    /// Asks a legacy client by a request on the call's own stream, and waits for the answer.
     async fn ask_session(&self, session: &Arc<Session>, question: &Question) -> Result<Reply, AskError> {
         let exchange = &self.0.exchange;
         let params = match question.capability {
@@ -320,7 +323,7 @@ impl Context {
     }
 }
 
-/// A number as JSON, without a fraction where there is none.
+/// Formats a number as JSON, without a fraction if it is integral.
 fn number(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 9_007_199_254_740_992.0 {
         format!("{}", value as i64)
@@ -344,7 +347,7 @@ mod tests {
 
     use super::*;
 
-    /// `ASK_MS_MAX`: a client that never answers a question keeps the handler waiting that long and no longer.
+    /// `ASK_MS_MAX`: a handler waits this long and no longer for a client that never answers.
     #[tokio::test(start_paused = true)]
     async fn a_client_that_does_not_answer_within_ask_ms_max_is_given_up() {
         let declared = Document::parse(br#"{"elicitation":{}}"#, &Limits::message()).unwrap();

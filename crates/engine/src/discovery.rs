@@ -1,8 +1,9 @@
-//! The tools that find, load and call other tools (R3.1), as definitions; what they answer is in `discovery/`.
+//! Definitions of the discovery tools, which find, load and call other tools (R3.1); their answers are in
+//! `discovery/`.
 //!
 //! They are ordinary contracts of toolset `discovery`: their arguments and answers are checked like any other's.
-//! `call_tool` has no answer of its own: the view stage puts the inner tool in its place, and everything after that
-//! stage judges the inner tool. Its own hints are therefore the worst case, in a read-only view that of a reader.
+//! `call_tool` has no answer of its own: the view stage replaces it by the tool it names, and every later stage
+//! judges that tool. Its own hints are therefore the worst case, or read-only in a read-only view.
 
 pub(crate) mod enable;
 mod report;
@@ -17,11 +18,11 @@ use crate::engine::Engine;
 use crate::limits::SEARCH_RESULTS_MAX;
 use crate::tool::ToolError;
 
-/// The hints of `call_tool` where it reaches readers alone.
+/// Annotations of `call_tool` in a read-only view.
 pub(crate) const CALL_READERS: &str =
     r#"{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":false,"openWorldHint":true}"#;
 
-/// Which of the six.
+/// Discovery tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meta {
     List,
@@ -129,7 +130,7 @@ impl Meta {
         }
     }
 
-    /// The definition as it is registered.
+    /// Returns the definition to register.
     pub(crate) fn definition(self) -> Result<Definition, DefinitionError> {
         Definition::from_value(&json!({
             "name": self.name(),
@@ -141,7 +142,7 @@ impl Meta {
     }
 }
 
-/// What a discovery tool answers. `call_tool` never comes here.
+/// Answers a discovery tool. Never called for `call_tool`.
 pub(crate) async fn answer(
     engine: &Engine,
     caller: &Caller<'_>,
@@ -168,7 +169,7 @@ pub(crate) async fn answer(
     Ok(result.into())
 }
 
-/// The answer to a toolset that does not exist, or that this caller cannot reach.
+/// Returns the answer for a toolset that does not exist or that this caller cannot reach.
 fn unknown(name: &str) -> ToolResult {
     let shown: String = name.chars().filter(|c| !c.is_control()).take(80).collect();
     ToolResult::error(format!(
@@ -176,7 +177,7 @@ fn unknown(name: &str) -> ToolResult {
     ))
 }
 
-/// What a call can do to the world, in one word.
+/// Returns the effect of a call as one word.
 pub(crate) fn effect_class(effect: Effect) -> &'static str {
     match effect {
         Effect { read_only: true, .. } => "read_only",
@@ -185,7 +186,7 @@ pub(crate) fn effect_class(effect: Effect) -> &'static str {
     }
 }
 
-/// `1 tool`, `2 tools`.
+/// Formats a count: `1 tool`, `2 tools`.
 fn tools(count: usize) -> String {
     if count == 1 { "1 tool".to_owned() } else { format!("{count} tools") }
 }

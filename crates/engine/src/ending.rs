@@ -1,6 +1,7 @@
-//! The ending of a call: done, failed, asked, refused or unknown.
+//! [`Ending`] of a call: done, failed, asked, refused or unknown.
 //!
-//! An ending is judged once, where the facts are. Journal, audit, metrics, spans and log tell it alike (R12.1).
+//! An ending is judged once, in `stage::live`. Journal, audit, metrics, spans and log are given that value (R12.1:
+//! what became of a call is judged once).
 
 use toolcrib_contract::json::{Document, Limits, Node};
 
@@ -8,26 +9,26 @@ use crate::answer::Answer;
 use crate::limits::ANSWER_BYTES_MAX;
 use crate::refusal::Refusal;
 
-/// How a call ended.
+/// Outcome of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Ending {
-    /// The tool ran to its end. Its answer may still break the contract: what ran has run.
+    /// The tool ran to its end. Its answer may still break the output schema, which does not undo the call's effects.
     Done,
     /// The call certainly had no effect, or the tool said that it failed.
     Failed,
-    /// Somebody was asked something before anything was done.
+    /// The client or a person was asked something before the tool did anything.
     Asked,
     /// The call never reached the tool.
     Refused,
-    /// The call was begun, and nobody knows how far it came: it is never tried again by itself.
+    /// The call was sent or started, and its effect is not known. It is never retried automatically.
     Unknown,
 }
 
 impl Ending {
     pub const ALL: [Self; 5] = [Self::Done, Self::Failed, Self::Asked, Self::Refused, Self::Unknown];
 
-    /// The word for it, in every record and message.
+    /// Returns the word for the ending in records and messages.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -39,13 +40,13 @@ impl Ending {
         }
     }
 
-    /// Returns the ending that this word stands for.
+    /// Returns the ending that a word stands for.
     #[must_use]
     pub fn named(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|ending| ending.word() == word)
     }
 
-    /// Whether something went wrong.
+    /// Returns true for failed, refused and unknown.
     #[must_use]
     pub const fn is_trouble(self) -> bool {
         !matches!(self, Self::Done | Self::Asked)
@@ -59,7 +60,7 @@ impl Ending {
         }
     }
 
-    /// Judges a call that reached its tool and got no answer from it.
+    /// Judges a call that reached its tool and got no answer.
     pub(crate) const fn without_answer(refusal: &Refusal) -> Self {
         match refusal {
             Refusal::Asks(_) => Self::Asked,
@@ -72,7 +73,7 @@ impl Ending {
         }
     }
 
-    /// Judges a call by the tool's own answer.
+    /// Judges a call by the tool's answer.
     pub(crate) fn by_answer(answer: &Answer) -> Self {
         let by_flag = |is_error: bool| if is_error { Self::Failed } else { Self::Done };
         match answer {
@@ -82,7 +83,7 @@ impl Ending {
                 let limits = Limits::message().with_bytes_max(ANSWER_BYTES_MAX);
                 match Document::parse(raw.as_bytes(), &limits) {
                     Ok(document) if document.root().is_object() => by_flag(says_error(document.root())),
-                    // An answer that nobody can read tells nothing.
+                    // An unreadable answer says nothing about the effect.
                     _ => Self::Unknown,
                 }
             }
@@ -107,7 +108,7 @@ mod tests {
         assert_eq!(Ending::named("open"), None);
     }
 
-    /// R12.2
+    /// R12.2: an answer with `isError` is *failed*; an unreadable answer is *unknown*.
     #[test]
     fn an_answer_says_itself_whether_the_tool_failed() {
         let raw = |text: &str| Ending::by_answer(&Answer::Raw(text.into()));
@@ -119,7 +120,7 @@ mod tests {
         assert_eq!(Ending::by_answer(&Answer::from(ToolResult::text("yes"))), Ending::Done);
     }
 
-    /// R12.1, R12.2: a tool that was begun and did not answer is unknown, unless it said that it failed.
+    /// R12.1, R12.2: a call that was started and not answered is unknown, unless the tool said that it failed.
     #[test]
     fn a_call_without_an_answer_is_unknown_unless_the_tool_said_so() {
         let ended = |refusal: Refusal| Ending::without_answer(&refusal);

@@ -1,7 +1,7 @@
-//! The engine: what a server offers, and how a message is answered, whatever transport brought it.
+//! [`Engine`]: the tools, prompts and resources that a server offers, and the answers to messages of any transport.
 //!
 //! Opens no socket and no file. Guarantees: every request gets exactly one reply; nothing a client sends makes it
-//! panic or wait on another client.
+//! panic or block another client.
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::seal::{NoRandomness, Sealer};
 use crate::toolset::ToolsetOptions;
 use crate::trace::SpanSink;
 
-/// What a server says about itself.
+/// Name, version, title and instructions that a server reports to its clients.
 #[derive(Debug, Clone)]
 pub struct ServerInfo {
     pub name: String,
@@ -51,7 +51,7 @@ impl ServerInfo {
     }
 }
 
-/// How a server behaves where it has a choice.
+/// Settings of an engine.
 #[derive(Debug, Clone)]
 pub struct Options {
     pub bad_arguments: BadArguments,
@@ -59,19 +59,20 @@ pub struct Options {
     pub list_ttl_ms: u64,
     pub call_ms_max: u64,
     pub schema: SchemaOptions,
-    /// Keys that seal state and cursors; random ones of this process if absent.
+    /// Key that seals `requestState` and cursors; if `None`, a random one that lives as long as the engine.
     pub sealer: Option<Sealer>,
     pub clock: Arc<dyn Clock>,
-    /// Offered even while nothing is registered, so that it can appear later.
+    /// Declares the prompts capability even while no prompt is registered, so that prompts can be added later.
     pub offers_prompts: bool,
+    /// Declares the resources capability even while no resource is registered.
     pub offers_resources: bool,
-    /// As at the start; [`Engine::toolsets`] says what counts now.
+    /// Toolsets at the start; [`Engine::toolsets`] returns the current ones.
     pub toolsets: ToolsetOptions,
-    /// Gate, stop, journal and audit; absent: none of them.
+    /// Gate, emergency stop, journal and audit; `None` switches all of them off.
     pub safety: Option<Arc<Safety>>,
-    /// Offered with `safety`: the tools for tokens and the emergency stop.
+    /// With `safety`, registers the tools for confirmation tokens and the emergency stop.
     pub offers_safety_tools: bool,
-    /// Who collects spans; absent: there are none.
+    /// Collector of trace spans; `None` switches tracing off.
     pub spans: Option<Arc<dyn SpanSink>>,
 }
 
@@ -95,7 +96,7 @@ impl Default for Options {
     }
 }
 
-/// Something the operator should hear of, with everything that is kept from the client.
+/// Failure that is reported to the operator, with the details that are kept from the client.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Fault<'a> {
@@ -111,7 +112,7 @@ pub enum Fault<'a> {
         tool: &'a str,
         ms_max: u64,
     },
-    /// Passed on all the same: the tool's input is only watched.
+    /// The call went on nevertheless: its input validation is set to `warn`.
     InputInvalid {
         tool: &'a str,
         violations: &'a Violations,
@@ -142,8 +143,9 @@ impl fmt::Display for Fault<'_> {
     }
 }
 
-/// Called with every fault, from the task that met it: must not block.
+/// Callback for every fault. Runs on the task that met the fault, so it must not block.
 pub type OnFault = Arc<dyn Fn(&Fault<'_>) + Send + Sync>;
+/// Server engine: registry, options and the state that requests share. Answers the messages of every transport.
 
 pub struct Engine {
     info: ServerInfo,
@@ -154,23 +156,23 @@ pub struct Engine {
     hub: Arc<Hub>,
     registry: Registry,
     render: Render,
-    /// Of lists that depend on who asks.
+    /// Renders lists that depend on the caller: privately cacheable.
     private: Render,
-    /// Of lists that whoever asks may change at any time.
+    /// Renders lists that the caller can change at any time: privately cacheable with a TTL of 0.
     passing: Render,
     listeners: Arc<Listeners>,
     alarms: Alarms,
     empty: OwnedDocument,
 }
 
-/// Why an engine could not be made.
+/// Reason why an engine could not be created.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StartError {
     #[error(transparent)]
     NoRandomness(#[from] NoRandomness),
     #[error(transparent)]
     Json(#[from] toolcrib_contract::json::ReadError),
-    /// A toolset's name, or the discovery tools.
+    /// A toolset's name or a built-in tool is invalid.
     #[error(transparent)]
     Toolsets(#[from] RegisterError),
 }
@@ -232,19 +234,19 @@ impl Engine {
         &self.info
     }
 
-    /// What was counted.
+    /// Returns the counters of calls.
     #[must_use]
     pub fn meter(&self) -> &crate::meter::Meter {
         &self.meter
     }
 
-    /// What the model is told about the server as a whole.
+    /// Returns the instructions that clients get about the server as a whole.
     #[must_use]
     pub fn instructions(&self) -> Option<Arc<String>> {
         self.instructions.load_full()
     }
 
-    /// Changes what the model is told; clients that connect later hear it.
+    /// Replaces the instructions; clients that connect later get the new ones.
     pub fn instruct(&self, instructions: Option<String>) {
         self.instructions.store(instructions.map(Arc::new));
     }
@@ -254,7 +256,7 @@ impl Engine {
         &self.options
     }
 
-    /// Raw `_meta` object of modern results.
+    /// `_meta` object of modern results, as raw JSON.
     pub(crate) fn meta(&self) -> &str {
         &self.render.meta
     }
@@ -263,23 +265,23 @@ impl Engine {
         &self.render
     }
 
-    /// Gate, stop, journal and audit, where they are switched on.
+    /// Returns the gate, emergency stop, journal and audit; `None` if safety is switched off.
     #[must_use]
     pub fn safety(&self) -> Option<&Arc<Safety>> {
         self.options.safety.as_ref()
     }
 
-    /// Puts another policy in force for the next call: tools are judged by it and clients are told where their lists
-    /// changed. Tickets that were given under another policy are void. Changes nothing where safety is not switched on.
+    /// Puts another policy in force for the next call: tools are judged by it, and clients are notified if their
+    /// lists changed. Tickets issued under the old policy become void. Does nothing if safety is switched off.
     pub fn set_policy(&self, policy: Policy) {
         let Some(safety) = self.safety() else { return };
         let policy = Arc::new(policy);
-        // Tools first: a ticket of the moment between carries the older fingerprint and is void.
+        // Tools first: a ticket issued between the two steps carries the old fingerprint and is void.
         self.registry.set_policy(policy.clone());
         safety.set_policy(policy);
     }
 
-    /// Writes what waits to be written; for the end of a process.
+    /// Writes all records that wait to be written; called before a process ends.
     pub async fn flush(&self) {
         if let Some(safety) = self.safety()
             && let Err(error) = safety.flush().await
@@ -288,8 +290,8 @@ impl Engine {
         }
     }
 
-    /// How the lists of tools are written that this caller gets: what they depend on decides who may keep them, and
-    /// how long (R3.5).
+    /// Returns the renderer for this caller's tool lists. Its cache scope and TTL depend on what the lists depend on:
+    /// `ttlMs` and `cacheScope` are honest (R3.5).
     pub(crate) fn list_render(&self, caller: &Caller<'_>) -> &Render {
         let snapshot = self.registry.load();
         let toolsets = snapshot.catalogue.options();
@@ -303,7 +305,7 @@ impl Engine {
         }
     }
 
-    /// What is declared and selected now; [`Registry::set_toolsets`] replaces it.
+    /// Returns the toolsets as declared and selected now; [`Registry::set_toolsets`] replaces them.
     #[must_use]
     pub fn toolsets(&self) -> Arc<ToolsetOptions> {
         self.registry.load().catalogue.options().clone()
@@ -325,12 +327,12 @@ impl Engine {
         &*self.options.clock
     }
 
-    /// What absent `arguments` mean.
+    /// Empty object that stands for absent `arguments`.
     pub(crate) fn no_arguments(&self) -> Node<'_> {
         self.empty.root()
     }
 
-    /// Tells the operator: the log always, the callback if there is one.
+    /// Reports a fault to the operator: always to the log, and to the callback if there is one.
     pub(crate) fn report(&self, fault: &Fault<'_>) {
         tracing::warn!(target: "toolcrib", "{fault}");
         if let Some(on_fault) = &self.on_fault {
@@ -338,7 +340,7 @@ impl Engine {
         }
     }
 
-    /// Everything that streams ends gracefully; requests under way finish.
+    /// Ends all subscription streams gracefully; requests in flight finish.
     pub fn shut_down(&self) {
         self.hub.end();
     }

@@ -1,4 +1,4 @@
-//! A tool as the registry keeps it: its contract, what stands behind it, and its prepared forms.
+//! [`Entry`]: a tool in the registry, with its contract, what answers its calls, and its prepared wire forms.
 
 use std::sync::Arc;
 
@@ -16,41 +16,42 @@ use crate::safety::tools::SafetyTool;
 use crate::tool::Tool;
 use crate::validation::Validation;
 
-/// The toolset of tools that were given none.
+/// Toolset of tools that were registered without one and belong to no server.
 pub const DEFAULT_TOOLSET: &str = "core";
 
+/// Tool in the registry.
 #[derive(Debug, Clone)]
 pub struct Entry {
     contract: Contract,
     behind: Behind,
-    /// Given at registration.
+    /// Toolset given at registration.
     toolset: Option<Arc<str>>,
     server: Option<Arc<str>>,
     param_headers: ParamHeaders,
     validation: Validation,
     item: Item,
     judged: Judged,
-    /// The policy that judged it.
+    /// Policy that produced `judged`.
     policy: Arc<Policy>,
-    /// Hints of the definition that the lock holds.
+    /// Hints of the locked definition.
     pinned: Option<Hints>,
 }
 
-/// What answers a call.
+/// Implementation that answers a call.
 #[derive(Debug, Clone)]
 pub enum Behind {
     Tool(Arc<dyn Tool>),
-    /// The engine itself.
+    /// Answered by the engine.
     Discovery(Meta),
     Safety(SafetyTool),
 }
 
 impl Behind {
-    /// Returns what the policy's judgement means for a tool that is answered like this.
+    /// Adapts the policy's judgement to this kind of tool.
     fn judged(&self, judged: Judged) -> Judged {
         match self {
             Self::Safety(tool) => tool.judged(judged),
-            // `call_tool` is judged as the tool it names; the others change nothing but lists.
+            // `call_tool` is judged as the tool it names; the other discovery tools change nothing but lists.
             Self::Discovery(_) => judged.of_discovery(),
             Self::Tool(_) => judged,
         }
@@ -58,7 +59,7 @@ impl Behind {
 }
 
 impl Entry {
-    /// Prepares both eras' forms of the definition.
+    /// Prepares the definition in the forms of both eras.
     pub fn new(
         contract: Contract,
         behind: Behind,
@@ -75,7 +76,7 @@ impl Entry {
         };
         let modern: Arc<str> = form(Era::Modern);
         let legacy: Arc<str> = form(Era::Legacy);
-        // Most definitions look the same to both eras; they are kept once.
+        // Most definitions are equal in both eras; those are stored once.
         let legacy = if legacy == modern { modern.clone() } else { legacy };
         drop(wire);
         let judged = behind.judged(policy.judge(&contract, None));
@@ -93,7 +94,7 @@ impl Entry {
         })
     }
 
-    /// The same judged by the stricter of these hints and its own.
+    /// Judges the entry by the stricter of the pinned hints and its own (R1.4, effective annotations).
     #[must_use]
     pub(crate) fn judged_with(mut self, policy: &Arc<Policy>, pinned: &Hints) -> Self {
         self.pinned = Some(*pinned);
@@ -106,7 +107,7 @@ impl Entry {
         self.policy = policy.clone();
     }
 
-    /// Returns the entry as this policy judges it; the very same one if it did already.
+    /// Returns the entry as judged by this policy; the same `Arc` if it was judged by it already.
     #[must_use]
     pub(crate) fn judged_by(self: Arc<Self>, policy: &Arc<Policy>) -> Arc<Self> {
         if Arc::ptr_eq(&self.policy, policy) {
@@ -117,7 +118,7 @@ impl Entry {
         Arc::new(entry)
     }
 
-    /// The same with other modes.
+    /// Sets the validation modes.
     #[must_use]
     pub fn with_validation(mut self, validation: Validation) -> Self {
         self.validation = validation;
@@ -144,7 +145,7 @@ impl Entry {
         &self.behind
     }
 
-    /// Which discovery tool it is, if any.
+    /// Returns which discovery tool this is, if any.
     #[must_use]
     pub fn meta(&self) -> Option<Meta> {
         match self.behind {
@@ -153,7 +154,7 @@ impl Entry {
         }
     }
 
-    /// Which safety tool it is, if any.
+    /// Returns which safety tool this is, if any.
     #[must_use]
     pub fn safety(&self) -> Option<SafetyTool> {
         match self.behind {
@@ -162,30 +163,30 @@ impl Entry {
         }
     }
 
-    /// What the policy says of it.
+    /// Returns the policy's judgement of the tool.
     #[must_use]
     pub fn judged(&self) -> &Judged {
         &self.judged
     }
 
-    /// A form of the definition whose input schema takes a confirmation token (R4.2).
+    /// Returns a form of the definition whose input schema has the optional `confirmation_token` property (R4.2).
     pub(crate) fn with_token(&self, item: &Item) -> Item {
         item.clone().changed(|raw| property::advertise(self, raw))
     }
 
-    /// The toolset it was registered with, else its server's, else the default.
+    /// Returns the toolset given at registration, else the name of its server, else the default.
     #[must_use]
     pub fn toolset(&self) -> &str {
         self.own_toolset().or(self.server()).unwrap_or(DEFAULT_TOOLSET)
     }
 
-    /// The toolset it was registered with.
+    /// Returns the toolset given at registration.
     #[must_use]
     pub fn own_toolset(&self) -> Option<&str> {
         self.toolset.as_deref()
     }
 
-    /// The server it comes from, where there are several.
+    /// Returns the upstream server that the tool comes from, if any.
     #[must_use]
     pub fn server(&self) -> Option<&str> {
         self.server.as_deref()
@@ -196,7 +197,7 @@ impl Entry {
         &self.param_headers
     }
 
-    /// R2.3: priority first, lower before higher and none last, then name.
+    /// Sort key of lists: priority first, lower before higher and none last, then name (R2.3, deterministic `list`).
     #[must_use]
     pub fn rank(&self) -> (i64, &str) {
         (self.contract.annotations().priority.unwrap_or(i64::MAX), self.name())

@@ -1,7 +1,7 @@
-//! One request in flight, as the transport and the engine both see it.
+//! [`Exchange`]: one request in flight, shared by the transport and the engine.
 //!
-//! Guarantees: after the answer nothing more is sent for the request; a cancellation reaches everyone who waits for
-//! it; the transport knows whether losing the client ends the request (modern) or not (legacy).
+//! Guarantees: nothing is sent for the request after its answer; a cancellation wakes everyone who waits for it; the
+//! transport knows whether a disconnect ends the request (modern) or not (legacy).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,36 +12,37 @@ use tokio::sync::Notify;
 
 use crate::outbox::{NotSent, Outbox, Outgoing};
 
+/// One request in flight.
 #[derive(Debug)]
 pub struct Exchange {
     outlet: Outlet,
-    /// The client takes messages besides the answer.
+    /// `true` if the client accepts messages besides the answer.
     streams: bool,
     survives_disconnect: AtomicBool,
     finished: AtomicBool,
     cancelled: AtomicBool,
     wake: Notify,
-    /// The task that runs the request.
+    /// Task that runs the request.
     runner: Mutex<Option<Waker>>,
 }
 
-/// Through which outbox it speaks.
+/// Outbox that the exchange sends through.
 #[derive(Debug)]
 enum Outlet {
     Own(Outbox),
     Shared(Arc<Outbox>),
-    /// That of another request of the same batch.
+    /// Outbox of another request of the same batch.
     Sibling(Arc<Exchange>),
 }
 
 impl Exchange {
-    /// One that shares its outbox. `streams` says whether the client accepts anything but the answer itself.
+    /// Creates an exchange with a shared outbox. `streams` tells if the client accepts messages besides the answer.
     #[must_use]
     pub fn new(outbox: Arc<Outbox>, streams: bool) -> Arc<Self> {
         Self::through(Outlet::Shared(outbox), streams)
     }
 
-    /// One with an outbox of its own.
+    /// Creates an exchange with its own outbox.
     #[must_use]
     pub fn alone(streams: bool) -> Arc<Self> {
         Self::through(Outlet::Own(Outbox::default()), streams)
@@ -59,7 +60,7 @@ impl Exchange {
         })
     }
 
-    /// Another request of the same batch: it speaks through the same outbox and ends by itself.
+    /// Creates an exchange for another request of the same batch: it shares the outbox and ends separately.
     #[must_use]
     pub fn sibling(self: &Arc<Self>) -> Arc<Self> {
         let sibling = Self::through(Outlet::Sibling(self.clone()), self.streams);
@@ -69,7 +70,7 @@ impl Exchange {
         sibling
     }
 
-    /// An exchange nobody listens to.
+    /// Creates an exchange without a listener.
     #[must_use]
     pub fn silent() -> Arc<Self> {
         Self::alone(false)
@@ -101,7 +102,7 @@ impl Exchange {
         self.outbox().push(outgoing)
     }
 
-    /// Nothing more may be sent for this request.
+    /// Marks the request as answered: nothing more may be sent for it.
     pub fn finish(&self) {
         self.finished.store(true, Ordering::Release);
     }
@@ -120,8 +121,8 @@ impl Exchange {
         self.cancelled.load(Ordering::Acquire)
     }
 
-    /// Ready when the request is cancelled. For the one task that runs it, which asks with every step: it costs less
-    /// than [`Exchange::cancelled`], where any number can wait.
+    /// Polls for cancellation; only for the one task that runs the request, which polls it at every step. Cheaper
+    /// than [`Exchange::cancelled`], which any number of tasks can await.
     pub(crate) fn poll_cancelled(&self, cx: &Context<'_>) -> Poll<()> {
         let mut runner = self.runner.lock().unwrap_or_else(PoisonError::into_inner);
         match &mut *runner {
@@ -129,7 +130,7 @@ impl Exchange {
             none => *none = Some(cx.waker().clone()),
         }
         drop(runner);
-        // Read after the waker is there, so that no cancellation falls between.
+        // Read after the waker is stored, so that no cancellation is missed in between.
         if self.is_cancelled() { Poll::Ready(()) } else { Poll::Pending }
     }
 
@@ -138,7 +139,7 @@ impl Exchange {
         loop {
             let notified = self.wake.notified();
             tokio::pin!(notified);
-            // Registered before the flag is read, so that no cancellation falls between.
+            // Registered before the flag is read, so that no cancellation is missed in between.
             notified.as_mut().enable();
             if self.is_cancelled() {
                 return;
@@ -147,7 +148,7 @@ impl Exchange {
         }
     }
 
-    /// Legacy: losing the client is no cancellation.
+    /// Legacy: a disconnect does not cancel the request.
     pub fn survive_disconnect(&self) {
         self.survives_disconnect.store(true, Ordering::Release);
     }

@@ -1,14 +1,14 @@
-//! Somebody else's answer, kept in the message it came in.
+//! [`Forwarded`]: an upstream server's answer, kept in the message that it came in.
 //!
-//! Guarantees: what is checked and what is forwarded are slices of one text that was read once.
+//! Guarantees: what is checked and what is forwarded are slices of one text that was parsed once.
 
 use bytes::Bytes;
 use toolcrib_contract::json::{Node, OwnedDocument, Spot};
 
-/// A result of fewer bytes is better copied.
+/// Bytes below which a result is copied instead of shared.
 const SHARED_BYTES_MIN: usize = 4 * 1024;
 
-/// A JSON-RPC response whose `result` is an object.
+/// JSON-RPC response whose `result` is an object.
 #[derive(Debug, Clone)]
 pub struct Forwarded {
     message: OwnedDocument,
@@ -16,26 +16,26 @@ pub struct Forwarded {
 }
 
 impl Forwarded {
-    /// `None` for a message without such a result.
+    /// Takes a message; `None` if it has no `result` that is an object.
     #[must_use]
     pub fn new(message: OwnedDocument) -> Option<Self> {
         let result = message.root().get("result")?.spot();
         Self::at(message, result)
     }
 
-    /// The same for a message whose result is known to be there; `None` if it is no object.
+    /// Takes a message whose result stands at `result`; `None` if it is not an object.
     #[must_use]
     pub fn at(message: OwnedDocument, result: Spot) -> Option<Self> {
         message.at(result).is_object().then_some(Self { message, result })
     }
 
-    /// The result.
+    /// Returns the result.
     #[must_use]
     pub fn result(&self) -> Node<'_> {
         self.message.at(self.result)
     }
 
-    /// The result as it came, without a copy: it keeps the message's text alive.
+    /// Returns the bytes of the result without a copy: they keep the message's text alive.
     #[must_use]
     pub fn into_bytes(self) -> Bytes {
         let range = self.result().range();
@@ -45,7 +45,7 @@ impl Forwarded {
         }
     }
 
-    /// `true` if a copy would cost more than sharing it.
+    /// Returns true if a copy would cost more than sharing.
     #[must_use]
     pub fn is_large(&self) -> bool {
         self.result().range().len() >= SHARED_BYTES_MIN

@@ -1,5 +1,4 @@
-//! A handler's future that cannot take the server down with it: panics are caught, time is bounded, cancellation
-//! drops it.
+//! Guard around a handler's future: panics are caught, a deadline bounds it, and cancellation drops it.
 
 use std::any::Any;
 use std::future::{Future, poll_fn};
@@ -12,10 +11,10 @@ use crate::engine::Engine;
 use crate::exchange::Exchange;
 use crate::tool::BoxFuture;
 
-/// Why a handler gave no answer.
+/// Reason why a handler gave no answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Stopped {
-    /// With what it said; for the log, not for the client.
+    /// Message of the panic; for the log, not for the client.
     Panicked(String),
     TooSlow {
         ms_max: u64,
@@ -24,7 +23,7 @@ pub(crate) enum Stopped {
 }
 
 impl Engine {
-    /// Runs what `start` makes until it answers, panics, is cancelled or takes longer than a call may.
+    /// Runs the future of `start` until it completes, panics, is cancelled or exceeds the deadline of a call.
     pub(crate) fn guarded<'a, T>(
         &self,
         start: impl FnOnce() -> BoxFuture<'a, T> + Send,
@@ -34,7 +33,7 @@ impl Engine {
     }
 }
 
-/// Runs what `start` makes until it answers, panics, is cancelled or is too slow.
+/// Runs the future of `start` until it completes, panics, is cancelled or exceeds `ms_max`.
 async fn guarded<'a, T>(
     start: impl FnOnce() -> BoxFuture<'a, T> + Send,
     exchange: &Exchange,
@@ -42,7 +41,7 @@ async fn guarded<'a, T>(
     ms_max: u64,
 ) -> Result<T, Stopped> {
     let mut future = catch_unwind(AssertUnwindSafe(start)).map_err(panicked)?;
-    // Set where the handler does not answer at once: most of those in this process do.
+    // Set only once the future is pending: most handlers in this process complete at their first poll.
     let mut alarm = None;
     poll_fn(|cx| {
         match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {

@@ -1,8 +1,8 @@
-//! Who hears of a change.
+//! [`Hub`]: publishes changes to subscribers.
 //!
-//! Guarantees: a subscriber is told only what it wants; changes that come close together are told once; a subscriber
-//! that does not listen costs a few flags, never a growing queue; the URIs that are followed have a bound for everybody
-//! together and one for each caller.
+//! Guarantees: a subscriber is told only what it asked for; changes that come close together are sent as one batch; a
+//! subscriber that does not read costs a few flags and never a growing queue; the URIs that are followed are bounded
+//! in total and per caller.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,17 +18,17 @@ use crate::limits::{
 use crate::quota::{Bound, Bounds, Full, Held, Quota};
 use crate::share::Share;
 
-/// Something a client may have cached is no longer true.
+/// Change of something that a client may have cached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
     Tools,
     Prompts,
     Resources,
-    /// The content of one resource.
+    /// The content of one resource changed.
     Resource(Arc<str>),
 }
 
-/// What a subscriber wants to hear of.
+/// Kinds of changes and resource URIs that a subscriber wants to be told of.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
     pub tools: bool,
@@ -37,7 +37,7 @@ pub struct Wanted {
     pub uris: BTreeSet<Box<str>>,
 }
 
-/// Changes not told yet.
+/// Changes that a subscriber was not told of yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Batch {
     pub tools: bool,
@@ -52,7 +52,7 @@ impl Batch {
         *self == Self::default()
     }
 
-    /// One notification per kind; `meta` is a raw `_meta` object for the parameters.
+    /// Returns one notification per kind of change and per URI; `meta` is a raw `_meta` object for the parameters.
     #[must_use]
     pub fn messages(&self, meta: Option<&str>) -> Vec<Vec<u8>> {
         let params = meta.map(|meta| format!("{{\"_meta\":{meta}}}"));
@@ -78,7 +78,7 @@ impl Batch {
     }
 }
 
-/// Why a resource cannot be followed.
+/// Reason why a resource cannot be followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TooManySubscriptions {
     #[error("at most {SUBSCRIPTIONS_MAX} resources can be followed at once (SUBSCRIPTIONS_MAX)")]
@@ -87,7 +87,7 @@ pub enum TooManySubscriptions {
     Full(#[from] Full),
 }
 
-/// One client's wishes and what it was not told yet.
+/// Subscription of one client, with the changes it was not told of yet.
 #[derive(Debug, Default)]
 pub struct Subscriber {
     state: Mutex<State>,
@@ -99,7 +99,7 @@ pub struct Subscriber {
 struct State {
     wanted: Wanted,
     pending: Batch,
-    /// Counts the URIs that are followed.
+    /// Quota that counts the URIs that are followed.
     held: Option<Held>,
 }
 
@@ -109,12 +109,13 @@ impl Subscriber {
         Arc::new(Self { state: Mutex::new(State { wanted, ..State::default() }), ..Self::default() })
     }
 
-    /// Returns what it wants to hear of.
+    /// Returns the changes that the subscriber wants to be told of.
     #[must_use]
     pub fn wanted(&self) -> Wanted {
         self.lock().wanted.clone()
     }
 
+    /// Records a change if the subscriber wants it, and wakes the reader.
     pub fn offer(&self, change: &Change) {
         let mut state = self.lock();
         let State { wanted, pending, .. } = &mut *state;
@@ -141,13 +142,13 @@ impl Subscriber {
         }
     }
 
-    /// Nothing more will be told; wakes whoever waits.
+    /// Ends the subscription and wakes its reader.
     pub fn end(&self) {
         self.ended.store(true, Ordering::Release);
         self.wake.notify_one();
     }
 
-    /// The next changes, gathered for a moment; `None` when it is over.
+    /// Returns the next changes, gathered for `CHANGE_BATCH_MS`; `None` once the subscription has ended.
     pub async fn next(&self) -> Option<Batch> {
         loop {
             if self.ended.load(Ordering::Acquire) {
@@ -166,12 +167,12 @@ impl Subscriber {
     }
 }
 
-/// Returns the bytes that following a resource takes: its URI, once wanted and once pending, and what the sets add.
+/// Returns the bytes that following a resource takes: its URI, once wanted and once pending, and the sets' overhead.
 fn cost(uri: &str) -> usize {
     2 * (uri.len() + 64)
 }
 
-/// All subscribers.
+/// Registry of all subscribers.
 #[derive(Debug)]
 pub struct Hub {
     subscribers: Mutex<Members>,
@@ -190,12 +191,12 @@ impl Default for Hub {
     }
 }
 
-/// Subscribers, and those that have gone since they were last looked through.
+/// Weak references to all subscribers.
 #[derive(Debug, Default)]
 struct Members {
     all: Vec<Weak<Subscriber>>,
-    /// Looked through when there are this many: twice as many as were left the last time, so that joining costs the
-    /// same however many there are.
+    /// Length at which dropped subscribers are removed: twice as many as were left the last time, so that joining has
+    /// constant amortised cost.
     looked_through_at: usize,
 }
 
@@ -232,6 +233,7 @@ impl Hub {
         Ok(())
     }
 
+    /// Adds a subscriber; once the hub has ended, the subscriber is ended at once.
     pub fn join(&self, subscriber: &Arc<Subscriber>) {
         let mut members = self.lock();
         if members.all.len() >= members.looked_through_at {
@@ -245,13 +247,14 @@ impl Hub {
         }
     }
 
+    /// Offers a change to all subscribers.
     pub fn publish(&self, change: &Change) {
         for subscriber in self.lock().live() {
             subscriber.offer(change);
         }
     }
 
-    /// The server stops: every subscription ends gracefully.
+    /// Ends every subscription gracefully; the server is shutting down.
     pub fn end(&self) {
         self.ended.store(true, Ordering::Release);
         for subscriber in self.lock().live() {
@@ -284,7 +287,7 @@ mod tests {
         assert_eq!(subscriber.next().await, None);
     }
 
-    /// `CHANGE_BATCH_MS`: a change is told that long after it came, with all that came meanwhile.
+    /// `CHANGE_BATCH_MS`: a change is sent this long after it was published, with all changes published meanwhile.
     #[tokio::test(start_paused = true)]
     async fn a_change_is_told_after_change_batch_ms_with_those_that_followed_it() {
         let subscriber = Subscriber::new(Wanted { tools: true, prompts: true, ..Wanted::default() });
@@ -337,7 +340,7 @@ mod tests {
         assert_eq!(follow("1"), Ok(()));
     }
 
-    /// `SUBSCRIPTION_BYTES_MAX` and `SUBSCRIPTION_BYTES_PER_SHARE_MAX`: one caller's sessions together.
+    /// `SUBSCRIPTION_BYTES_MAX` and `SUBSCRIPTION_BYTES_PER_SHARE_MAX`: sessions of one caller count together.
     #[test]
     fn sessions_of_one_caller_share_a_bound_on_what_they_follow_and_give_it_back() {
         let hub = Hub::default();

@@ -1,7 +1,7 @@
-//! The life of a call, written once for every transport and every kind of tool.
+//! Engine: everything between a client's bytes and a tool, written once for every transport and every kind of tool.
 //!
-//! Opens no socket and no file. Start at [`stage`] for a call's way through, at [`engine::Engine`] for everything
-//! else a client can ask.
+//! Opens no socket and no file. [`stage`] is the path of a `tools/call`; [`engine::Engine`] is the entry point for
+//! every other method.
 
 pub mod alarm;
 pub mod answer;

@@ -1,7 +1,7 @@
-//! A list as it goes over the wire, prepared once per change.
+//! [`Listing`]: a list in its wire form, rendered once per change.
 //!
-//! Guarantees: same items, same bytes; the first page is shared bytes that a request only splices its id into.
-//! Cursors are sealed: a forged one, or one for another list, is refused.
+//! Guarantees: equal items give equal bytes; the first page is shared bytes, into which a request only splices its
+//! id. Cursors are sealed: a forged cursor, or one of another list, is refused.
 
 use std::sync::{Arc, OnceLock};
 
@@ -11,32 +11,34 @@ use toolcrib_protocol::{CacheHint, Era};
 
 use crate::seal::Sealer;
 
-/// One item in both eras' forms, raw JSON.
+/// List item in the forms of both eras, as raw JSON.
 #[derive(Debug, Clone)]
 pub struct Item {
     pub key: Arc<str>,
     pub legacy: Arc<str>,
     pub modern: Arc<str>,
-    /// Hash of both forms, made once: views that share an item need not read it again.
+    /// Hash of both forms, computed once and reused by every view that shares the item.
     fingerprint: u64,
 }
 
 impl Item {
     #[must_use]
     pub fn new(key: Arc<str>, legacy: Arc<str>, modern: Arc<str>) -> Self {
-        // Fixed seeds: states of the registry are compared with each other, and nothing is looked up by this hash.
+        // Fixed seeds, because hashes of different states of the registry are compared. No table is keyed by this
+        // hash.
         let fingerprint = RandomState::with_seeds(1, 2, 3, 4).hash_one((&legacy, &modern));
         Self { key, legacy, modern, fingerprint }
     }
 
-    /// Returns an item that both eras see alike.
+    /// Returns an item with one form for both eras.
     #[must_use]
     pub fn same(key: impl Into<Arc<str>>, raw: impl Into<Arc<str>>) -> Self {
         let raw = raw.into();
         Self::new(key.into(), raw.clone(), raw)
     }
 
-    /// Returns the item with both forms rewritten, once where they are one; `None` leaves a form as it is.
+    /// Returns the item with both forms rewritten, or rewritten once if they are shared; `None` leaves a form
+    /// unchanged.
     #[must_use]
     pub fn changed(self, change: impl Fn(&str) -> Option<String>) -> Self {
         let form = |raw: &Arc<str>| change(raw).map_or_else(|| raw.clone(), Arc::from);
@@ -51,24 +53,25 @@ impl Item {
     }
 }
 
-/// What every page of a server's lists has in common.
+/// Settings that all pages of a server's lists share.
 #[derive(Debug, Clone)]
 pub struct Render {
     pub page_items: usize,
     pub hint: CacheHint,
-    /// Raw `_meta` object of modern results.
+    /// `_meta` object of modern results, as raw JSON.
     pub meta: Arc<str>,
     pub sealer: Sealer,
 }
 
-/// The cursor was not given out for this list, or what it pointed at is gone.
+/// The cursor was not issued for this list, or the item it points at is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the cursor is not valid for this list; start again without one")]
 pub struct BadCursor;
+/// List with its rendered first page in each era.
 
 #[derive(Debug)]
 pub struct Listing {
-    /// The member of the result that holds the items, such as `tools`.
+    /// Member of the result that holds the items, such as `tools`.
     member: &'static str,
     items: Vec<Item>,
     legacy: OnceLock<Bytes>,
@@ -95,7 +98,7 @@ impl Listing {
         self.items.is_empty()
     }
 
-    /// The result object of the first page, or of the page after the cursor.
+    /// Returns the result object of the first page, or of the page after the cursor.
     pub fn page(&self, era: Era, cursor: Option<&str>, render: &Render) -> Result<Bytes, BadCursor> {
         match cursor {
             None => {
@@ -149,7 +152,8 @@ impl Listing {
         render.sealer.seal(&["cursor", self.member], format!("{end}:{last}").as_bytes()).ok()
     }
 
-    /// Where the page after the cursor starts; the list may have changed since it was given out.
+    /// Returns the index where the page after the cursor starts; the list may have changed since the cursor was
+    /// issued.
     fn open_cursor(&self, cursor: &str, render: &Render) -> Result<usize, BadCursor> {
         let plain = render.sealer.open(&["cursor", self.member], cursor).ok_or(BadCursor)?;
         let text = std::str::from_utf8(&plain).map_err(|_| BadCursor)?;

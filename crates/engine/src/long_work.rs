@@ -1,8 +1,8 @@
-//! Work that would hold a serving thread for longer than a few milliseconds, on a thread of its own.
+//! Work that would occupy a serving thread for more than a few milliseconds, run on a dedicated thread.
 //!
-//! Guarantees: one piece of such work runs at a time, at a lower priority than the threads that serve; at most
-//! [`LONG_WORK_WAITING_MAX`] pieces wait, further ones are refused at once; nobody waits longer than
-//! [`LONG_WORK_MS_MAX`]. A panic ends that piece alone.
+//! Guarantees: one piece runs at a time, at a lower priority than the serving threads; at most
+//! [`LONG_WORK_WAITING_MAX`] pieces wait, and further ones are refused at once; no caller waits longer than
+//! [`LONG_WORK_MS_MAX`]. A panic ends only its own piece.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -16,16 +16,16 @@ use crate::limits::{LONG_WORK_MS_MAX, LONG_WORK_WAITING_MAX, READ_BRIEF_BYTES_MA
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// Steps of niceness below the threads that serve: a tenth of their share where both want the same core.
+/// Niceness of the thread: a tenth of a serving thread's CPU share if both compete for one core.
 const NICENESS: i32 = 10;
 
-/// Whether reading a text of this many bytes takes longer than a serving thread may be held.
+/// Returns true if parsing this many bytes would occupy a serving thread for too long.
 #[must_use]
 pub const fn is_long_to_read(bytes: usize) -> bool {
     bytes > READ_BRIEF_BYTES_MAX
 }
 
-/// Work was refused or came to no end in time.
+/// Reason why a piece of work was not done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum LongWorkError {
     #[error(
@@ -38,7 +38,7 @@ pub enum LongWorkError {
     Failed,
 }
 
-/// Reads a large text on the thread for long work. The tape goes back there when it is no longer needed.
+/// Parses a large text on the long-work thread. The tape is sent back there to be freed.
 ///
 /// # Errors
 /// The queue is full, or the work was not done in time.
@@ -46,12 +46,12 @@ pub async fn read(bytes: Vec<u8>, limits: Limits) -> Result<Result<OwnedDocument
     run(move || Ok(OwnedDocument::parse_bytes(bytes, &limits)?.returning_to(take_back))).await
 }
 
-/// Tapes that are to be freed by the thread that made them.
+/// Tapes to be freed by the long-work thread, which allocated them.
 static RETURNED: Mutex<Vec<Box<dyn Send>>> = Mutex::new(Vec::new());
 
 fn take_back(tape: Box<dyn Send>) {
     RETURNED.lock().unwrap_or_else(PoisonError::into_inner).push(tape);
-    // A thread that is busy frees it after its work.
+    // If the queue is full, the thread frees the tape after its current work.
     let _ = queue().try_send(Box::new(|| {}));
 }
 
@@ -65,7 +65,7 @@ fn queue() -> &'static mpsc::Sender<Work> {
     QUEUE.get_or_init(|| start(LONG_WORK_WAITING_MAX))
 }
 
-/// Runs `work` on the thread for long work.
+/// Runs `work` on the long-work thread.
 ///
 /// # Errors
 /// The queue is full, or the work was not done in time.
@@ -80,7 +80,7 @@ async fn run_in<T: Send + 'static>(
 ) -> Result<T, LongWorkError> {
     let (done, result) = oneshot::channel();
     let work: Work = Box::new(move || {
-        // Nobody waits any more: the call was cancelled or its time is over.
+        // Skipped if the caller was cancelled or its deadline has passed.
         if !done.is_closed() {
             let _ = done.send(work());
         }
@@ -93,11 +93,11 @@ async fn run_in<T: Send + 'static>(
     }
 }
 
-/// Starts the thread. Without one, everything that is queued fails.
+/// Starts the thread. If that fails, all queued work fails.
 fn start(waiting_max: usize) -> mpsc::Sender<Work> {
     let (queue, mut waiting) = mpsc::channel::<Work>(waiting_max);
     let body = move || {
-        // On Linux the priority is the thread's own. Where it cannot be lowered, the work is still done.
+        // On Linux, niceness belongs to the thread. If it cannot be lowered, the work is done all the same.
         let _ = rustix::process::setpriority_process(None, NICENESS);
         while let Some(work) = waiting.blocking_recv() {
             free_returned();
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(holding.await.unwrap(), Ok(()));
     }
 
-    /// `READ_BRIEF_BYTES_MAX`: longer texts are read on the thread for long work, with the same verdicts, and their
+    /// `READ_BRIEF_BYTES_MAX`: longer texts are parsed on the long-work thread, with the same verdicts, and their
     /// tapes are freed there.
     #[tokio::test]
     async fn texts_over_read_brief_bytes_max_are_read_elsewhere() {

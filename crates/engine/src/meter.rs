@@ -1,4 +1,4 @@
-//! How many calls there were, how they ended and how long they took; one log line for each (R5.10).
+//! Metrics of calls: count, endings and duration, and one log line per call (R5.10).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,15 +15,15 @@ use crate::refusal::Refusal;
 use crate::reply::Reply;
 use crate::{stage, trace};
 
-/// Upper bounds of the histogram, in microseconds.
+/// Upper bounds of the histogram's buckets, in microseconds.
 const BOUNDS_US: [u64; 12] =
     [100, 250, 500, 1_000, 2_500, 5_000, 10_000, 50_000, 100_000, 500_000, 1_000_000, 10_000_000];
 
-/// Each thread counts its own calls.
+/// Counters, sharded by thread for calls.
 #[derive(Debug, Default)]
 pub struct Meter {
     calls: ByThread<Counts>,
-    /// Requests refused for a limit on load, by its name. Rare, so threads share it.
+    /// Requests refused by load shedding, by the name of the limit. Rare, so one map is shared by all threads.
     shed: Mutex<BTreeMap<&'static str, u64>>,
 }
 
@@ -58,12 +58,12 @@ impl Meter {
         counts.sum_us = counts.sum_us.saturating_add(us);
     }
 
-    /// Counts a request that was refused because of load.
+    /// Counts a request that was refused by load shedding.
     pub fn count_shed(&self, limit: &'static str) {
         *self.shed.lock().unwrap_or_else(PoisonError::into_inner).entry(limit).or_default() += 1;
     }
 
-    /// Appends everything in the text format of Prometheus.
+    /// Appends all metrics in the Prometheus text format.
     pub fn render(&self, out: &mut String) {
         let mut all = Counts::default();
         self.calls.each().for_each(|counts| all.add(&counts));
@@ -91,7 +91,7 @@ impl Meter {
     }
 }
 
-/// A call under way. Counted and logged when it is dropped, so that one whose client is gone is too.
+/// Call in flight. Counted and logged when dropped, so that a call whose client disconnected is included.
 struct Running<'a> {
     engine: &'a Engine,
     caller: &'a Caller<'a>,
@@ -120,7 +120,7 @@ impl Drop for Running<'_> {
 }
 
 impl Engine {
-    /// The life of a call, counted and logged.
+    /// Runs a call through all stages, counted and logged.
     pub(crate) async fn metered(&self, caller: &Caller<'_>, request: &Request<'_>) -> Result<Reply, Refusal> {
         let ending = Ending::Refused;
         let mut running = Running { engine: self, caller, request, begun: Instant::now(), ending };

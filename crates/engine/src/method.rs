@@ -1,4 +1,4 @@
-//! One message in, one reply out: which method it is and who answers it.
+//! Dispatch of requests by method: one message in, one reply out.
 //!
 //! Guarantees: a method of the other era, a removed one and an unknown one are refused alike; a notification never
 //! gets a reply.
@@ -24,11 +24,12 @@ use crate::session::Session;
 use crate::share::Share;
 use crate::{stage, trace};
 
-/// Progress and results of anything but tools.
+/// Result of methods that return an empty object.
 const EMPTY: &[u8] = b"{}";
 
-/// Requests besides calls that an emergency stop refuses too: they make a server do something. A stream that follows
-/// resources subscribes to them at their server; one that only hears of changed lists does not.
+/// Returns true for requests besides tool calls that an emergency stop refuses too, because they make a server act. A
+/// `subscriptions/listen` that names resources subscribes to them at their server; one for list changes alone does
+/// not.
 fn reaches_a_server(request: &Request<'_>) -> bool {
     match &*request.method {
         "prompts/get" | "resources/read" | "resources/subscribe" | "completion/complete" => true,
@@ -61,7 +62,7 @@ impl Engine {
     async fn followed(&self, caller: &Caller<'_>, request: &Request<'_>) -> Result<Reply, Refusal> {
         match &self.options().spans {
             Some(sink) if trace::is_followed(&request.method) => {
-                // Boxed, so that requests without a span are no larger for it.
+                // Boxed, so that a span does not enlarge the future of requests without one.
                 let work = Box::pin(self.dispatch(caller, request));
                 Box::pin(trace::follow(sink, caller, request, work)).await
             }
@@ -69,7 +70,7 @@ impl Engine {
         }
     }
 
-    /// The answer to a refused request.
+    /// Returns the answer to a refused request.
     #[must_use]
     pub fn rescue(
         &self,
@@ -86,7 +87,7 @@ impl Engine {
         }
     }
 
-    /// What is rarer than a call is boxed: it must not make every call's state larger.
+    /// Methods that are rarer than calls are boxed: they must not enlarge every call's state.
     async fn dispatch(&self, caller: &Caller<'_>, request: &Request<'_>) -> Result<Reply, Refusal> {
         let era = caller.peer.era();
         if reaches_a_server(request)
@@ -130,7 +131,7 @@ impl Engine {
         }
     }
 
-    /// Takes a notification; unknown ones mean nothing.
+    /// Handles a notification; unknown ones are ignored.
     pub fn notification(&self, session: Option<&Arc<Session>>, notification: &Notification<'_>) {
         if let ("notifications/cancelled", Some(session)) = (&*notification.method, session)
             && let Some(id) = notification.params.get("requestId")
@@ -139,8 +140,8 @@ impl Engine {
         }
     }
 
-    /// Takes a client's answer to a question; false if nobody asked. While the caller is stopped its answer goes no
-    /// further: whoever asked, a gate or a server, is told that it was refused.
+    /// Handles a client's answer to a question; returns false if no question is open under its id. While the caller
+    /// is stopped, the answer is dropped and the gate or server that asked gets an error.
     pub fn response(&self, session: &Session, response: &Response<'_>) -> bool {
         let Some(id) = response.id else { return false };
         if self.is_stopped(session) {
@@ -165,7 +166,7 @@ impl Engine {
         session.answer(id, answered)
     }
 
-    /// Whether the client of a session is stopped.
+    /// Returns true if a stop applies to the client of a session.
     fn is_stopped(&self, session: &Session) -> bool {
         let Some(safety) = self.safety().filter(|safety| safety.stops().any()) else { return false };
         let share = Share::of(session.principal(), session.id(), session.opened_from());

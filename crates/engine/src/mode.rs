@@ -1,7 +1,7 @@
-//! How a client can be served: whether it reads its list again, and whether it calls tools from code (R3.3).
+//! Client modes: whether a client re-reads its tool list, and whether it calls tools from code (R3.3).
 //!
-//! Guarantees: evidence is weighed in one order and the reason can be read. Nothing a list holds depends on what
-//! happened on a connection: only the vendor, which a request shows by itself, shapes a list.
+//! Guarantees: evidence is weighed in one order, and the reason can be read. No list depends on what happened on a
+//! connection: only the vendor, which each request shows by itself, shapes a list.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -20,7 +20,7 @@ use crate::toolset::glob::Glob;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// Reads its list again when told to.
+    /// Re-reads its list after `list_changed`.
     Dynamic,
     /// Reads its list once.
     Static,
@@ -29,7 +29,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Reads a mode; `auto` is none.
+    /// Parses a mode; `auto` gives `Some(None)`, an unknown word `None`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Option<Self>> {
         Some(match text {
@@ -56,7 +56,7 @@ impl Mode {
     }
 }
 
-/// What a mode was decided from, strongest first.
+/// Evidence that a mode was decided from, strongest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Evidence {
     Configured,
@@ -68,7 +68,7 @@ pub enum Evidence {
     Nothing,
 }
 
-/// A mode and why.
+/// Mode and its evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judged {
     pub mode: Mode,
@@ -97,11 +97,12 @@ impl fmt::Display for Judged {
     }
 }
 
-/// Known clients by pattern over their name or user agent, in lower case; the first that fits counts.
+/// Known clients, by a pattern over their name or user agent in lower case; the first match counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModeTable(Vec<(Glob, Mode)>);
 
-/// Reported behaviour, newest first where it contradicts itself. claude.ai and ChatGPT list once per connection.
+/// Reported behaviour of clients, the newest report where reports differ. claude.ai and ChatGPT list once per
+/// connection.
 const KNOWN: [(&str, Mode); 17] = [
     ("claude-ai*", Mode::Static),
     ("claude.ai*", Mode::Static),
@@ -129,7 +130,7 @@ impl Default for ModeTable {
 }
 
 impl ModeTable {
-    /// Puts a pattern before all others.
+    /// Adds a pattern before all others.
     pub fn insert(&mut self, pattern: &str, mode: Mode) {
         self.0.insert(0, (Glob::new(&pattern.to_lowercase()), mode));
     }
@@ -140,12 +141,12 @@ impl ModeTable {
     }
 }
 
-/// Open `subscriptions/listen` streams that want list changes, by who has them.
+/// Number of open `subscriptions/listen` streams with `toolsListChanged`, by caller.
 #[derive(Debug, Default)]
 pub(crate) struct Listeners(Mutex<HashMap<Box<str>, usize>>);
 
 impl Listeners {
-    /// Counts one more until the guard is dropped.
+    /// Counts a stream until the returned guard is dropped.
     pub(crate) fn enter(self: &Arc<Self>, caller: &Caller<'_>) -> Listening {
         let key = key(caller);
         *self.lock().entry(key.clone()).or_default() += 1;
@@ -162,13 +163,14 @@ impl Listeners {
     }
 }
 
-/// Stateless clients have no other name than their credential and what they call themselves.
+/// Returns the key of a stateless client: its credential, and its self-reported name and version.
 fn key(caller: &Caller<'_>) -> Box<str> {
     let info = caller.peer.client_info();
     let (name, version) = info.map_or(("", ""), |info| (&info.name, &info.version));
     format!("{}\n{name}\n{version}", caller.principal.key()).into()
 }
 
+/// Guard that counts an open stream.
 #[derive(Debug)]
 pub(crate) struct Listening {
     listeners: Arc<Listeners>,
@@ -188,7 +190,7 @@ impl Drop for Listening {
 }
 
 impl Engine {
-    /// The client's mode and why: the order of R3.3.
+    /// Returns the client's mode with its evidence, in the order of R3.3.
     #[must_use]
     pub fn client_mode(&self, caller: &Caller<'_>) -> Judged {
         let snapshot = self.registry().load();
@@ -196,7 +198,7 @@ impl Engine {
         if let Some(mode) = options.mode {
             return Judged { mode, evidence: Evidence::Configured };
         }
-        // A client that is seen to follow changes may still be one that calls from code.
+        // A client that is seen to follow changes may also call tools from code.
         let named = named_mode(options, caller);
         let seen = if self.listeners().has(caller) {
             Some(Evidence::Listening)
@@ -218,7 +220,7 @@ impl Engine {
     }
 }
 
-/// Whose callers the client's list carries. Read from the request alone.
+/// Returns the vendor whose caller names the client's list carries; depends on the request alone.
 pub(crate) fn vendor(options: &ToolsetOptions, caller: &Caller<'_>) -> Option<Vendor> {
     let mode = match options.mode {
         Some(mode) => mode,
@@ -241,7 +243,8 @@ fn named_mode(options: &ToolsetOptions, caller: &Caller<'_>) -> Option<Judged> {
     Some(Judged { mode: *mode, evidence })
 }
 
-/// No revision has such a capability; some clients declare it all the same.
+/// Returns true if the client declares `tools.listChanged`. No revision has this client capability, but some declare
+/// it.
 fn declares_changes(peer: &Peer) -> bool {
     let raw = match peer {
         Peer::Modern(peer) => peer.capabilities.raw(),
@@ -262,7 +265,7 @@ fn declares_changes(peer: &Peer) -> bool {
 mod tests {
     use super::*;
 
-    /// R3.3: known clients are told by name, the operator's own entries first.
+    /// R3.3: known clients are recognised by name, the operator's own entries first.
     #[test]
     fn known_clients_are_told_by_name() {
         let mut table = ModeTable::default();

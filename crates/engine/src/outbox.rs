@@ -1,7 +1,7 @@
-//! What the engine has to say to a client besides the answer, waiting for the transport to take it.
+//! Queue of messages for a client besides the answer, until the transport takes them.
 //!
-//! Guarantees: bounded in frames and bytes; pushing never waits; one reader, woken by every push. Answers, of which
-//! there are no more than requests in flight, always find room.
+//! Guarantees: bounded in frames and bytes; pushing never waits; one reader, woken by every push. Answers are exempt
+//! from the bounds: there are at most as many as requests in flight.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -14,16 +14,16 @@ use tokio::sync::Notify;
 use crate::limits::{OUTBOX_BYTES_MAX, OUTBOX_FRAMES_MAX, OUTBOX_UNCOUNTED_BYTES_MAX};
 use crate::quota::Held;
 
-/// One thing for the transport to do.
+/// Action for the transport, queued in an outbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outgoing {
     /// A whole JSON-RPC message.
     Message(Bytes),
-    /// End the current stream without ending the call; the client comes back after so long.
+    /// Ends the current stream without ending the call; the client reconnects after this many milliseconds.
     CloseStream { retry_ms: u64 },
 }
 
-/// The outbox has no room, or nobody will read it any more.
+/// Reason why an item was not queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotSent {
     #[error("too many messages are waiting for the client")]
@@ -32,6 +32,7 @@ pub enum NotSent {
     Closed,
 }
 
+/// Bounded queue of messages for one client.
 #[derive(Debug, Default)]
 pub struct Outbox {
     state: Mutex<State>,
@@ -44,18 +45,18 @@ struct State {
     bytes: usize,
     waker: Option<Waker>,
     closed: bool,
-    /// Where the bytes that wait are counted.
+    /// Quota in which the waiting bytes are counted for the caller.
     held: Option<Held>,
 }
 
 impl State {
-    /// Whether the caller has too many bytes waiting, here and elsewhere.
+    /// Returns true if the caller has too many bytes waiting, here and in its other outboxes.
     fn is_over(&self, more: usize) -> bool {
         let is_counted = self.bytes + more > OUTBOX_UNCOUNTED_BYTES_MAX;
         is_counted && self.held.as_ref().is_some_and(Held::is_over)
     }
 
-    /// Counts what waits, once it is more than a little.
+    /// Counts the waiting bytes for the caller if they are over `OUTBOX_UNCOUNTED_BYTES_MAX`.
     fn count(&mut self) {
         let Some(held) = &mut self.held else { return };
         let counted = if self.bytes > OUTBOX_UNCOUNTED_BYTES_MAX { self.bytes } else { 0 };
@@ -82,26 +83,27 @@ impl Outbox {
         append(state, outgoing)
     }
 
-    /// For an answer: a request that was taken in gets one, however much else waits.
+    /// Queues an answer whatever else waits: an accepted request always gets its answer.
     pub fn push_answer(&self, outgoing: Outgoing) -> Result<(), NotSent> {
         append(self.lock(), outgoing)
     }
 
-    /// Counts the bytes that wait here from now on; while too many are counted, further messages are refused.
+    /// Counts the waiting bytes in `held` from now on; messages are refused while its quota is exceeded.
     pub fn count_in(&self, held: Held) {
         let mut state = self.lock();
         state.held = Some(held);
         state.count();
     }
 
-    /// Whether less than half of the frames and bytes are taken.
+    /// Returns true if less than half of the frames and bytes are taken.
     #[must_use]
     pub fn has_room(&self) -> bool {
         let state = self.lock();
         state.queue.len() < OUTBOX_FRAMES_MAX / 2 && state.bytes < OUTBOX_BYTES_MAX / 2
     }
 
-    /// Waits until less than half of the frames are taken: who reads requests waits for who reads answers.
+    /// Waits until less than half of the frames and bytes are taken. Back-pressure: the reader of requests waits for
+    /// the reader of answers.
     pub async fn room(&self) {
         loop {
             let drained = self.drained.notified();
@@ -119,7 +121,7 @@ impl Outbox {
         }
     }
 
-    /// The next thing to do; `None` when the outbox is closed and empty.
+    /// Polls for the next item; `None` once the outbox is closed and empty.
     pub fn poll_next(&self, cx: &mut Context<'_>) -> Poll<Option<Outgoing>> {
         let mut state = self.lock();
         if let Some(outgoing) = state.pop() {
@@ -138,7 +140,7 @@ impl Outbox {
         poll_fn(|cx| self.poll_next(cx)).await
     }
 
-    /// What waits already, without waiting for more.
+    /// Returns an item that is queued already, without waiting.
     pub fn try_next(&self) -> Option<Outgoing> {
         let mut state = self.lock();
         let outgoing = state.pop()?;
@@ -225,7 +227,7 @@ mod tests {
         assert_eq!(outbox.push_answer(small()), Ok(()));
     }
 
-    /// Up to `OUTBOX_UNCOUNTED_BYTES_MAX` nothing is counted; what is more counts for the caller.
+    /// Up to `OUTBOX_UNCOUNTED_BYTES_MAX` nothing is counted; larger amounts count for the caller.
     #[test]
     fn bytes_that_wait_count_for_the_caller_and_are_refused_over_its_bound() {
         let (outbox, limit) = (Outbox::default(), 4 * OUTBOX_UNCOUNTED_BYTES_MAX);

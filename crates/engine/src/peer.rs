@@ -1,4 +1,4 @@
-//! What is known about the other side of one request, whichever era it speaks.
+//! [`Peer`]: the client side of one request, in either era.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use toolcrib_protocol::{Capability, ClientCapabilities, ClientInfo, Era, Level, 
 
 use crate::session::Session;
 
-/// What a modern request says about its client.
+/// Client information in the `_meta` of a modern request.
 #[derive(Debug, Clone)]
 pub struct ModernPeer {
     pub revision: Revision,
@@ -15,6 +15,7 @@ pub struct ModernPeer {
     pub log_level: Option<Level>,
 }
 
+/// Client side of one request.
 #[derive(Debug, Clone)]
 pub enum Peer {
     Modern(Arc<ModernPeer>),
@@ -38,7 +39,7 @@ impl Peer {
         }
     }
 
-    /// Self-reported; never a reason to allow anything.
+    /// Returns the client's self-reported name and version; never a reason to allow anything.
     #[must_use]
     pub fn client_info(&self) -> Option<&ClientInfo> {
         match self {
@@ -55,7 +56,7 @@ impl Peer {
         }
     }
 
-    /// Whether the client wants log messages of this level.
+    /// Returns true if the client wants log messages of this level.
     #[must_use]
     pub fn logs(&self, level: Level) -> bool {
         match self {

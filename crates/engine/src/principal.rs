@@ -1,17 +1,17 @@
-//! Who is calling, as far as a credential proves it.
+//! [`Principal`]: the caller's identity as proven by a credential.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// The authenticated subject of a request. Never taken from what a client says about itself.
+/// Authenticated subject of a request. Never taken from what a client says about itself.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub enum Principal {
-    /// Nobody was asked to authenticate.
+    /// No authentication was required.
     #[default]
     Anonymous,
     /// The process that started this one over stdio.
     Local,
-    /// A credential's subject.
+    /// Subject of a credential.
     Subject(Arc<str>),
 }
 
@@ -21,7 +21,7 @@ impl Principal {
         Self::Subject(name.into())
     }
 
-    /// A text that no two different principals share; goes into sealed state.
+    /// Returns a text that is different for different principals; used in sealed state.
     #[must_use]
     pub fn key(&self) -> String {
         match self {

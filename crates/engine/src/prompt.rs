@@ -1,4 +1,4 @@
-//! Prompts: messages a person can choose, with arguments.
+//! Prompts: message templates that a user can choose, with arguments.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,9 +11,10 @@ use crate::context::Context;
 use crate::forwarded::Forwarded;
 use crate::tool::{BoxFuture, ToolError};
 
+/// Arguments of a prompt, by name.
 pub type PromptArguments = BTreeMap<String, String>;
 
-/// Makes a prompt's messages.
+/// Handler that makes a prompt's messages.
 pub trait Prompter: Send + Sync {
     fn get<'a>(
         &'a self,
@@ -21,7 +22,8 @@ pub trait Prompter: Send + Sync {
         context: &'a Context,
     ) -> BoxFuture<'a, Result<PromptResult, ToolError>>;
 
-    /// Somebody else answers: the client's parameters go out and a whole result comes back. `None`: answered here.
+    /// Relays the request to another server: the client's parameters go out and a whole result comes back. `None` if
+    /// `get` answers.
     fn relay<'a>(
         &'a self,
         _params: Node<'a>,
@@ -37,7 +39,7 @@ impl fmt::Debug for dyn Prompter {
     }
 }
 
-/// Who speaks in a prompt's message.
+/// Speaker of a prompt's message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     User,
@@ -53,7 +55,7 @@ impl Role {
     }
 }
 
-/// The messages of a prompt.
+/// Messages of a prompt.
 #[derive(Debug, Clone, Default)]
 pub struct PromptResult {
     pub(crate) description: Option<String>,
@@ -78,7 +80,7 @@ impl PromptResult {
         self
     }
 
-    /// Appends the members, without braces.
+    /// Appends the members of the result, without braces.
     pub(crate) fn write(&self, out: &mut Vec<u8>, revision: toolcrib_protocol::Revision) {
         if let Some(description) = &self.description {
             out.extend_from_slice(b"\"description\":");
@@ -100,7 +102,7 @@ impl PromptResult {
     }
 }
 
-/// One argument of a prompt.
+/// Argument of a prompt.
 #[derive(Debug, Clone)]
 pub struct PromptArgument {
     pub name: String,
@@ -120,6 +122,7 @@ impl PromptArgument {
     }
 }
 
+/// Prompt with its definition and handler.
 #[derive(Debug, Clone)]
 pub struct Prompt {
     pub(crate) name: Arc<str>,
@@ -150,7 +153,7 @@ impl Prompt {
 }
 
 impl Prompt {
-    /// With a whole definition as JSON; who answers it judges the arguments.
+    /// Creates a prompt from a whole definition as JSON; its handler validates the arguments.
     #[must_use]
     pub fn raw(name: &str, definition: &str, prompter: Arc<dyn Prompter>) -> Self {
         Self { name: name.into(), arguments: Vec::new(), definition: definition.into(), prompter }

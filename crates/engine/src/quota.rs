@@ -1,7 +1,7 @@
-//! Use of one resource, bounded for the whole process and for each share.
+//! Quota of one resource, bounded for the whole process and for each share.
 //!
-//! Guarantees: what is held is given back when it is dropped; a share that holds nothing costs nothing; asking whether
-//! there is room takes no lock while the resource is little used.
+//! Guarantees: an amount is given back when its [`Held`] is dropped; a share that holds nothing takes no memory;
+//! [`Quota::check`] takes no lock while the resource is little used.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::share::Share;
 
-/// A bound, the name under which LIMITS.md lists it, and what it counts.
+/// Bound, with the name under which LIMITS.md lists it and the noun for what it counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bound {
     pub name: &'static str,
@@ -21,19 +21,19 @@ pub struct Bound {
 /// The bounds of one resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// Of everybody together.
+    /// Bound of all shares together.
     pub total: Bound,
-    /// Of each share.
+    /// Bound of each share.
     pub share: Bound,
 }
 
-/// There is no room.
+/// A quota is exhausted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Full {
-    /// This caller uses all that one caller may.
+    /// This share is at its bound.
     #[error("{}: this caller is at its limit {} ({})", .0.counts, .0.name, .0.max)]
     Share(Bound),
-    /// Everybody together uses all there is.
+    /// All shares together are at the bound of the process.
     #[error("{}: the server is at its limit {} ({})", .0.counts, .0.name, .0.max)]
     Total(Bound),
 }
@@ -62,14 +62,14 @@ impl Quota {
         Arc::new(Self { bounds, total: AtomicUsize::new(0), by_share: Mutex::default() })
     }
 
-    /// Takes `amount` for a share, if there is room for it.
+    /// Takes `amount` for a share, if there is room.
     pub fn take(self: &Arc<Self>, share: &Share, amount: usize) -> Result<Held, Full> {
         let mut held = Held { quota: self.clone(), share: share.clone(), amount: 0 };
         held.grow(amount)?;
         Ok(held)
     }
 
-    /// Counts `amount` for a share whether there is room or not.
+    /// Takes `amount` for a share even if there is no room.
     #[must_use]
     pub fn charge(self: &Arc<Self>, share: &Share, amount: usize) -> Held {
         let mut held = Held { quota: self.clone(), share: share.clone(), amount: 0 };
@@ -77,11 +77,11 @@ impl Quota {
         held
     }
 
-    /// Returns an error once a share uses half of what it may: its new work is refused from there on, so that work
-    /// under way finds room for its results in the other half. Once everybody together does, those are refused that
-    /// use anything, and whoever uses nothing is served on.
+    /// Returns an error once a share uses half of its bound: new work is refused from there on, so that work in
+    /// flight finds room for its results in the other half. Once all shares together use half of the total bound,
+    /// every share that uses anything is refused, and a share that uses nothing is still served.
     pub fn check(&self, share: impl FnOnce() -> Share) -> Result<(), Full> {
-        // No share can hold more than all together.
+        // No share can hold more than the total.
         if self.total() < self.bounds.share.max / 2 {
             return Ok(());
         }
@@ -108,7 +108,7 @@ impl Quota {
     }
 }
 
-/// Part of a resource that a share uses; given back when dropped.
+/// Amount that a share holds; given back when dropped.
 #[derive(Debug)]
 pub struct Held {
     quota: Arc<Quota>,
@@ -122,7 +122,7 @@ impl Held {
         self.amount
     }
 
-    /// Takes more, if there is room for it.
+    /// Takes more, if there is room.
     pub fn grow(&mut self, more: usize) -> Result<(), Full> {
         let Bounds { total, share } = self.quota.bounds;
         let mut by_share = self.quota.lock();
@@ -142,7 +142,7 @@ impl Held {
         Ok(())
     }
 
-    /// Takes more or gives back, so that this much is held; what is held stays the same where there is no room.
+    /// Changes the amount that is held; the amount stays as it is if there is no room for more.
     pub fn resize(&mut self, amount: usize) -> Result<(), Full> {
         match amount.checked_sub(self.amount) {
             Some(0) => Ok(()),
@@ -154,7 +154,7 @@ impl Held {
         }
     }
 
-    /// Counts more whether there is room or not.
+    /// Takes more even if there is no room.
     pub fn charge(&mut self, more: usize) {
         if more > 0 {
             let mut by_share = self.quota.lock();
@@ -164,7 +164,7 @@ impl Held {
         }
     }
 
-    /// Gives some of it back.
+    /// Gives back part of the amount.
     pub fn shrink(&mut self, less: usize) {
         let less = less.min(self.amount);
         if less == 0 {
@@ -181,7 +181,7 @@ impl Held {
         self.quota.total.fetch_sub(less, Ordering::Relaxed);
     }
 
-    /// Whether this share, or everybody, uses more than it may.
+    /// Returns true if this share, or all shares together, use more than their bound.
     #[must_use]
     pub fn is_over(&self) -> bool {
         let Bounds { total, share } = self.quota.bounds;

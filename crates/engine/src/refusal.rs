@@ -1,7 +1,8 @@
-//! Everything that can go wrong with a request, and the one place that decides what the client hears of it.
+//! [`Refusal`]: every reason why a request fails, and the one table from reasons to what the client gets.
 //!
-//! Guarantees: a protocol error is never mixed up with a tool's failure; no refusal is without an answer; what is
-//! private (values, panics' texts) stays out of it.
+//! Guarantees: a protocol error is never mixed up with a tool's failure; every refusal has an answer (a cancelled
+//! request gets none, as the specification demands); private details such as values and panic messages stay out of
+//! it.
 
 use std::borrow::Cow;
 
@@ -18,11 +19,11 @@ use crate::round::{BadState, CannotSeal};
 use crate::session::TooManyInFlight;
 use crate::template::{TooMuchWork, UriTooLong};
 
-/// Why a request got no ordinary answer.
+/// Reason why a request got no ordinary answer.
 #[derive(Debug)]
 pub enum Refusal {
     MethodNotFound(Box<str>),
-    /// Modern: `_meta` lacks what it must hold.
+    /// Modern: `_meta` lacks a required member.
     BadMeta(Box<RpcError>),
     Header(Mismatch),
     UnsupportedVersion(Box<str>),
@@ -34,11 +35,11 @@ pub enum Refusal {
     BadState(BadState),
     MissingCapability(Capability),
     BadArguments(Violations),
-    /// What the handler said went wrong.
+    /// The handler failed with this text.
     Failed(Cow<'static, str>),
-    /// The call was passed on, and nobody knows what became of it.
+    /// The call was forwarded and its outcome is not known.
     Lost(Cow<'static, str>),
-    /// An error the tool wants the protocol to carry.
+    /// JSON-RPC error that the tool returned.
     Protocol(Box<RpcError>),
     Panicked,
     TooSlow {
@@ -56,30 +57,30 @@ pub enum Refusal {
     TooManySubscriptions(TooManySubscriptions),
     NeedsStream,
     Cancelled,
-    /// The gate does not let it pass; says why and what to do.
+    /// The gate refused the call; the result says why and what to do.
     Gated(Box<ToolResult>),
-    /// Somebody has to be asked first: an `input_required` result without its closing brace.
+    /// The client must answer a question first: an `input_required` result without its closing brace.
     Asks(Vec<u8>),
 }
 
-/// How bad arguments are told (R2.4).
+/// Form in which bad arguments are reported (R2.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BadArguments {
-    /// By the peer's revision: a result from 2025-11-25 on, an error before.
+    /// Depends on the peer's revision: a tool result from 2025-11-25 on, a JSON-RPC error before.
     #[default]
     ByRevision,
     AsResult,
     AsError,
 }
 
-/// What kind of request was refused: only a tool's failure can be a tool result.
+/// Kind of request that was refused: only a tool call can fail with a tool result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     ToolCall,
     Other,
 }
 
-/// What the client hears.
+/// Answer that the client gets for a refusal.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Rescued {
     Error {
@@ -87,14 +88,14 @@ pub enum Rescued {
         error: RpcError,
     },
     Result(ToolResult),
-    /// An `input_required` result without its closing brace.
+    /// `input_required` result without its closing brace.
     Asks(Vec<u8>),
-    /// A cancelled request gets no answer.
+    /// No answer: the request was cancelled.
     Silence,
 }
 
 impl Refusal {
-    /// The one table from refusals to answers.
+    /// Maps the refusal to an answer; the only such table.
     #[must_use]
     pub fn rescue(self, scope: Scope, revision: Revision, bad_arguments: BadArguments) -> Rescued {
         let era = revision.era();
@@ -193,7 +194,7 @@ fn unknown(what: &str, name: &str) -> RpcError {
     RpcError::new(Code::InvalidParams, format!("Unknown {what}: {shown}"))
 }
 
-/// Legacy peers get JSON-RPC errors with HTTP 200; only the modern era gives them a status. Load is shed in both.
+/// Legacy peers get JSON-RPC errors with HTTP 200; 406, 429 and 503 are sent in both eras.
 fn error(status: u16, era: Era, error: RpcError) -> Rescued {
     let status = if era == Era::Legacy && !matches!(status, 406 | 429 | 503) { 200 } else { status };
     Rescued::Error { status, error }
@@ -247,7 +248,7 @@ impl From<TooManySubscriptions> for Refusal {
     }
 }
 
-/// A plain `RpcError` from reading parameters.
+/// An `RpcError` from reading parameters.
 impl From<RpcError> for Refusal {
     fn from(cause: RpcError) -> Self {
         Self::InvalidParams(Box::new(cause))

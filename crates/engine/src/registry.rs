@@ -1,7 +1,7 @@
-//! Everything a server offers, as one snapshot that changes as a whole.
+//! [`Registry`]: the tools, resources and prompts of a server, as one immutable snapshot that is replaced as a whole.
 //!
-//! Guarantees: readers never wait and never see half a change; a refused registration leaves the registry exactly
-//! as it was; every change is told to the hub once.
+//! Guarantees: readers never wait and never see half a change; a refused registration leaves the registry exactly as
+//! it was; every change is published to the hub once.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,7 +36,7 @@ pub use completers::Completers;
 pub use exchange::{Held, Offers};
 pub use prepare::Preparer;
 
-/// Why something was not registered (R2.2).
+/// Reason why a registration was refused (R2.2: different errors; the registry is unchanged after any of them).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegisterError {
@@ -61,7 +61,7 @@ pub enum RegisterError {
     InvalidUri(#[from] UriTooLong),
     #[error(transparent)]
     InvalidToolset(#[from] BadToolsetName),
-    /// What another server says of its tool hides something or gives orders (R4.9).
+    /// The upstream server's text hides characters, imitates another tool or gives orders to the model (R4.9).
     #[error("suspicious text: {0}")]
     Suspicious(Box<str>),
     #[error("no digest can be made of the definition: {0}")]
@@ -85,7 +85,7 @@ impl From<ContractError> for RegisterError {
 }
 
 impl RegisterError {
-    /// The tool fits, but what is registered already leaves no room for it.
+    /// Returns true if the schema is admissible by itself, but the schemas registered already leave no room for it.
     #[must_use]
     pub fn is_over_budget(&self) -> bool {
         let Self::RefusedSchema(ContractError::Input(schema) | ContractError::Output(schema)) = self else {
@@ -96,22 +96,22 @@ impl RegisterError {
     }
 }
 
-/// Admission refused it; it is not wrong by itself.
+/// Returns true if admission refused the schema, which is not wrong by itself.
 fn is_refusal(error: &SchemaError) -> bool {
     matches!(error, SchemaError::Limit { .. } | SchemaError::Pattern { .. })
 }
 
-/// A tool to be registered.
+/// Tool to be registered.
 #[derive(Debug)]
 pub struct Offer {
     pub definition: Definition,
     pub toolset: Option<Box<str>>,
-    /// The server it comes from, where there are several: its own toolset by default.
+    /// Upstream server that the tool comes from, if any; its name is the default toolset.
     pub server: Option<Box<str>>,
     pub tool: Arc<dyn Tool>,
 }
 
-/// Named things with their prepared list.
+/// Items by key, with their prepared list.
 #[derive(Debug)]
 pub struct Shelf<T> {
     by_key: BTreeMap<Arc<str>, Arc<T>>,
@@ -152,14 +152,14 @@ pub struct Snapshot {
     pub catalogue: Arc<Catalogue>,
     pub resources: Arc<Shelf<Resource>>,
     pub templates: Arc<Shelf<ResourceTemplate>>,
-    /// The same templates by what their URIs begin with.
+    /// Index of `templates` by the literal text that their URIs begin with.
     pub template_index: Arc<TemplateIndex>,
     pub prompts: Arc<Shelf<Prompt>>,
     pub completers: Arc<Completers>,
 }
 
 impl Snapshot {
-    /// Makes ready what the first request of a new state would otherwise make on the thread that serves it.
+    /// Computes ahead what the first request in a new state would otherwise compute on its serving thread.
     fn warm_up(&self) {
         let _ = self.tools.fingerprint();
         if self.catalogue.options().has_discovery() {
@@ -168,6 +168,7 @@ impl Snapshot {
     }
 }
 
+/// Registry: one writer at a time, lock-free readers.
 #[derive(Debug)]
 pub struct Registry {
     snapshot: ArcSwap<Snapshot>,
@@ -177,7 +178,7 @@ pub struct Registry {
     policy: ArcSwap<Policy>,
     aside: Mutex<Aside>,
     cache: SchemaCache,
-    /// Who may know a resource that is in no list.
+    /// Fallback reader for resources that are in no list.
     elsewhere: arc_swap::ArcSwapOption<Elsewhere>,
 }
 
@@ -185,7 +186,7 @@ pub struct Registry {
 struct Elsewhere(Arc<dyn Reader>);
 
 impl Registry {
-    /// An empty registry, or one with the discovery tools where the options want them.
+    /// Creates a registry that is empty, except for the discovery tools if the options ask for them.
     pub fn new(
         hub: Arc<Hub>,
         options: SchemaOptions,
@@ -216,12 +217,13 @@ impl Registry {
         Ok(registry)
     }
 
-    /// Who is asked for a resource that is in no list and fits no template.
+    /// Returns the reader for resources that are in no list and match no template.
     #[must_use]
     pub fn elsewhere(&self) -> Option<Arc<dyn Reader>> {
         self.elsewhere.load().as_ref().map(|elsewhere| elsewhere.0.clone())
     }
 
+    /// Sets the reader for resources that are in no list and match no template.
     pub fn set_elsewhere(&self, reader: Option<Arc<dyn Reader>>) {
         self.elsewhere.store(reader.map(|reader| Arc::new(Elsewhere(reader))));
     }
@@ -236,7 +238,7 @@ impl Registry {
         self.snapshot.load_full()
     }
 
-    /// Makes the contract of a definition and puts the tool behind it.
+    /// Compiles the contract of a definition and registers the tool behind it.
     pub fn register(
         &self,
         definition: Definition,
@@ -247,7 +249,7 @@ impl Registry {
         self.register_all(vec![Offer { definition, toolset, server: None, tool }])
     }
 
-    /// Several tools in one change: all of them or none.
+    /// Registers several tools in one change: all of them or none. Quarantined tools are left out and reported.
     pub fn register_all(&self, offers: Vec<Offer>) -> Result<(), RegisterError> {
         let mut added: Vec<Arc<Entry>> = Vec::with_capacity(offers.len());
         let mut aside = Vec::new();
@@ -283,13 +285,13 @@ impl Registry {
         more.into_iter().for_each(|one| aside.keep(one));
     }
 
-    /// Tools that were kept out of every list and call, with the reasons (R4.9).
+    /// Returns the tools that were quarantined for their text, with the reasons (R4.9).
     #[must_use]
     pub fn quarantined(&self) -> Vec<Quarantined> {
         self.aside.lock().unwrap_or_else(PoisonError::into_inner).all()
     }
 
-    /// The tools of safety.
+    /// Registers the safety tools.
     pub(crate) fn register_safety(&self) -> Result<(), RegisterError> {
         let mut added = Vec::with_capacity(SafetyTool::ALL.len());
         for tool in SafetyTool::ALL {
@@ -300,7 +302,7 @@ impl Registry {
         self.add(added)
     }
 
-    /// Replaces what is declared and selected, as one change; the discovery tools come or go with it.
+    /// Replaces the declared and selected toolsets in one change; the discovery tools are added or removed with it.
     pub fn set_toolsets(&self, toolsets: ToolsetOptions) -> Result<(), RegisterError> {
         toolsets.declared.iter().try_for_each(|toolset| check_name(&toolset.name))?;
         let mut discovery = Vec::new();
@@ -333,7 +335,7 @@ impl Registry {
         })
     }
 
-    /// The same tool judged by the stricter of what was pinned of it and what it says now (R1.4).
+    /// Judges a prepared tool by the stricter of its pinned hints and its own (R1.4, effective annotations).
     #[must_use]
     pub fn judge_pinned(&self, entry: Entry, pinned: Option<&Hints>) -> Entry {
         match pinned {
@@ -342,7 +344,7 @@ impl Registry {
         }
     }
 
-    /// Takes the tools of these names out and puts others in, as one change. Nothing is told if nothing changed.
+    /// Removes the tools of these names and adds others in one change. Nothing is published if nothing changed.
     pub fn replace_tools(&self, gone: &[Arc<str>], added: Vec<Arc<Entry>>) -> Result<(), RegisterError> {
         let gone: HashSet<&str> = gone.iter().map(|name| &**name).collect();
         let now = self.load_full();
@@ -364,7 +366,7 @@ impl Registry {
         })
     }
 
-    /// Takes a tool out; false if there is none of that name.
+    /// Removes a tool; returns false if there is none of that name.
     pub fn unregister(&self, name: &str) -> bool {
         let removed = self.change(&Change::Tools, |snapshot| {
             if snapshot.tools.get(name).is_none() {
@@ -422,7 +424,7 @@ impl Registry {
         removed.is_ok()
     }
 
-    /// Sets what completes an argument; a second one takes the first one's place.
+    /// Sets the completer of an argument, in place of an earlier one.
     pub fn register_completer(&self, reference: Reference, argument: &str, completer: Arc<dyn Completer>) {
         let _writing = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let mut snapshot = Snapshot::clone(&self.snapshot.load());
@@ -430,13 +432,13 @@ impl Registry {
         self.snapshot.store(Arc::new(snapshot));
     }
 
-    /// Returns the policy that tools are judged by.
+    /// Returns the policy that judges the tools.
     #[must_use]
     pub fn policy(&self) -> Arc<Policy> {
         self.policy.load_full()
     }
 
-    /// Judges every tool by another policy, as one change.
+    /// Judges every tool by another policy, in one change.
     pub(crate) fn set_policy(&self, policy: Arc<Policy>) {
         let judged = self.change(&Change::Tools, |snapshot| {
             self.policy.store(policy);
@@ -449,8 +451,8 @@ impl Registry {
         let Ok(()) = judged;
     }
 
-    /// Puts tools into a state of the registry. Called by the one writer, so that a tool that was prepared under an
-    /// older policy is judged by the one in force.
+    /// Puts tools into a snapshot. Called with the writer lock held, so that a tool that was prepared under an older
+    /// policy is judged by the current one.
     fn set_tools(&self, snapshot: &mut Snapshot, entries: Vec<Arc<Entry>>, toolsets: Arc<ToolsetOptions>) {
         let policy = self.policy();
         let entries = entries.into_iter().map(|entry| entry.judged_by(&policy)).collect();
@@ -458,7 +460,7 @@ impl Registry {
         snapshot.catalogue = Arc::new(Catalogue::new(snapshot.tools.clone(), toolsets));
     }
 
-    /// One writer at a time; the new state appears only if the change succeeded.
+    /// Applies a change with the writer lock held; the new snapshot is published only if the change succeeded.
     fn change<E>(
         &self,
         change: &Change,
@@ -473,7 +475,7 @@ impl Registry {
     }
 }
 
-/// Both together, unless a name would be there twice.
+/// Joins two lists of tools; refuses a name that occurs twice.
 fn joined(
     mut entries: Vec<Arc<Entry>>,
     mut added: Vec<Arc<Entry>>,

@@ -1,7 +1,7 @@
-//! What somebody else's server says during a call, handed on to this call's client.
+//! Notifications that an upstream server sends during a call, relayed to the call's client.
 //!
 //! Guarantees: progress carries the client's own token; a log message reaches only a client that wants its level; all
-//! else in the parameters passes unchanged.
+//! other parameters pass unchanged.
 
 use toolcrib_contract::json::{Node, ObjectWriter};
 use toolcrib_protocol::Level;
@@ -9,7 +9,7 @@ use toolcrib_protocol::Level;
 use crate::context::Context;
 
 impl Context {
-    /// Hands on a notification; those that mean nothing to a client are dropped.
+    /// Relays a notification; methods other than progress and log messages are dropped.
     pub fn relay(&self, method: &str, params: Option<Node<'_>>) {
         let Some(params) = params.filter(|params| params.is_object()) else { return };
         match method {

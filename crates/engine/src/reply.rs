@@ -1,4 +1,4 @@
-//! The bytes of an answer, and the HTTP status that goes with them.
+//! [`Reply`]: the bytes of an answer, and its HTTP status.
 
 use std::borrow::Cow;
 
@@ -8,34 +8,34 @@ use toolcrib_protocol::{CacheHint, Revision, RpcError, write};
 
 use crate::forwarded::Forwarded;
 
-/// What goes back for one message.
+/// Answer to one message.
 #[derive(Debug, Clone)]
 pub struct Reply {
-    /// The HTTP status; other transports ignore it.
+    /// HTTP status; other transports ignore it.
     pub status: u16,
     pub payload: Payload,
 }
 
-/// One JSON-RPC message, possibly with a part that is shared with other replies.
+/// JSON-RPC message, possibly with parts that are shared with other replies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Payload {
-    /// Nothing is said: a notification, or a cancelled request.
+    /// No message: the answer to a notification or a cancelled request.
     Nothing,
     Whole(Bytes),
-    /// Behind a pointer: a reply is handed on often, and most are whole.
+    /// Boxed: replies are moved often, and most are `Whole`.
     Spliced(Box<Spliced>),
-    /// Pieces that follow each other, as the answers of a batch: a piece that is shared is not copied.
+    /// Consecutive pieces, such as the answers of a batch; shared pieces are not copied.
     Joined(Box<[Bytes]>),
 }
 
-/// `head`, then bytes prepared earlier, then the closing brace.
+/// `head`, then bytes prepared earlier, then [`SPLICE_TAIL`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spliced {
     pub head: Bytes,
     pub prepared: Bytes,
 }
 
-/// What closes a spliced payload.
+/// Closing brace of a spliced payload.
 pub const SPLICE_TAIL: &[u8] = b"}";
 
 impl Payload {
@@ -54,7 +54,7 @@ impl Payload {
         self.len() == 0
     }
 
-    /// Bytes that only this payload keeps in memory; prepared lists are shared with those who keep them prepared.
+    /// Returns the bytes that only this payload keeps in memory; prepared lists are shared with their cache.
     #[must_use]
     pub fn own_len(&self) -> usize {
         let own = |bytes: &Bytes| if bytes.is_unique() { bytes.len() } else { 0 };
@@ -66,7 +66,7 @@ impl Payload {
         }
     }
 
-    /// Hands over the pieces of the message in order.
+    /// Passes the pieces of the message to a callback, in order.
     pub fn pieces(self, mut each: impl FnMut(Bytes)) {
         match self {
             Self::Nothing => {}
@@ -80,7 +80,7 @@ impl Payload {
         }
     }
 
-    /// The message in one piece.
+    /// Returns the message in one piece.
     #[must_use]
     pub fn into_bytes(self) -> Bytes {
         match self {
@@ -96,13 +96,13 @@ impl Payload {
 }
 
 impl Reply {
-    /// A notification was taken, or there is nobody to answer.
+    /// Returns an empty reply with status 202, for a notification or when no client waits.
     #[must_use]
     pub fn accepted() -> Self {
         Self { status: 202, payload: Payload::Nothing }
     }
 
-    /// A whole message.
+    /// Returns a whole message with status 200.
     #[must_use]
     pub fn whole(message: impl Into<Bytes>) -> Self {
         Self { status: 200, payload: Payload::Whole(message.into()) }
@@ -113,7 +113,8 @@ impl Reply {
         Self::whole(write::result(id_raw, result_raw))
     }
 
-    /// Somebody else's result as a revision may see it; a large one that need not be changed is not copied.
+    /// Returns an upstream server's result in the form of a revision; a large result that needs no change is not
+    /// copied.
     #[must_use]
     pub fn forwarded(
         id_raw: &str,
@@ -129,7 +130,7 @@ impl Reply {
         Self::prepared(id_raw, forwarded.into_bytes())
     }
 
-    /// A prepared result: only the id is written.
+    /// Returns a prepared result: only the id is written.
     #[must_use]
     pub fn prepared(id_raw: &str, prepared: Bytes) -> Self {
         let mut head = Vec::with_capacity(write::opened_len(id_raw));

@@ -1,4 +1,4 @@
-//! Resources and resource templates: what they are called and how they are read.
+//! Resources and resource templates: their definitions and handlers.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::forwarded::Forwarded;
 use crate::template::{TemplateError, UriTemplate};
 use crate::tool::{BoxFuture, ToolError};
 
-/// Reads a resource. `variables` are those of the template that matched, none for a plain resource.
+/// Handler that reads a resource. `variables` are those of the matching template, empty for a plain resource.
 pub trait Reader: Send + Sync {
     fn read<'a>(
         &'a self,
@@ -20,7 +20,8 @@ pub trait Reader: Send + Sync {
         context: &'a Context,
     ) -> BoxFuture<'a, Result<Vec<ResourceContents>, ToolError>>;
 
-    /// Somebody else answers: the client's parameters go out and a whole result comes back. `None`: answered here.
+    /// Relays the request to another server: the client's parameters go out and a whole result comes back. `None` if
+    /// `read` answers.
     fn relay<'a>(
         &'a self,
         _params: Node<'a>,
@@ -29,7 +30,7 @@ pub trait Reader: Send + Sync {
         None
     }
 
-    /// A client wants to hear when this changes.
+    /// Called when a client subscribes to changes of this resource.
     fn follow(&self, _uri: &str) {}
 }
 
@@ -39,14 +40,14 @@ impl fmt::Debug for dyn Reader {
     }
 }
 
-/// What a client is told about a resource or template besides its address.
+/// Description of a resource or template, without its address.
 #[derive(Debug, Clone, Default)]
 pub struct About {
     pub name: String,
     pub title: Option<String>,
     pub description: Option<String>,
     pub mime_type: Option<String>,
-    /// Further members, each a name and raw JSON: `annotations`, `icons`, `size`, `_meta`.
+    /// Further members, each with a name and raw JSON: `annotations`, `icons`, `size`, `_meta`.
     pub more: Vec<(String, String)>,
 }
 
@@ -68,7 +69,7 @@ impl About {
         self
     }
 
-    /// The definition as JSON; `address` is `uri` or `uriTemplate`.
+    /// Returns the definition as JSON; `address` is the member `uri` or `uriTemplate` with its value.
     fn definition(&self, address: (&str, &str)) -> String {
         let mut object = ObjectWriter::new();
         object.string(address.0, address.1).string("name", &self.name);
@@ -86,6 +87,7 @@ impl About {
     }
 }
 
+/// Resource with its definition and handler.
 #[derive(Debug, Clone)]
 pub struct Resource {
     pub(crate) uri: Arc<str>,
@@ -99,13 +101,14 @@ impl Resource {
         Self { uri: uri.into(), definition: about.definition(("uri", uri)).into(), reader }
     }
 
-    /// With a whole definition as JSON.
+    /// Creates a resource from a whole definition as JSON.
     #[must_use]
     pub fn raw(uri: &str, definition: &str, reader: Arc<dyn Reader>) -> Self {
         Self { uri: uri.into(), definition: definition.into(), reader }
     }
 }
 
+/// Resource template with its definition and handler.
 #[derive(Debug, Clone)]
 pub struct ResourceTemplate {
     pub(crate) pattern: UriTemplate,
@@ -114,18 +117,18 @@ pub struct ResourceTemplate {
 }
 
 impl ResourceTemplate {
-    /// Template with a definition made from `about`.
+    /// Creates a template with a definition made from `about`.
     pub fn new(uri_template: &str, about: &About, reader: Arc<dyn Reader>) -> Result<Self, TemplateError> {
         Self::raw(uri_template, &about.definition(("uriTemplate", uri_template)), reader)
     }
 
-    /// Template with a whole definition as JSON.
+    /// Creates a template from a whole definition as JSON.
     pub fn raw(uri_template: &str, definition: &str, reader: Arc<dyn Reader>) -> Result<Self, TemplateError> {
         let pattern = UriTemplate::parse(uri_template)?;
         Ok(Self { pattern, definition: definition.into(), reader })
     }
 
-    /// Text of the URI template.
+    /// Returns the text of the URI template.
     #[must_use]
     pub fn uri_template(&self) -> &Arc<str> {
         self.pattern.text()

@@ -1,6 +1,6 @@
-//! The rounds of a modern call that had to ask: what was answered so far travels in the sealed state.
+//! Rounds of a modern call that asks its client: the answers so far travel in the sealed `requestState`.
 //!
-//! Guarantees: state is believed only if this server sealed it for this principal, method and parameters and it has
+//! Guarantees: a state is accepted only if this server sealed it for this principal, method and parameters and it has
 //! not expired. Answers to questions that were not asked are ignored.
 
 use std::collections::BTreeMap;
@@ -17,25 +17,25 @@ use crate::limits::{STATE_BYTES_MAX, STATE_MS_MAX};
 use crate::principal::Principal;
 use crate::seal::Sealer;
 
-/// What is known when a call comes in, possibly for the second time.
+/// State and answers that came with a call; empty in the first round.
 #[derive(Debug, Clone, Default)]
 pub struct Round(Option<Box<Brought>>);
 
-/// What a client brought back.
+/// Content of a later round.
 #[derive(Debug, Clone, Default)]
 struct Brought {
-    /// Key to raw JSON.
+    /// Question key to raw JSON.
     answers: BTreeMap<String, Box<str>>,
-    /// What the handler wanted to remember, raw JSON.
+    /// State that the handler saved, raw JSON.
     kept: Option<Box<str>>,
-    /// The client brought back a state that this server sealed.
+    /// `true` if the client brought back a state that this server sealed.
     sealed: bool,
-    /// The call was confirmed in an earlier round; a name that lets this one pass once.
+    /// Nonce of a call that was confirmed in an earlier round; lets this round pass the gate once.
     cleared: Option<String>,
     expires_ms: u64,
 }
 
-/// What a state is bound to.
+/// Request that a state is bound to.
 #[derive(Debug, Clone)]
 pub struct Binding {
     principal: String,
@@ -43,7 +43,7 @@ pub struct Binding {
     params: String,
 }
 
-/// The state was not sealed by this server for this request, or is too old.
+/// The state was not sealed by this server for this request, or it has expired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "requestState is not valid for this request: it was altered, belongs to another request, or has expired"
@@ -78,7 +78,7 @@ struct Read {
 }
 
 impl Binding {
-    /// Binds to who asks, the method, and everything in the parameters but what changes from round to round.
+    /// Binds to the principal, the method, and the parameters that do not change from round to round.
     #[must_use]
     pub fn of(principal: &Principal, method: &str, params: Params<'_>) -> Self {
         let mut salient = String::new();
@@ -95,13 +95,13 @@ impl Binding {
     }
 }
 
-/// The canonical text; a client may write the same arguments in another order the second time, not with other digits.
+/// Canonical text: a retry may order the members of its arguments differently, but must write the same digits.
 fn canonical(node: Node<'_>) -> String {
     toolcrib_contract::canonical_verbatim(node)
 }
 
 impl Round {
-    /// Reads what the client brought back, if anything.
+    /// Reads the state and answers that the client brought back, if any.
     pub fn read(
         params: Params<'_>,
         sealer: &Sealer,
@@ -137,13 +137,13 @@ impl Round {
         Ok(Self(Some(Box::new(round))))
     }
 
-    /// Key to raw JSON.
+    /// Question keys with their answers as raw JSON.
     fn answers(&self) -> impl Iterator<Item = (&str, &str)> {
         let answers = self.0.iter().flat_map(|brought| &brought.answers);
         answers.map(|(key, raw)| (key.as_str(), &**raw))
     }
 
-    /// The `input_required` result without its closing brace, as raw JSON.
+    /// Returns the `input_required` result as raw JSON, without its closing brace.
     pub fn require(
         &self,
         required: &InputRequired,
@@ -194,17 +194,17 @@ impl Round {
         self.0.as_ref()?.answers.get(key).map(|raw| &**raw)
     }
 
-    /// Answers to questions whose key begins so, with the rest of the key.
+    /// Returns the answers whose question key begins with `prefix`, with the rest of the key.
     pub(crate) fn answers_to<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.answers().filter_map(move |(key, raw)| Some((key.strip_prefix(prefix)?, raw)))
     }
 
-    /// What lets a call pass that was confirmed in an earlier round.
+    /// Returns the nonce that lets a call pass that was confirmed in an earlier round.
     pub(crate) fn cleared(&self) -> Option<&str> {
         self.0.as_ref()?.cleared.as_deref()
     }
 
-    /// When the state that came back ends.
+    /// Returns the expiry of the state that came back; 0 if none did.
     pub(crate) fn expires_ms(&self) -> u64 {
         self.0.as_ref().map_or(0, |brought| brought.expires_ms)
     }
@@ -214,7 +214,7 @@ impl Round {
         self.0.as_ref()?.kept.as_deref()
     }
 
-    /// True when a state sealed by this server came back; a confirmation needs that.
+    /// Returns true if a state sealed by this server came back; a confirmation needs one.
     #[must_use]
     pub fn is_sealed(&self) -> bool {
         self.0.as_ref().is_some_and(|brought| brought.sealed)
@@ -222,7 +222,7 @@ impl Round {
 }
 
 impl Round {
-    /// The same round with more answers: for a tool that asks in the modern way behind a legacy client.
+    /// Adds answers to the round, for a tool that asks in the modern way behind a legacy client.
     #[must_use]
     pub(crate) fn with(
         mut self,

@@ -1,9 +1,9 @@
-//! Safety: who has to confirm a call, what stops it, and what is written down about it (R4).
+//! Safety: confirmation gate, emergency stop, journal and audit of one server (R4).
 //!
 //! Switched on by giving an engine a [`Safety`]; without one no call is gated, journalled or audited. Guarantees: a
-//! call that has to be confirmed and is not never reaches its tool, and neither does one while the store cannot keep
-//! its intent; the stop is one flag in memory, the same in every process of a store within `STOP_SEEN_MS_MAX`, and
-//! whoever stops is answered when every process has confirmed it.
+//! call that must be confirmed and is not never reaches its tool, and neither does a destructive call whose intent
+//! cannot be stored; the stop is a flag in memory, in force in every process of a store within `STOP_SEEN_MS_MAX`,
+//! and the command that stops returns once every process has confirmed it or is named as unconfirmed.
 
 pub mod allowance;
 pub mod audit;
@@ -51,7 +51,7 @@ use ticket::SecretKey;
 use trail::{Trace, Trail};
 use vouch::Voucher;
 
-/// The gate, the stop and the audit of one server.
+/// Gate, emergency stop and audit of one server.
 #[derive(Debug)]
 pub struct Safety {
     policy: ArcSwap<InForce>,
@@ -64,17 +64,17 @@ pub struct Safety {
     minting: Rates,
     asking: Rates,
     trail: Trail,
-    /// What an earlier process left open.
+    /// Intents without a known ending that an earlier process left.
     unknown: Vec<Intent>,
-    /// Why the audit is not to be trusted.
+    /// Reason why the audit is broken.
     distrust: OnceLock<String>,
-    /// Vouches for confirmed calls towards servers of ours.
+    /// Signs statements about confirmed calls for Toolcrib servers behind this one.
     voucher: OnceLock<Voucher>,
     operating: OnceLock<Operating>,
 }
 
 impl Safety {
-    /// Reads what is in force and what an earlier process left open.
+    /// Loads stops and credentials from the store, and the intents that an earlier process left open.
     pub async fn open(
         store: Arc<dyn SafetyStore>,
         policy: Policy,
@@ -105,7 +105,7 @@ impl Safety {
         Ok(safety)
     }
 
-    /// Returns the policy in force. A look costs no lock; [`crate::Engine::set_policy`] replaces it.
+    /// Returns the current policy, without a lock; [`crate::Engine::set_policy`] replaces it.
     #[must_use]
     pub fn policy(&self) -> Guard<Arc<InForce>> {
         self.policy.load()
@@ -121,7 +121,7 @@ impl Safety {
         let _ = self.operating.set(operating);
     }
 
-    /// Returns the command line that does `verb` on this server's data.
+    /// Returns the command line that runs `verb` on this server's data.
     #[must_use]
     pub fn command(&self, verb: &str) -> String {
         match self.operating.get() {
@@ -130,7 +130,7 @@ impl Safety {
         }
     }
 
-    /// Returns the person at this process's terminal, where it asks one.
+    /// Returns the person at this process's terminal, if it asks one.
     pub(crate) fn person(&self) -> Option<&str> {
         self.operating.get()?.person.as_deref()
     }
@@ -155,19 +155,20 @@ impl Safety {
         &self.key
     }
 
-    /// Rates of the REST interface.
+    /// Returns the request rates of the REST interface.
     #[must_use]
     pub fn asking(&self) -> &Rates {
         &self.asking
     }
 
-    /// Calls that an earlier process began and whose end nobody knows.
+    /// Returns calls that an earlier process started and whose outcome is unknown.
     #[must_use]
     pub fn found_unknown(&self) -> &[Intent] {
         &self.unknown
     }
 
-    /// Sets the key that vouches for confirmed calls, and by which other gateways name this server. Only the first counts.
+    /// Sets the key that signs statements about confirmed calls and identifies this server to gateways. Only the
+    /// first counts.
     pub fn set_voucher(&self, voucher: Voucher) {
         let _ = self.voucher.set(voucher);
     }
@@ -177,12 +178,12 @@ impl Safety {
         self.voucher.get()
     }
 
-    /// The audit is broken: from now on no destructive call runs, unless the policy says otherwise.
+    /// Marks the audit as broken: from now on no destructive call runs, unless the policy allows it.
     pub fn distrust(&self, reason: String) {
         let _ = self.distrust.set(reason);
     }
 
-    /// Why the audit is not to be trusted, if it is not.
+    /// Returns the reason why the audit is broken, if it is.
     #[must_use]
     pub fn distrusted(&self) -> Option<&str> {
         self.distrust.get().map(String::as_str)
@@ -201,7 +202,7 @@ impl Safety {
         &self.trail
     }
 
-    /// Returns what binds a sealed answer to a tool's contract and this policy: the end of its name.
+    /// Returns the suffix of a sealed answer's nonce, which binds it to the tool's contract and the current policy.
     pub(crate) fn bound(&self, entry: &Entry) -> String {
         let both = format!("{} {}", entry.contract().digest(), self.fingerprint());
         let digest = audit::to_hex(Digest::of_bytes(both.as_bytes()).as_bytes());
@@ -212,7 +213,7 @@ impl Safety {
         self.policy.load().fingerprint()
     }
 
-    /// Reads stops and credentials again.
+    /// Reloads stops and credentials from the store.
     pub(crate) async fn refresh(&self) -> Result<(), Unkept> {
         let lifted = self.stops.set(self.store.stops(self.now_ms()).await?);
         self.begin_anew(&lifted);
@@ -220,7 +221,7 @@ impl Safety {
         Ok(())
     }
 
-    /// Forgets the repetitions of callers that were unlocked, here or by another process.
+    /// Resets the loop guard for callers that were unlocked, by this or another process.
     fn begin_anew(&self, lifted: &[Scope]) {
         let anonymous = Principal::Anonymous.key();
         if lifted.iter().any(|scope| scope.key().is_empty() || scope.key() == anonymous) {
@@ -233,29 +234,31 @@ impl Safety {
         }
     }
 
-    /// Writes a record when there is time.
+    /// Queues an audit record; the housekeeper writes it.
     pub(crate) fn note(&self, event: Event) {
         self.trail.push(Trace::Whole(Box::new(event)));
     }
 
-    /// Everything that waits is written.
+    /// Writes all queued records.
     pub async fn flush(&self) -> Result<(), Unkept> {
         self.trail.flush(&*self.store).await
     }
 
-    /// Number of records that were never written, because they could not be and too many waited.
+    /// Returns the number of records that were dropped because they could not be written and the queue was full.
     #[must_use]
     pub fn lost_records(&self) -> u64 {
         self.trail.lost().saturating_add(self.store.lost())
     }
 
-    /// Why records cannot be written at the moment. Meanwhile calls that are not read-only are refused.
+    /// Returns the reason why records cannot be written now, if so. Meanwhile calls that are not read-only are
+    /// refused.
     #[must_use]
     pub fn unwritable(&self) -> Option<String> {
         self.trail.failing()
     }
 
-    /// Whether this caller's client asks its person itself, and is believed (R4.4).
+    /// Returns true if the caller's client is known and trusted to ask its person itself (R4.4, clients that honour
+    /// annotations).
     #[must_use]
     pub fn trusts(&self, caller: &Caller<'_>) -> bool {
         let Some(info) = caller.peer.client_info() else { return false };
@@ -267,7 +270,8 @@ impl Safety {
         vouched && self.policy().honours(&info.name)
     }
 
-    /// From which demand on this caller is shown the argument that takes a token; `None` where it is asked otherwise.
+    /// Returns the least demand from which this caller's list shows the token argument; `None` if its client can be
+    /// asked.
     #[must_use]
     pub(crate) fn tokens_from(&self, caller: &Caller<'_>) -> Option<Demand> {
         if caller.peer.can(Capability::ElicitationForm) {
@@ -279,7 +283,7 @@ impl Safety {
         }
     }
 
-    /// A record about this caller.
+    /// Returns an audit record about this caller.
     pub(crate) fn event(&self, kind: Kind, who: &Who) -> Event {
         Event {
             caller: Some(who.caller.clone()),
@@ -290,17 +294,17 @@ impl Safety {
 }
 
 impl Drop for Safety {
-    /// The store writes what it was given before it goes.
+    /// Hands the queued records to the store when the server is dropped.
     fn drop(&mut self) {
         let events = self.trail.take();
         if !events.is_empty() {
-            // The write begins when it is asked for; nobody is left to wait for it.
+            // The write begins with the call; nobody is left to await it.
             drop(self.store.append(events));
         }
     }
 }
 
-/// Who calls, as tickets and records name it, and under whom its use is counted.
+/// Caller as tickets and records name it, and the user that its use is counted for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Who {
     pub caller: String,
@@ -317,7 +321,7 @@ impl Who {
         Self { caller: caller.principal.key(), session, client, user: User::of(caller) }
     }
 
-    /// Whether a stop of this scope stops this caller.
+    /// Returns true if a stop of this scope applies to this caller.
     #[must_use]
     pub fn is_within(&self, scope: &Scope) -> bool {
         *scope == Scope::Everybody || scope.key() == self.caller || *scope == Scope::of(&self.user.share)

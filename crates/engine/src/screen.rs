@@ -1,8 +1,9 @@
-//! Screening of what other servers say of their tools, when it comes in (R4.9).
+//! Screening of tool definitions when they are registered (R4.9: text from upstream servers is untrusted).
 //!
-//! Guarantees: with safety switched on and unless the policy says otherwise, a tool of another server whose text hides
-//! something, looks like somebody else's or gives orders is kept aside alone, with its reasons; the rest of its server
-//! is served. A tool of the author's own is only reported. Nothing is repaired: what is served is what was sent.
+//! Guarantees: unless the policy says `pass`, a tool of an upstream server is quarantined alone, with its reasons, if
+//! its text hides characters, imitates another server's tool or gives orders to the model; the rest of the server is
+//! served. Findings in the author's own tools are only reported. Nothing is repaired: what is served is what was
+//! sent.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use crate::entry::Entry;
 use crate::limits::QUARANTINED_MAX;
 use crate::safety::policy::Screening;
 
-/// A tool that was kept aside.
+/// Tool that was quarantined.
 #[derive(Debug, Clone)]
 pub struct Quarantined {
     pub name: Box<str>,
@@ -23,7 +24,7 @@ pub struct Quarantined {
     pub reasons: Vec<Suspicion>,
 }
 
-/// Tools that were kept aside, by server and name; at most `QUARANTINED_MAX`, and further ones are only reported.
+/// Quarantined tools by server and name; at most `QUARANTINED_MAX`, further ones are only reported.
 #[derive(Debug, Default)]
 pub(crate) struct Aside(BTreeMap<(Option<Box<str>>, Box<str>), Quarantined>);
 
@@ -40,12 +41,13 @@ impl Aside {
     }
 }
 
-/// What one change of the registry is screened against.
+/// Tools and setting that the definitions of one change are screened against.
 #[derive(Debug)]
 pub(crate) struct Screen<'a> {
     screening: Screening,
     present: &'a [Arc<Entry>],
-    /// Of the server that was last looked at; a change is nearly always of one server.
+    /// Names of all other servers' tools, for the server of the last definition: a change is nearly always of one
+    /// server.
     others: Option<(Option<Box<str>>, Neighbours<'a>)>,
 }
 
@@ -54,7 +56,7 @@ impl<'a> Screen<'a> {
         Self { screening, present, others: None }
     }
 
-    /// Why a tool is kept aside, if it is.
+    /// Returns the tool with the reasons to quarantine it, if there are any.
     pub(crate) fn aside(&mut self, definition: &Definition, server: Option<&str>) -> Option<Quarantined> {
         if self.screening == Screening::Pass {
             return None;
@@ -73,7 +75,7 @@ impl<'a> Screen<'a> {
     }
 }
 
-/// Tells the operator, with everything written out; true if the tool is to be kept aside.
+/// Logs all findings for the operator; returns true if the tool is to be quarantined.
 fn report(
     definition: &Definition,
     server: Option<&str>,
@@ -100,8 +102,8 @@ fn report(
 mod tests {
     use super::*;
 
-    /// R4.9, `QUARANTINED_MAX`: servers that offer suspicious tools without end do not fill the memory, and the same
-    /// tool offered again is remembered once.
+    /// R4.9, `QUARANTINED_MAX`: servers that offer suspicious tools without end do not fill the memory, and a tool
+    /// that is offered again is remembered once.
     #[test]
     fn no_more_than_quarantined_max_tools_are_remembered() {
         let mut aside = Aside::default();

@@ -1,8 +1,8 @@
-//! State that travels through the client and comes back as it was, or is refused.
+//! [`Sealer`]: encrypts state that travels through the client and comes back unchanged or is refused.
 //!
-//! Guarantees: sealed text is encrypted and authenticated (XChaCha20-Poly1305, random nonce) and bound to what it
-//! was sealed for; any altered bit, any other binding, any other key opens nothing. It is not single-use: who needs
-//! that keeps a record.
+//! Guarantees: sealed text is encrypted and authenticated (XChaCha20-Poly1305, random nonce) and bound to its
+//! purpose; an altered bit, another binding or another key does not open it. Sealed text can be replayed: a caller
+//! that needs single use must keep a record of it.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use chacha20poly1305::{KeyInit, XChaCha20Poly1305, XNonce};
 const NONCE_BYTES: usize = 24;
 const KEY_BYTES: usize = 32;
 
-/// The random source failed, which leaves nothing safe to do.
+/// The system's random source failed; nothing can be sealed safely.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the system's random source failed")]
 pub struct NoRandomness;
@@ -32,12 +32,12 @@ impl fmt::Debug for Sealer {
 }
 
 impl Sealer {
-    /// A key of this process alone: what it sealed dies with it.
+    /// Creates a sealer with a random key that is never stored: a restart invalidates what it sealed.
     pub fn random() -> Result<Self, NoRandomness> {
         Ok(Self::with_keys(&[random_bytes::<KEY_BYTES>()?]))
     }
 
-    /// Keys shared between replicas, the current one first.
+    /// Creates a sealer with keys shared between replicas, the current key first.
     #[must_use]
     pub fn with_keys(keys: &[[u8; KEY_BYTES]]) -> Self {
         Self { ciphers: keys.iter().map(|key| XChaCha20Poly1305::new(key.into())).collect() }
@@ -56,7 +56,7 @@ impl Sealer {
         Ok(URL_SAFE_NO_PAD.encode(bytes))
     }
 
-    /// What was sealed for this `binding`, if it is untouched.
+    /// Returns the plain bytes if `sealed` was sealed for this `binding` and is unaltered.
     #[must_use]
     pub fn open(&self, binding: &[&str], sealed: &str) -> Option<Vec<u8>> {
         let bytes = URL_SAFE_NO_PAD.decode(sealed).ok()?;
@@ -68,7 +68,7 @@ impl Sealer {
     }
 }
 
-/// Parts with their lengths, so that no two bindings have the same bytes.
+/// Joins the parts with their lengths, so that different bindings have different bytes.
 fn associated(binding: &[&str]) -> Vec<u8> {
     let mut out = Vec::new();
     for part in binding {
@@ -78,7 +78,7 @@ fn associated(binding: &[&str]) -> Vec<u8> {
     out
 }
 
-/// 32 random bytes, for a key.
+/// Returns 32 random bytes, for a key.
 pub fn fresh() -> Result<[u8; 32], NoRandomness> {
     random_bytes()
 }

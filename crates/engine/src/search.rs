@@ -1,4 +1,4 @@
-//! Finding a tool by what it does: lexical, built once per catalogue, without a network or a model.
+//! Tool search: lexical ranking, built once per catalogue, without network access or a model.
 
 pub mod eval;
 pub mod index;

@@ -1,7 +1,7 @@
-//! A legacy client's session: what `initialize` agreed on, and what is under way in it.
+//! [`Session`] of a legacy client: the result of `initialize`, and the requests and questions in flight.
 //!
-//! Guarantees: a session belongs to the principal that opened it; a question the server asked is answered once, by
-//! this session; requests in flight can be found for cancellation by their exact id.
+//! Guarantees: a session belongs to the principal that opened it; a question of the server is answered once, by this
+//! session; requests in flight are found for cancellation by their exact id.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -20,7 +20,7 @@ use crate::seal::{NoRandomness, random_bytes};
 use crate::toolset::profile::{Enabled, Step};
 use crate::toolset::selection::Approach;
 
-/// 128 random bits in hexadecimal: a name, not a credential.
+/// Session id: 128 random bits in hexadecimal. It names the session and is not a credential.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SessionId(Arc<str>);
 
@@ -48,14 +48,15 @@ impl fmt::Display for SessionId {
     }
 }
 
-/// What a client answered to a question: raw JSON of the result, or its error.
+/// Client's answer to a question: the result as raw JSON, or an error.
 pub type Answered = Result<Box<str>, RpcError>;
 
-/// The session has too much under way.
+/// Too many requests are in flight in this session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("more than {IN_FLIGHT_MAX} requests are in flight")]
 pub struct TooManyInFlight;
 
+/// Session of one legacy client.
 #[derive(Debug)]
 pub struct Session {
     id: Option<SessionId>,
@@ -64,7 +65,7 @@ pub struct Session {
     capabilities: ClientCapabilities,
     client_info: Option<ClientInfo>,
     log_level: AtomicU8,
-    /// Answers to the server's questions can find their way back.
+    /// `true` while the client can send answers to the server's questions.
     routable: AtomicBool,
     in_flight: Mutex<HashMap<Box<str>, Arc<Exchange>>>,
     questions: Mutex<HashMap<Box<str>, oneshot::Sender<Answered>>>,
@@ -72,9 +73,9 @@ pub struct Session {
     news: Arc<Subscriber>,
     approach: OnceLock<Arc<Approach>>,
     opened_from: OnceLock<IpAddr>,
-    /// What this session enabled; absent: what it started with.
+    /// Toolsets that this session enabled; `None` means those it started with.
     enabled: Mutex<Option<Arc<Enabled>>>,
-    /// The fingerprint of the list that the client last heard of.
+    /// Fingerprint of the tool list that the client was last told about.
     seen: AtomicU64,
     told: AtomicBool,
     relisted: AtomicBool,
@@ -82,7 +83,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// What `initialize` agreed on.
+    /// Creates a session from the result of `initialize`.
     #[must_use]
     pub fn new(
         id: Option<SessionId>,
@@ -94,7 +95,7 @@ impl Session {
         Arc::new(Self::build(id, principal, revision, capabilities, client_info, true))
     }
 
-    /// A legacy request outside any session: nothing is known about the client but its revision.
+    /// Creates a session for a legacy request outside any session: only the client's revision is known.
     #[must_use]
     pub fn ephemeral(principal: Principal, revision: Revision) -> Arc<Self> {
         Arc::new(Self::build(None, principal, revision, ClientCapabilities::default(), None, false))
@@ -156,7 +157,7 @@ impl Session {
         &self.capabilities
     }
 
-    /// What the client declared, as far as its revision knows it and answers can come back.
+    /// Returns true if the client declared the capability, its revision has it, and answers can be routed back.
     #[must_use]
     pub fn can(&self, capability: Capability) -> bool {
         let known = match capability {
@@ -176,31 +177,31 @@ impl Session {
         level as u8 >= self.log_level.load(Ordering::Relaxed)
     }
 
-    /// By which address the session was opened: that settles what it can reach.
+    /// Returns the URL and headers with which the session was opened; they bound what it can reach.
     #[must_use]
     pub fn approach(&self) -> Arc<Approach> {
         self.approach.get().cloned().unwrap_or_default()
     }
 
-    /// Sets by which address the session is opened; once.
+    /// Sets the URL and headers with which the session is opened; only the first call counts.
     pub fn come_by(&self, approach: Arc<Approach>) {
         let _ = self.approach.set(approach);
     }
 
-    /// Network address of the request that opened the session, where its transport has addresses.
+    /// Returns the network address of the request that opened the session, if its transport has addresses.
     #[must_use]
     pub fn opened_from(&self) -> Option<IpAddr> {
         self.opened_from.get().copied()
     }
 
-    /// Sets the address that the session is opened from; only the first one counts.
+    /// Sets the address from which the session is opened; only the first one counts.
     pub fn open_from(&self, address: Option<IpAddr>) {
         if let Some(address) = address {
             let _ = self.opened_from.set(address);
         }
     }
 
-    /// Whether what is done now is there at the next request.
+    /// Returns true if state changed now is still there at the next request.
     #[must_use]
     pub fn is_lasting(&self) -> bool {
         self.routable.load(Ordering::Acquire)
@@ -211,7 +212,7 @@ impl Session {
         lock(&self.enabled).clone()
     }
 
-    /// Loads or unloads a toolset, in one step with reading what is loaded; the first one begins with `start`.
+    /// Loads or unloads a toolset, atomically with reading what is loaded; the first change begins with `start`.
     pub(crate) fn change_enabled(&self, start: Enabled, step: &Step) {
         let mut held = lock(&self.enabled);
         let mut enabled = held.as_deref().cloned().unwrap_or(start);
@@ -219,7 +220,7 @@ impl Session {
         *held = Some(Arc::new(enabled));
     }
 
-    /// Somebody sends the session's news to the client.
+    /// Records that a stream sends this session's notifications to the client.
     pub(crate) fn hears(&self) {
         self.hearing.store(true, Ordering::Release);
     }
@@ -229,17 +230,17 @@ impl Session {
         self.hearing.load(Ordering::Acquire)
     }
 
-    /// Remembers which list the client knows of; true if it is another one than before.
+    /// Records the fingerprint of the list that the client knows; returns true if it differs from the last one.
     pub(crate) fn sees(&self, fingerprint: u64) -> bool {
         self.seen.swap(fingerprint, Ordering::AcqRel) != fingerprint
     }
 
-    /// The client was told that its list changed.
+    /// Records that the client was told that its list changed.
     pub(crate) fn tell_changed(&self) {
         self.told.store(true, Ordering::Release);
     }
 
-    /// The client lists its tools: after it was told of a change, that is evidence.
+    /// Records that the client listed its tools: after a `list_changed`, this is evidence that it re-lists.
     pub(crate) fn lists(&self) {
         if self.told.load(Ordering::Acquire) {
             self.relisted.store(true, Ordering::Release);
@@ -251,13 +252,13 @@ impl Session {
         self.relisted.load(Ordering::Acquire)
     }
 
-    /// Unsolicited messages: list changes and followed resources.
+    /// Returns the subscriber for unsolicited notifications: list changes and followed resources.
     #[must_use]
     pub fn news(&self) -> &Arc<Subscriber> {
         &self.news
     }
 
-    /// Remembers a request so that it can be cancelled; forgets it when the guard is dropped.
+    /// Registers a request for cancellation until the returned guard is dropped.
     pub fn enter(self: &Arc<Self>, id: &str, exchange: &Arc<Exchange>) -> Result<InFlight, TooManyInFlight> {
         let mut in_flight = lock(&self.in_flight);
         if in_flight.len() >= IN_FLIGHT_MAX {
@@ -267,13 +268,13 @@ impl Session {
         Ok(InFlight { session: self.clone(), id: id.into() })
     }
 
-    /// Cancels the request with exactly this id.
+    /// Cancels the request with exactly this id; returns false if there is none.
     pub fn cancel(&self, id: &str) -> bool {
         let found = lock(&self.in_flight).get(id).cloned();
         found.inspect(|exchange| exchange.cancel()).is_some()
     }
 
-    /// The client is gone for good: everything in flight ends.
+    /// Ends the session: cancels all requests in flight, ends its notifications and drops open questions.
     pub fn end(&self) {
         let all: Vec<_> = lock(&self.in_flight).values().cloned().collect();
         for exchange in all {
@@ -283,7 +284,7 @@ impl Session {
         self.hang_up();
     }
 
-    /// The client will answer no more: whoever waits for an answer hears of it.
+    /// Marks the client as unable to answer; every waiting question fails.
     pub fn hang_up(&self) {
         self.routable.store(false, Ordering::Release);
         lock(&self.questions).clear();
@@ -294,21 +295,21 @@ impl Session {
         let id: Box<str> = (self.question_last.fetch_add(1, Ordering::Relaxed) + 1).to_string().into();
         let (sender, receiver) = oneshot::channel();
         lock(&self.questions).insert(id.clone(), sender);
-        // A client that hung up in between would never be missed otherwise.
+        // Closes the race with `hang_up`, which may have run before the insert.
         if !self.routable.load(Ordering::Acquire) {
             lock(&self.questions).remove(&id);
         }
         (OpenQuestion { session: self.clone(), id }, receiver)
     }
 
-    /// Hands a client's response to whoever asked; false if nobody did.
+    /// Passes a client's response to the waiting question; returns false if there is none.
     pub fn answer(&self, id: &str, answered: Answered) -> bool {
         let asker = lock(&self.questions).remove(id);
         asker.is_some_and(|asker| asker.send(answered).is_ok())
     }
 }
 
-/// A request under way.
+/// Registration of a request in flight; dropping it removes the request.
 #[derive(Debug)]
 pub struct InFlight {
     session: Arc<Session>,
@@ -321,7 +322,7 @@ impl Drop for InFlight {
     }
 }
 
-/// A question that waits for its answer; forgotten when dropped.
+/// Open question; dropping it removes the question.
 #[derive(Debug)]
 pub(crate) struct OpenQuestion {
     session: Arc<Session>,

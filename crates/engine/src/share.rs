@@ -11,10 +11,10 @@ use std::sync::Arc;
 use crate::principal::Principal;
 use crate::session::SessionId;
 
-/// Characters of a subject or session id that are logged.
+/// Maximum characters of a subject or session id in a log line.
 const SHOWN_CHARS_MAX: usize = 64;
 
-/// One caller among all that use a bounded resource. Never proof of identity: that is [`Principal`].
+/// Caller among all that use a bounded resource. Never proof of identity: that is [`Principal`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Share {
     /// Subject of a credential.
@@ -25,7 +25,7 @@ pub enum Share {
     Session(SessionId),
     /// Network of an anonymous caller; see [`network`].
     Address(IpAddr),
-    /// Anonymous caller over a transport without addresses, as a Unix socket.
+    /// Anonymous caller over a transport without addresses, such as a Unix socket.
     Unknown,
 }
 
@@ -43,8 +43,8 @@ impl Share {
     }
 }
 
-/// Returns the part of an address that one subscriber has: an IPv4 address, or the first 64 bits of an IPv6 address,
-/// because whoever has one IPv6 address usually has the other 2^64 - 1 of its network too.
+/// Returns the part of an address that identifies one subscriber: an IPv4 address, or the first 64 bits of an IPv6
+/// address, because the holder of one IPv6 address usually holds the other 2^64 - 1 of its network too.
 #[must_use]
 pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
@@ -53,7 +53,8 @@ pub fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Safe to log: no control characters, bounded, and only the beginning of a session id, which opens the session.
+/// Safe to log: escaped, bounded, and with only the beginning of a session id, because the whole id opens the
+/// session.
 impl fmt::Display for Share {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

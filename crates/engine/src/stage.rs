@@ -1,20 +1,20 @@
-//! The life of a `tools/call`, one stage after the other.
+//! Pipeline of a `tools/call`, one stage after the other.
 //!
-//! Guarantees: each stage takes what the stage before it made and nothing else can make, so none can be skipped or
-//! put in another order.
+//! Guarantees: each stage takes a type that only the stage before it can make, so no stage can be skipped or run out
+//! of order.
 //!
 //! ```text
-//! caller  → Call<Known>      who, which era                            stage/caller.rs
-//! view    → Call<Resolved>   which contract, in this caller's view     stage/view.rs
+//! caller  → Call<Known>      who calls, in which era                   stage/caller.rs
+//! view    → Call<Resolved>   the contract, in this caller's view       stage/view.rs
 //! check   → Call<Checked>    headers and arguments keep the contract   stage/check.rs
-//! gate    → Call<Cleared>    may it run at all                         stage/gate.rs
+//! gate    → Call<Cleared>    stop, policy and confirmation allow it    stage/gate.rs
 //! journal → Call<Recorded>   an intent, before a destructive call      stage/journal.rs
 //! execute → Call<Executed>   handler or upstream, bounded              stage/execute.rs
 //! check   → Call<Verified>   the answer keeps the contract             stage/verify.rs
 //! reply   → bytes                                                      stage/reply.rs
 //! ```
-//! Where safety is not switched on, there is nothing to pass and nothing to write: `gate.rs` says so, once for both.
-//! Whatever refuses ends in [`crate::refusal::Refusal::rescue`].
+//! If safety is switched off, `gate` and `journal` are skipped together (`unwatched` in `stage/gate.rs`). Every
+//! refusal becomes an answer in [`crate::refusal::Refusal::rescue`].
 
 pub mod caller;
 pub(crate) mod check;
@@ -51,49 +51,49 @@ pub struct Call<'a, S> {
     stage: S,
 }
 
-/// It is known who calls.
+/// Stage: the caller is known.
 #[derive(Debug)]
 pub struct Known;
 
-/// The tool is in the caller's view.
+/// Stage: the tool is in the caller's view.
 #[derive(Debug)]
 pub struct Resolved<'a> {
     entry: Arc<Entry>,
     arguments: Arguments<'a>,
-    /// Named by `call_tool` and not by the request itself.
+    /// `true` if the tool was named by `call_tool` and not by the request itself.
     inner: bool,
-    /// The confirmation token that came with the arguments, taken out of them.
+    /// Confirmation token, removed from the arguments.
     token: Option<Box<str>>,
 }
 
-/// Headers and arguments keep the contract.
+/// Stage: headers and arguments keep the contract.
 #[derive(Debug)]
 pub struct Checked<'a>(Resolved<'a>);
 
-/// Nothing forbids the call, and whoever had to confirm it did.
+/// Stage: nothing forbids the call, and every confirmation it needed was given.
 #[derive(Debug)]
 pub struct Cleared<'a> {
     resolved: Resolved<'a>,
     pass: Pass<'a>,
 }
 
-/// What lets a call through the gate, to be burnt when its intent is written.
+/// Clearance with which a call passed the gate; it is burnt when the call's intent is written.
 #[derive(Debug)]
 struct Pass<'a> {
     safety: &'a Safety,
     clearance: Clearance,
 }
 
-/// What must be durable before the call leaves is durable.
+/// Stage: everything that must be durable before the call leaves is durable.
 #[derive(Debug)]
 pub struct Recorded<'a> {
     resolved: Resolved<'a>,
     receipt: Receipt<'a>,
-    /// Kind of confirmation that the call has, where it needed one.
+    /// Kind of confirmation, if the call needed one.
     confirmed: Option<ConfirmedBy>,
 }
 
-/// The tool answered, or asks.
+/// Stage: the tool answered, or asks the client something.
 #[derive(Debug)]
 pub struct Executed {
     entry: Arc<Entry>,
@@ -101,7 +101,7 @@ pub struct Executed {
     outcome: Outcome,
 }
 
-/// What executing came to; nothing else makes one.
+/// Outcome of running the tool; only the execute stage makes one.
 #[derive(Debug)]
 struct Ran(Outcome);
 
@@ -112,27 +112,27 @@ enum Outcome {
     Asks(Vec<u8>),
 }
 
-/// The answer keeps the contract.
+/// Stage: the answer keeps the contract.
 #[derive(Debug)]
 pub struct Verified(Outcome);
 
 impl<'a, S> Call<'a, S> {
-    /// The same call one stage on.
+    /// Moves the call to its next stage.
     #[inline(always)]
     fn at<T>(self, stage: impl FnOnce(S) -> T) -> Call<'a, T> {
         Call { engine: self.engine, caller: self.caller, request: self.request, stage: stage(self.stage) }
     }
 }
 
-/// Outcome of a stage that has little time on the thread that serves.
+/// Outcome of a stage that has a short time budget on the serving thread.
 enum Briefly<T, U> {
     Done(T),
-    /// The stage needs more time, see [`crate::long_work`].
+    /// The stage needs more time than its budget; it continues as described in [`crate::long_work`].
     Unfinished(U),
 }
 
-/// The whole life. `ending` says at every moment what has become of the call: a call that is dropped on its way ends
-/// as what it says then.
+/// Runs all stages of a call. `ending` is kept up to date at every await, so that a call whose future is dropped ends
+/// with the value it holds then.
 pub(crate) async fn live<'a>(
     engine: &'a Engine,
     caller: &'a Caller<'a>,
@@ -162,26 +162,26 @@ pub(crate) async fn live<'a>(
     Ok(verified.reply())
 }
 
-/// All that comes before the tool.
+/// Runs all stages before the tool.
 #[inline(always)]
 async fn prepare<'a>(
     engine: &'a Engine,
     caller: &'a Caller<'a>,
     request: &'a Request<'a>,
 ) -> Result<Call<'a, Recorded<'a>>, Refusal> {
-    // One statement for each stage that waits: what is done with is not kept while the next one runs.
+    // One statement per stage that awaits, so that its temporaries are dropped before the next stage runs.
     let checked = match (Call { engine, caller, request, stage: Known }).resolve()?.check()? {
         Briefly::Done(checked) => checked,
         Briefly::Unfinished(resolved) => Box::pin(resolved.check_at_length()).await?,
     };
     match checked.unwatched() {
         Ok(recorded) => Ok(recorded),
-        // Boxed: a call that nobody watches is no larger for it.
+        // Boxed, so that safety does not enlarge the future of calls without it.
         Err((checked, safety)) => Box::pin(watched(checked, safety)).await,
     }
 }
 
-/// Gate and journal, where safety is switched on.
+/// Runs gate and journal for an engine with safety switched on.
 async fn watched<'a>(
     checked: Call<'a, Checked<'a>>,
     safety: &'a Safety,
@@ -189,19 +189,19 @@ async fn watched<'a>(
     match checked.clear(safety).await {
         Ok(cleared) => cleared.record().await,
         Err(refusal) => {
-            // Its record waits to be written, and refusals must not pile up faster than they are.
+            // Waits for room in the trail, so that records of refusals cannot pile up faster than they are written.
             safety.trail().room().await;
             Err(refusal)
         }
     }
 }
 
-/// An `input_required` result as it leaves.
+/// Returns an `input_required` result as a reply.
 pub(crate) fn asked(engine: &Engine, id: &str, required: Vec<u8>) -> Reply {
     reply::input_required(engine, id, required)
 }
 
-/// A result written for a revision: what a refusal that is a tool's failure becomes.
+/// Returns a tool result as a reply for a revision; used for refusals that are tool failures.
 pub(crate) fn written(
     engine: &Engine,
     id: &str,

@@ -1,4 +1,4 @@
-//! URI templates (RFC 6570, levels 1 to 4), matched: a URI in, the values of the template's variables out.
+//! URI templates (RFC 6570, levels 1 to 4) for matching: from a URI to the values of the template's variables.
 //!
 //! | expression | matches |
 //! | --- | --- |
@@ -13,9 +13,9 @@
 //! | `{x:3}` | at most 3 characters, counted after decoding |
 //! | `{x*}` | the whole list with its separators (`a/b/c` for `{/x*}`, `x=1&x=2` for `{?x*}`) |
 //!
-//! Several splits of one URI: each variable, from left to right, takes as few characters as the rest of the template
-//! allows, and an expression that may match nothing matches something if it can. So `{a}{b}` splits `xyz` into `x`
-//! and `yz`. A missing variable is not reported.
+//! If a URI can be split in several ways: each variable, from left to right, takes as few characters as the rest of
+//! the template allows, and an expression that may match nothing matches something if it can. So `{a}{b}` splits
+//! `xyz` into `x` and `yz`. A missing variable is not reported.
 //!
 //! Values are percent-decoded, except those of `{x*}`: there an encoded separator must stay distinguishable. A value
 //! that does not decode to UTF-8 does not match. A variable that occurs twice has one value, or nothing matches.
@@ -77,7 +77,7 @@ impl UriTemplate {
         matching::find(self, uri, work)
     }
 
-    /// Plain ASCII that every matching URI begins with.
+    /// Returns the plain ASCII text that every matching URI begins with.
     fn literal_prefix(&self) -> &str {
         let Some(Part::Literal(span)) = self.parts.first() else { return "" };
         let literal = span.of(&self.text);

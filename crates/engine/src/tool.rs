@@ -1,4 +1,4 @@
-//! What stands behind a contract: a Rust handler, or a call to somebody else's server.
+//! [`Tool`]: the implementation behind a contract, a Rust handler or a call to another server.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,9 +13,10 @@ use crate::answer::Answer;
 use crate::ask::{AskError, InputRequired};
 use crate::context::Context;
 
+/// Boxed future, for traits with async methods.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// A tool that can be called. The engine has checked the arguments before and checks the answer after.
+/// Tool that can be called. The engine validates the arguments before the call and the answer after it.
 pub trait Tool: Send + Sync {
     fn call<'a>(&'a self, invocation: Invocation<'a>) -> BoxFuture<'a, Result<Answer, ToolError>>;
 }
@@ -26,21 +27,21 @@ impl fmt::Debug for dyn Tool {
     }
 }
 
-/// One call as a tool sees it.
+/// One call, as a tool sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct Invocation<'a> {
-    /// The name it was called by.
+    /// Name by which the tool was called.
     pub name: &'a str,
-    /// What arguments and answer are checked against.
+    /// Contract that arguments and answer are checked against.
     pub contract: &'a Contract,
-    /// Arguments that keep the contract; `raw()` is the client's own text.
+    /// Validated arguments; `raw()` is the client's own text.
     pub arguments: Node<'a>,
-    /// Everything the client sent with the call, for tools that hand on what they do not know.
+    /// All parameters that the client sent, for tools that forward unknown members.
     pub params: Option<Node<'a>>,
     pub context: &'a Context,
 }
 
-/// Arguments of a call: the client's own text, or a text made from it where a stage took something out.
+/// Arguments of a call: the client's own text, or a text made from it after a stage removed a member.
 #[derive(Debug, Clone)]
 pub enum Arguments<'a> {
     Sent(Node<'a>),
@@ -57,21 +58,21 @@ impl Arguments<'_> {
     }
 }
 
-/// How a tool can fail. Any `std::error::Error` becomes a failure that the model can read.
+/// Failure of a tool. Any `std::error::Error` converts to [`ToolError::Failed`], whose text the model can read.
 #[derive(Debug)]
 pub enum ToolError {
-    /// An `isError` result with this text.
+    /// Becomes an `isError` result with this text.
     Failed(Cow<'static, str>),
-    /// A JSON-RPC error, for what is not the tool's failure.
+    /// Becomes a JSON-RPC error, for failures that are not the tool's own.
     Protocol(Box<RpcError>),
-    /// The tool needs answers first.
+    /// The tool needs answers of the client first.
     InputRequired(Box<InputRequired>),
-    /// The client cannot be asked what the tool needs to ask.
+    /// The client lacks the capability for a question that the tool needs to ask.
     MissingCapability(Capability),
-    /// What was to be read does not exist.
+    /// The requested resource does not exist.
     NotFound,
-    /// The call was passed on, and nobody knows what became of it: an `isError` result with this text, and *unknown* in
-    /// the journal.
+    /// The call was forwarded and its outcome is not known: becomes an `isError` result with this text, and *unknown*
+    /// in the journal.
     Unknown(Cow<'static, str>),
 }
 

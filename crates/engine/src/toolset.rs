@@ -1,7 +1,8 @@
-//! Toolsets: named groups of tools that are shown together, declared in code or in the configuration.
+//! Toolsets: named groups of tools that are loaded together, declared in code or in the configuration.
 //!
-//! A tool belongs to the toolset it was registered with and to every one whose patterns it fits; a tool that has
-//! neither belongs to its server's own, or to `core`. `core`, `discovery` and those marked so are always loaded.
+//! A tool belongs to the toolset it was registered with and to every declared toolset that it matches; a tool with
+//! neither belongs to the toolset named after its server, or to `core`. `core`, `discovery` and toolsets marked
+//! `always_loaded` are in every view.
 
 pub mod bits;
 pub mod callers;
@@ -27,25 +28,26 @@ use glob::Glob;
 use profile::{MemoryProfiles, Profiles};
 use selection::{Names, Selection};
 
-/// The toolset of the tools that find other tools.
+/// Toolset of the discovery tools and the safety tools.
 pub const DISCOVERY: &str = "discovery";
 
-/// One declared toolset. As configuration: a table under `[toolsets]`, whose key is the name.
+/// Declared toolset. In the configuration: a table under `[toolsets]`, whose key is the name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Toolset {
     #[serde(skip)]
     pub name: Box<str>,
     pub description: Box<str>,
-    /// In every view, whatever a caller chooses.
+    /// Loaded in every view, whatever a caller chooses.
     pub always_loaded: bool,
-    /// Its read-only tools may be called from code (R10.1).
+    /// Its read-only tools may be called from code (R10.1: `allowed_callers`).
     pub programmatic: bool,
-    /// Patterns over tool names; any of them is enough.
+    /// Patterns over tool names; a match of any suffices.
     pub tools: Vec<Glob>,
-    /// Patterns over the names of servers.
+    /// Patterns over names of upstream servers; a match of any suffices.
     pub servers: Vec<Glob>,
-    /// What the tool's effect must be.
+    /// Required values of the hints in the definition's own annotations, with the spec's defaults; `None` accepts
+    /// both.
     pub read_only: Option<bool>,
     pub destructive: Option<bool>,
     pub idempotent: Option<bool>,
@@ -70,28 +72,28 @@ impl Toolset {
         self
     }
 
-    /// Takes in tools whose name fits a pattern; `*` is any text, `?` one character.
+    /// Adds patterns over tool names; `*` matches any text, `?` one character.
     #[must_use]
     pub fn tools(mut self, patterns: &[&str]) -> Self {
         self.tools.extend(patterns.iter().map(|pattern| Glob::new(pattern)));
         self
     }
 
-    /// Takes in tools of servers whose name fits a pattern.
+    /// Adds patterns over names of upstream servers.
     #[must_use]
     pub fn servers(mut self, patterns: &[&str]) -> Self {
         self.servers.extend(patterns.iter().map(|pattern| Glob::new(pattern)));
         self
     }
 
-    /// Takes in only tools that are, or are not, read-only.
+    /// Requires tools that are, or are not, read-only.
     #[must_use]
     pub fn read_only(mut self, wanted: bool) -> Self {
         self.read_only = Some(wanted);
         self
     }
 
-    /// True where a pattern is given and all given kinds of pattern fit.
+    /// Returns true if at least one condition is set and the tool meets all that are set.
     #[must_use]
     pub fn takes_in(&self, entry: &Entry) -> bool {
         let effect = entry.contract().effect();
@@ -114,12 +116,12 @@ impl Toolset {
     }
 }
 
-/// A name that cannot be a toolset's: it goes into addresses and headers.
+/// Invalid name for a toolset. Names are restricted because they stand in URLs and headers.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} cannot be a toolset's name: 1 to 64 of A-Z a-z 0-9 _ . - and not \"all\"")]
 pub struct BadToolsetName(pub Box<str>);
 
-/// Whether a name can be a toolset's.
+/// Refuses a name that a toolset cannot have.
 pub fn check_name(name: &str) -> Result<(), BadToolsetName> {
     let good = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
     if name.is_empty() || name.len() > 64 || name == "all" || !name.bytes().all(good) {
@@ -128,28 +130,30 @@ pub fn check_name(name: &str) -> Result<(), BadToolsetName> {
     Ok(())
 }
 
-/// Everything a server's author or operator decides about toolsets.
+/// Settings of the author or operator about toolsets.
 #[derive(Debug, Clone)]
 pub struct ToolsetOptions {
     pub declared: Vec<Toolset>,
-    /// Toolsets whose tools come later, such as those of servers that are not connected yet: they can be selected.
+    /// Toolsets whose tools are registered later, such as those of servers that are not connected yet; they can be
+    /// selected now.
     pub expected: Vec<Box<str>>,
-    /// Whether the discovery tools are there; absent: where anything here is declared or selected.
+    /// Registers the discovery tools; `None` means if anything here is declared or selected.
     pub discovery: Option<bool>,
-    /// The operator's limit: no request reaches beyond it. Absent: everything.
+    /// Operator's limit: no request reaches other toolsets. `None` means no limit.
     pub allowed: Option<Names>,
-    /// The operator's limit per credential, by pattern over its subject.
+    /// Operator's limits per credential, by a pattern over its subject; the first match counts.
     pub principals: Vec<(Glob, Names)>,
-    /// What is loaded for a caller that chose nothing. Absent: everything.
+    /// Toolsets loaded for a caller that chose none. `None` means all.
     pub start: Option<Names>,
-    /// The same for clients by name; the first that fits counts.
+    /// Toolsets loaded at the start, by a pattern over the client's name; the first match counts and overrides
+    /// `start`.
     pub clients: Vec<(Glob, Names)>,
-    /// Nobody sees a tool that is not read-only.
+    /// Hides every tool that is not read-only, from all callers.
     pub read_only: bool,
-    /// `enable_toolset` may change a modern principal's stored profile.
+    /// Lets `enable_toolset` change a modern principal's stored profile.
     pub profiles_change: bool,
     pub profiles: Arc<dyn Profiles>,
-    /// Settles every client's mode.
+    /// Mode of every client; `None` decides per client from evidence.
     pub mode: Option<Mode>,
     pub modes: ModeTable,
     pub callers: CallerTable,
@@ -176,13 +180,13 @@ impl Default for ToolsetOptions {
 }
 
 impl ToolsetOptions {
-    /// Whether a caller that chose this gets every tool, like everybody else.
+    /// Returns true if a caller with this selection sees every tool.
     #[must_use]
     pub fn is_plain_for(&self, selection: &Selection) -> bool {
         *selection == Selection::default() && !self.is_on()
     }
 
-    /// Whether callers that choose nothing may see different tools.
+    /// Returns true if callers without a selection may see different tools.
     #[must_use]
     pub fn is_on(&self) -> bool {
         self.discovery == Some(true)
@@ -199,13 +203,13 @@ impl ToolsetOptions {
         self.discovery.unwrap_or_else(|| self.is_on())
     }
 
-    /// What a credential is limited to, besides what everybody is.
+    /// Returns the limit of a credential, in addition to `allowed`.
     pub(crate) fn limit_of(&self, principal: &Principal) -> Option<&Names> {
         let Principal::Subject(subject) = principal else { return None };
         self.principals.iter().find(|(glob, _)| glob.matches(subject)).map(|(_, names)| names)
     }
 
-    /// Whether the operator lets this principal reach a toolset.
+    /// Returns true if the operator lets this principal reach a toolset.
     pub(crate) fn allows(&self, principal: &Principal, toolset: &str) -> bool {
         [self.allowed.as_ref(), self.limit_of(principal)]
             .into_iter()
@@ -213,7 +217,7 @@ impl ToolsetOptions {
             .all(|names| names.has(toolset))
     }
 
-    /// What is loaded for a client that chose nothing; absent: everything.
+    /// Returns the toolsets loaded for a client that chose none; `None` means all.
     pub(crate) fn start_of(&self, client: Option<&str>) -> Option<&Names> {
         let by_client = client.and_then(|client| {
             self.clients.iter().find(|(glob, _)| glob.matches(client)).map(|(_, names)| names)
@@ -221,7 +225,7 @@ impl ToolsetOptions {
         by_client.or(self.start.as_ref())
     }
 
-    /// Every name that selects something, and where it stands, for checking against what is known.
+    /// Returns every toolset name that these options select, for checking that it exists.
     pub(crate) fn named(&self) -> impl Iterator<Item = &str> {
         let one = self.allowed.iter().chain(&self.start);
         let many = self.principals.iter().chain(&self.clients).map(|(_, names)| names);
@@ -229,7 +233,7 @@ impl ToolsetOptions {
     }
 }
 
-/// Loaded in every view.
+/// Returns true if the toolset is in every view.
 pub(crate) fn is_always_loaded(name: &str, declared: Option<&Toolset>) -> bool {
     name == DEFAULT_TOOLSET || name == DISCOVERY || declared.is_some_and(|toolset| toolset.always_loaded)
 }

@@ -1,8 +1,9 @@
-//! Spans of requests, for whoever collects them (R5.10).
+//! Trace spans of requests, for an exporter (R5.10).
 //!
-//! Guarantees: nothing is done where no sink is set; a client's own trace is continued (`_meta.traceparent`, as MCP has
-//! it, or the header of that name) and handed on to the server behind; a client that does not sample is not recorded;
-//! no argument, answer or secret is in a span. A sink never blocks: what it cannot take it drops and counts.
+//! Guarantees: without a sink nothing is done; a client's own trace is continued (`_meta.traceparent`, as MCP defines
+//! it, or the header of that name) and passed to the upstream server; a trace that the client does not sample is not
+//! recorded; no span holds an argument, an answer or a secret. A sink never blocks: it drops and counts what it
+//! cannot take.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -18,24 +19,24 @@ use crate::limits::TRACESTATE_CHARS_MAX;
 use crate::refusal::Refusal;
 
 tokio::task_local! {
-    /// The request that this task works on.
+    /// Request that this task works on.
     static CURRENT: Arc<Active>;
 }
 
-/// Who collects spans.
+/// Collector of spans.
 pub trait SpanSink: fmt::Debug + Send + Sync {
-    /// A span has ended. Called from the task that did the work: must not block.
+    /// Called when a span has ended, on the task that did the work: must not block.
     fn ended(&self, span: Span);
 }
 
-/// Which side of a request a span is.
+/// Side of a request that a span is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Server,
     Client,
 }
 
-/// One span that has ended.
+/// Span that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Span {
     pub trace: TraceId,
@@ -47,13 +48,15 @@ pub struct Span {
     pub start_ns: u64,
     pub end_ns: u64,
     pub attributes: Vec<(&'static str, String)>,
-    /// What went wrong, in a word.
+    /// Kind of the failure, in one word.
     pub error: Option<&'static str>,
 }
 
+/// Trace id of W3C Trace Context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TraceId([u8; 16]);
 
+/// Span id of W3C Trace Context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpanId([u8; 8]);
 
@@ -98,13 +101,13 @@ impl From<[u8; 8]> for SpanId {
 impl SpanId {
     fn random() -> Self {
         let mut bytes = [0; 8];
-        // Without randomness the trace is broken, the call is not.
+        // If the random source fails, the trace is broken but the call goes on.
         let _ = getrandom::fill(&mut bytes);
         Self(bytes)
     }
 }
 
-/// Where a request comes from, as W3C Trace Context writes it.
+/// Trace context of a request, as in W3C Trace Context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Origin {
     trace: TraceId,
@@ -123,7 +126,7 @@ impl Origin {
         let mut parts = text.split('-');
         let (version, trace, parent, flags) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
         let [version] = bytes::<1>(version)?;
-        // A later version may say more; this one says nothing else.
+        // A later version may have further fields; version 0 has none.
         if version == 0xff || (version == 0 && parts.next().is_some()) {
             return None;
         }
@@ -137,7 +140,7 @@ impl Origin {
     }
 }
 
-/// Lower-case hexadecimal digits, exactly as many.
+/// Parses exactly `2 * N` lower-case hexadecimal digits.
 fn bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
     let mut out = [0; N];
     let digits = text.as_bytes();
@@ -156,24 +159,24 @@ fn bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
     Some(out)
 }
 
-/// A request under way.
+/// Request in flight that is traced.
 pub struct Active {
     sink: Arc<dyn SpanSink>,
     trace: TraceId,
     span: SpanId,
     state: Option<Box<str>>,
     sampled: bool,
-    /// Ending of the call, where the request is one.
+    /// Ending of the call, if the request is a tool call.
     ending: OnceLock<Ending>,
 }
 
-/// The request that this task works on, if it is followed.
+/// Returns the traced request that this task works on.
 #[must_use]
 pub fn current() -> Option<Arc<Active>> {
     CURRENT.try_with(Arc::clone).ok()
 }
 
-/// A span that has not ended; it ends when it is dropped.
+/// Open span; it ends when dropped.
 pub struct Open {
     active: Arc<Active>,
     id: SpanId,
@@ -187,18 +190,18 @@ pub struct Open {
 }
 
 impl Active {
-    /// Begins a request to somebody else on behalf of this one.
+    /// Opens a client span for a request to another server on behalf of this one.
     #[must_use]
     pub fn client(self: &Arc<Self>, name: String, attributes: Vec<(&'static str, String)>) -> Open {
         Open::new(self.clone(), SpanId::random(), Some(self.span), name, Kind::Client, attributes)
     }
 
-    /// Says what became of the call.
+    /// Sets the ending of the call.
     pub(crate) fn end_as(&self, ending: Ending) {
         let _ = self.ending.set(ending);
     }
 
-    /// `tracestate`, as the client sent it.
+    /// Returns the `tracestate` that the client sent.
     #[must_use]
     pub fn state(&self) -> Option<&str> {
         self.state.as_deref()
@@ -219,13 +222,13 @@ impl Open {
         Self { active, id, parent, name, kind, begun: Instant::now(), start_ns, attributes, error: None }
     }
 
-    /// What the other side is told, as `traceparent`.
+    /// Returns the `traceparent` for the request to the other server.
     #[must_use]
     pub fn traceparent(&self) -> String {
         format!("00-{}-{}-{:02x}", self.active.trace, self.id, u8::from(self.active.sampled))
     }
 
-    /// It did not go well.
+    /// Marks the span as failed.
     pub fn fail(&mut self, error: &'static str) {
         self.error = Some(error);
     }
@@ -252,12 +255,12 @@ impl Drop for Open {
     }
 }
 
-/// Requests that reach a tool, a prompt or a resource.
+/// Returns true for requests that reach a tool, a prompt or a resource.
 pub(crate) fn is_followed(method: &str) -> bool {
     matches!(method, "tools/call" | "prompts/get" | "resources/read")
 }
 
-/// Does the work of a request inside its span.
+/// Runs the work of a request inside its span.
 pub(crate) async fn follow<T>(
     sink: &Arc<dyn SpanSink>,
     caller: &Caller<'_>,
@@ -306,7 +309,7 @@ fn begin(sink: &Arc<dyn SpanSink>, caller: &Caller<'_>, request: &Request<'_>) -
         "prompts/get" => ("gen_ai.prompt.name", target.to_string()),
         _ => ("mcp.resource.uri", target.to_string()),
     });
-    // A URI may be of any length and number: it does not belong into a name.
+    // URIs are unbounded in length and number, so they are an attribute and not part of the span's name.
     let name = match &*request.method {
         "resources/read" => request.method.to_string(),
         method => format!("{method} {target}"),
@@ -314,7 +317,7 @@ fn begin(sink: &Arc<dyn SpanSink>, caller: &Caller<'_>, request: &Request<'_>) -
     Open::new(active.clone(), active.span, origin.parent, name, Kind::Server, attributes)
 }
 
-/// Cut, it would say something else.
+/// Returns true if `tracestate` may be passed on. A longer one is left out: cut, it would have another meaning.
 fn is_handed_on(state: &str) -> bool {
     state.chars().count() <= TRACESTATE_CHARS_MAX
 }
@@ -346,7 +349,7 @@ impl fmt::Debug for Open {
 mod tests {
     use super::*;
 
-    /// R5.10: the examples of W3C Trace Context, and what it says to ignore.
+    /// R5.10: the examples of W3C Trace Context, and the values that it says to ignore.
     #[test]
     fn a_traceparent_is_read_strictly() {
         let whole = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -370,7 +373,7 @@ mod tests {
         }
     }
 
-    /// R5.10
+    /// R5.10: OpenTelemetry traces.
     #[test]
     fn a_tracestate_over_tracestate_chars_max_is_left_out() {
         let state = |chars: usize| format!("a={}", "é".repeat(chars - 2));

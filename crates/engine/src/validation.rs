@@ -1,14 +1,14 @@
-//! What happens when a contract is not kept (R5.5).
+//! Validation modes: what happens to a value that breaks its schema (R5.5).
 
-/// For one direction of one tool.
+/// Validation mode of one direction of one tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Strictness {
-    /// Refused.
+    /// The value is refused.
     #[default]
     Enforce,
-    /// Passed on and reported.
+    /// The value is passed on and reported.
     Warn,
-    /// Not looked at.
+    /// The value is not checked.
     Off,
 }
 
@@ -31,7 +31,7 @@ impl Strictness {
     }
 }
 
-/// For both directions.
+/// Validation modes of both directions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Validation {
     pub input: Strictness,

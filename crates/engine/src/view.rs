@@ -1,7 +1,7 @@
-//! The ordered contracts one caller sees, with their prepared list.
+//! [`View`]: the ordered contracts that one caller sees, with their prepared list.
 //!
-//! Guarantees: an immutable snapshot; look-up by name is O(1); order is priority, then name, whatever the order of
-//! registration.
+//! Guarantees: an immutable snapshot; look-up by name is O(1); the order is priority, then name, independent of the
+//! order of registration.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -13,6 +13,7 @@ use toolcrib_contract::Audience;
 use crate::entry::Entry;
 use crate::listing::{Item, Listing};
 
+/// Ordered contracts of one standing, with their prepared list.
 #[derive(Debug)]
 pub struct View {
     entries: Vec<Arc<Entry>>,
@@ -22,14 +23,14 @@ pub struct View {
 }
 
 impl View {
-    /// A view of these entries, in any order.
+    /// Creates a view of these entries, given in any order.
     #[must_use]
     pub fn new(mut entries: Vec<Arc<Entry>>) -> Self {
         entries.sort_by(|left, right| left.rank().cmp(&right.rank()));
         Self::of(entries.into_iter().map(|entry| (entry.clone(), entry.item().clone())).collect())
     }
 
-    /// A view of entries that are in order already, each with the form it is listed in.
+    /// Creates a view of entries that are sorted already, each with the form in which it is listed.
     #[must_use]
     pub fn of(shown: Vec<(Arc<Entry>, Item)>) -> Self {
         let by_name = shown.iter().map(|(entry, item)| (item.key.clone(), entry.clone())).collect();
@@ -43,14 +44,14 @@ impl View {
         Self { listing, by_name: HashMap::default(), entries: Vec::new(), fingerprint: OnceLock::new() }
     }
 
-    /// About how much memory the view takes once both eras have asked for its list; shared definitions aside.
+    /// Estimates the memory of the view once both eras have requested its list; shared definitions are not counted.
     #[must_use]
     pub fn bytes(&self) -> usize {
         const PER_TOOL: usize = 160;
         self.listing.items().iter().map(|item| item.legacy.len() + item.modern.len() + PER_TOOL).sum()
     }
 
-    /// Equal for views that list the same, whichever state of the registry they are of.
+    /// Returns a hash that is equal for views with equal lists, also across states of the registry.
     #[must_use]
     pub fn fingerprint(&self) -> u64 {
         *self.fingerprint.get_or_init(|| {
@@ -77,13 +78,13 @@ impl View {
         &self.listing
     }
 
-    /// The entries that pass a filter, in order (R2.3).
+    /// Returns the entries that pass a filter, in order (R2.3, filters of `list`).
     pub fn list<'a>(&'a self, filter: &'a Filter) -> impl Iterator<Item = &'a Arc<Entry>> {
         self.entries.iter().filter(|entry| filter.admits(entry))
     }
 }
 
-/// Which tools to list; the default admits all.
+/// Filter for listing tools; the default admits all.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
     pub audience: Option<Audience>,
@@ -92,7 +93,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// A tool that names no audience is for everyone.
+    /// Returns true if the entry passes. A tool without an audience is for everyone.
     #[must_use]
     pub fn admits(&self, entry: &Entry) -> bool {
         let annotations = entry.contract().annotations();

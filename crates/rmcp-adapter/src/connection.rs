@@ -1,7 +1,7 @@
-//! The pipe to an adopted server: requests out, answers, notifications and questions in.
+//! [`Connection`]: the pipe to an adopted server, which carries requests, answers, notifications and questions.
 //!
-//! Guarantees: an answer reaches who asked; a call that is dropped is cancelled on the other side; when the server is
-//! gone, everyone who waits hears of it.
+//! Guarantees: an answer reaches the request it belongs to; a call whose future is dropped is cancelled on the other
+//! side; when the server is gone, every waiting request fails.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,15 +20,16 @@ use toolcrib_protocol::{Code, Frame, Level, Notification, RpcError, write};
 use crate::AdoptError;
 use crate::limits::{MESSAGE_BYTES_MAX, WAITING_MESSAGES_MAX};
 
-/// Buffer that is kept from one message to the next, in bytes: most messages fit, a long one is given back.
+/// Bytes of line buffer kept between messages: most messages fit, and a larger buffer is freed.
 const LINE_KEPT_BYTES: usize = 64 * 1024;
 
 type Waiting = (oneshot::Sender<Result<Box<str>, RpcError>>, Option<Context>);
 
+/// Connection to an adopted server.
 #[derive(Debug)]
 pub(crate) struct Connection {
     out: mpsc::Sender<Vec<u8>>,
-    /// Requests without an answer; `None` once the server is gone, so that nobody waits for it any more.
+    /// Requests without an answer; `None` once the server is gone, so that no further request waits.
     waiting: Mutex<Option<HashMap<u64, Waiting>>>,
     last: AtomicU64,
 }
@@ -44,7 +45,7 @@ impl Connection {
         connection
     }
 
-    /// Sends a request and waits; `params` gets the request's own number, which is its progress token too.
+    /// Sends a request and waits for its answer; `params` gets the request's id, which is its progress token too.
     pub(crate) async fn request(
         self: &Arc<Self>,
         method: &str,
@@ -137,7 +138,7 @@ impl Connection {
         }
     }
 
-    /// The call under way, if there is exactly one.
+    /// Returns the context of the call in flight, if there is exactly one.
     fn only_call(&self) -> Option<Context> {
         let waiting = self.lock();
         let mut contexts =
@@ -177,7 +178,7 @@ fn refusal(message: String) -> RpcError {
     RpcError::new(Code::InvalidRequest, message)
 }
 
-/// A request that waits; dropped before its answer, it is cancelled.
+/// Request that waits; dropping it before its answer cancels it.
 struct OpenRequest {
     connection: Arc<Connection>,
     id: u64,
@@ -189,7 +190,7 @@ impl Drop for OpenRequest {
         if !self.answered && self.connection.remove(self.id).is_some() {
             let params = format!("{{\"requestId\":{}}}", self.id);
             let message = write::notification("notifications/cancelled", Some(&params));
-            // A full pipe means a server that does not read; it will not hear of this either.
+            // If the channel is full, the server does not read, and would not read this either.
             let _ = self.connection.out.try_send(message);
         }
     }
@@ -197,7 +198,7 @@ impl Drop for OpenRequest {
 
 async fn write_all(mut outgoing: mpsc::Receiver<Vec<u8>>, mut pipe: WriteHalf<DuplexStream>) {
     while let Some(mut message) = outgoing.recv().await {
-        // One message per line: what came from a client may hold line breaks between tokens.
+        // One message per line: a client's arguments may contain line breaks between tokens.
         if message.contains(&b'\n') {
             let Ok(document) = Document::parse(&message, &crate::limits()) else { continue };
             let compact = document.root().to_compact().into_bytes();
@@ -211,8 +212,8 @@ async fn write_all(mut outgoing: mpsc::Receiver<Vec<u8>>, mut pipe: WriteHalf<Du
     }
 }
 
-/// Reads messages until the server is gone or sends one over [`MESSAGE_BYTES_MAX`], which ends the connection: whose
-/// answer it was cannot be told without reading it.
+/// Reads messages until the server is gone or sends one over [`MESSAGE_BYTES_MAX`], which ends the connection: the
+/// request that it answers is not known without parsing it.
 async fn read_all(
     connection: std::sync::Weak<Connection>,
     pipe: ReadHalf<DuplexStream>,
@@ -232,10 +233,10 @@ async fn read_all(
         line.clear();
         line.shrink_to(LINE_KEPT_BYTES);
     }
-    // Without its writer the pipe is closed, which ends the server's side too.
+    // Dropping the writer closes the pipe, which ends the server's side too.
     writing.abort();
     if let Some(connection) = connection.upgrade() {
-        // Dropping the senders tells whoever waits that no answer will come.
+        // Dropping the senders makes every waiting request fail.
         connection.lock().take();
     }
 }
@@ -258,7 +259,7 @@ mod tests {
             sent += 1;
             assert!(sent <= WAITING_MESSAGES_MAX + 1);
         }
-        // One more is in the hands of the writer.
+        // The writer holds one more.
         assert_eq!(sent, WAITING_MESSAGES_MAX + 1);
     }
 
@@ -283,7 +284,7 @@ mod tests {
         first.map(|result| result.len())
     }
 
-    /// R2.9: a message over `MESSAGE_BYTES_MAX` ends the connection, and whoever waits hears of it.
+    /// R2.9: a message over `MESSAGE_BYTES_MAX` ends the connection, and waiting requests fail.
     #[tokio::test]
     async fn a_message_over_message_bytes_max_ends_the_connection() {
         assert!(answered(MESSAGE_BYTES_MAX).await.is_ok_and(|length| length > MESSAGE_BYTES_MAX - 100));

@@ -1,4 +1,4 @@
-//! A server already built on `rmcp`, with its tools under contract and nothing rewritten (R2.9):
+//! Adapter for servers built on `rmcp`: puts their tools under contract without rewriting them (R2.9):
 //!
 //! ```ignore
 //! let server = toolcrib::Server::new("mine", "1.0.0")?;
@@ -6,11 +6,11 @@
 //! server.serve_http("127.0.0.1:8001").await?;
 //! ```
 //!
-//! Guarantees: the handler runs as it is, behind an in-process pipe; its definitions are registered as it lists them,
-//! its arguments and answers pass as raw JSON and are checked on both sides. A tool whose definition is refused is
-//! left out alone, with its reason. Progress, log messages and cancellation pass through; so do elicitation, sampling
-//! and roots while exactly one call is under way (the SDK does not say which call asks). A modern client cannot be
-//! asked in the middle of such a call: the handler gets an error and can answer without.
+//! Guarantees: the handler runs unchanged behind an in-process pipe; its definitions are registered as it lists them;
+//! its arguments and answers pass as raw JSON and are validated. A tool whose definition is refused is left out
+//! alone, with its reason. Progress, log messages and cancellation pass through; so do elicitation, sampling and
+//! roots while exactly one call is in flight (the SDK does not tell which call asks). A modern client cannot be asked
+//! in the middle of such a call: the handler gets an error and can answer without.
 
 mod connection;
 pub mod limits;
@@ -27,14 +27,14 @@ use toolcrib_protocol::{RpcError, write};
 use connection::Connection;
 use limits::{ADOPT_MS_MAX, LIST_PAGES_MAX, MESSAGE_BYTES_MAX, PIPE_BYTES_MAX};
 
-/// What became of a handler's tools.
+/// Names of a handler's registered tools, and the refused tools with their reasons.
 #[derive(Debug, Default)]
 pub struct Adopted {
     pub registered: Vec<String>,
     pub refused: Vec<(String, AdoptError)>,
 }
 
-/// Why a handler, or one of its tools, was not adopted.
+/// Reason why a handler or one of its tools was not adopted.
 #[derive(Debug, thiserror::Error)]
 pub enum AdoptError {
     #[error("the server did not initialize and list its tools in time")]
@@ -51,7 +51,7 @@ pub enum AdoptError {
     Register(#[from] RegisterError),
 }
 
-/// Puts every tool of an `rmcp` handler under contract in `registry`.
+/// Registers every tool of an `rmcp` handler in `registry`, under contract.
 pub async fn adopt<H: ServerHandler>(registry: &Registry, handler: H) -> Result<Adopted, AdoptError> {
     let (ours, theirs) = pipe();
     tokio::spawn(async move {
@@ -89,12 +89,12 @@ pub async fn adopt<H: ServerHandler>(registry: &Registry, handler: H) -> Result<
     Ok(adopted)
 }
 
-/// Makes the pipe between the adapter and the server.
+/// Creates the pipe between the adapter and the server.
 fn pipe() -> (tokio::io::DuplexStream, tokio::io::DuplexStream) {
     tokio::io::duplex(PIPE_BYTES_MAX)
 }
 
-/// Returns the pages of the server's list, raw; those after [`LIST_PAGES_MAX`] are not asked for.
+/// Returns the pages of the server's tool list as raw JSON, at most [`LIST_PAGES_MAX`].
 async fn list(connection: &Arc<Connection>) -> Result<Vec<Box<str>>, AdoptError> {
     let initialize = r#"{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}},"clientInfo":{"name":"toolcrib","version":"1"}}"#;
     connection.request("initialize", |_| initialize.to_owned(), None).await?;
@@ -128,7 +128,7 @@ pub(crate) fn limits() -> Limits {
     Limits::message().with_bytes_max(MESSAGE_BYTES_MAX)
 }
 
-/// One tool of the adopted server.
+/// Tool of the adopted server.
 struct AdoptedTool {
     connection: Arc<Connection>,
 }
@@ -158,7 +158,7 @@ mod tests {
 
     use super::*;
 
-    /// R2.9: `PIPE_BYTES_MAX` bytes wait for a server that does not read; the writer waits with the rest.
+    /// R2.9: `PIPE_BYTES_MAX` bytes wait for a server that does not read; then the writer waits.
     #[tokio::test(start_paused = true)]
     async fn the_pipe_holds_pipe_bytes_max() {
         let (mut ours, _theirs) = pipe();

@@ -17,7 +17,7 @@ use toolcrib::Server;
 use toolcrib_rmcp_adapter::AdoptError;
 use toolcrib_rmcp_adapter::limits::{ADOPT_MS_MAX, LIST_PAGES_MAX};
 
-/// Somebody's existing server, which checks nothing.
+/// Existing server, which validates nothing.
 #[derive(Clone, Default)]
 struct Existing {
     calls: Arc<AtomicUsize>,
@@ -96,7 +96,7 @@ async fn an_existing_rmcp_server_is_put_under_contract() {
     assert!(caught.get("structuredContent").is_none());
 }
 
-/// Server whose list never ends: every page has one tool and names another page. Without a pace it hangs instead.
+/// Server whose list never ends: every page has one tool and a cursor. With `answers: false` it hangs instead.
 struct Endless {
     answers: bool,
 }
@@ -123,7 +123,7 @@ impl ServerHandler for Endless {
     }
 }
 
-/// R2.9: of an endless list `LIST_PAGES_MAX` pages are read.
+/// R2.9: at most `LIST_PAGES_MAX` pages of an endless list are read.
 #[tokio::test]
 async fn no_more_than_list_pages_max_pages_are_read() {
     let server = Server::new("adopted", "1").unwrap();

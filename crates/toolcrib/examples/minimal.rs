@@ -1,4 +1,4 @@
-//! The least a server needs.
+//! Minimal server: one typed tool over HTTP.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

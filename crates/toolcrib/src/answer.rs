@@ -1,14 +1,14 @@
-//! What a handler may return.
+//! [`IntoAnswer`]: types that a handler may return.
 
 use serde::Serialize;
 use toolcrib_engine::{Answer, Content, ToolError, ToolResult};
 
-/// Something that can be a tool's answer.
+/// Conversion of a handler's return value to a tool's answer.
 pub trait IntoAnswer {
     fn into_answer(self) -> Result<Answer, ToolError>;
 }
 
-/// Structured content; the same JSON goes along as text.
+/// Structured content; the same JSON is added as text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Json<T>(pub T);
 
@@ -60,7 +60,7 @@ impl<T: Serialize> IntoAnswer for Json<T> {
     }
 }
 
-/// Structured content.
+/// Becomes structured content, with the same JSON as text.
 impl IntoAnswer for serde_json::Value {
     fn into_answer(self) -> Result<Answer, ToolError> {
         Json(self).into_answer()

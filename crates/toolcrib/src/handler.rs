@@ -1,4 +1,4 @@
-//! Functions as tools, readers, prompters and completers.
+//! Adapters from async functions to tools, readers, prompters and completers.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -12,7 +12,7 @@ use toolcrib_engine::{Answer, BoxFuture, Context, Invocation, ResourceContents, 
 
 use crate::answer::IntoAnswer;
 
-/// A function of arguments and context. The arguments keep the contract before they are deserialised.
+/// Tool from a function of arguments and context. Arguments are validated before they are deserialised.
 pub(crate) struct Function<A, F> {
     function: F,
     arguments: PhantomData<fn() -> A>,
@@ -40,6 +40,7 @@ where
     }
 }
 
+/// Reader from a function of URI, variables and context.
 pub(crate) struct ReadFunction<F>(pub(crate) F);
 
 impl<F, Fut> Reader for ReadFunction<F>
@@ -58,6 +59,7 @@ where
     }
 }
 
+/// Prompter from a function of arguments and context.
 pub(crate) struct PromptFunction<F>(pub(crate) F);
 
 impl<F, Fut> Prompter for PromptFunction<F>
@@ -75,6 +77,7 @@ where
     }
 }
 
+/// Completer from a function of the typed text and the arguments filled in already.
 pub(crate) struct CompleteFunction<F>(pub(crate) F);
 
 impl<F> Completer for CompleteFunction<F>

@@ -1,5 +1,5 @@
-//! Tools under contract for MCP: register a function, and bad arguments never reach it, bad answers never leave it,
-//! and every client from 2024 to 2026 can call it.
+//! MCP tools under contract: register a function, and the library validates arguments before they reach it and
+//! answers before they leave, for every client from MCP 2024-11-05 to 2026-07-28.
 //!
 //! ```no_run
 //! use toolcrib::{Context, Server, ToolError};

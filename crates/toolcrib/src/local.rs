@@ -1,7 +1,7 @@
-//! Calls that a process makes to its own server, through the same stages as any client's.
+//! In-process calls: a process calls its own server, through the same stages as any client.
 //!
-//! The call is a modern request of the principal `local`. What it asks in its middle (the gate for a confirmation, a
-//! tool or a server behind it for input) is answered by a function of the process, and the call goes on with the
+//! The call is a modern request of the principal `local`. Questions in mid-call (the gate's for a confirmation, a
+//! tool's or an upstream server's for input) are answered by a callback of the process, and the call goes on with the
 //! answers, at most [`LOCAL_ROUNDS_MAX`] times.
 
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use toolcrib_protocol::{Frame, Revision, meta};
 use crate::limits::LOCAL_ROUNDS_MAX;
 use crate::server::Server;
 
-/// Why an in-process call gave no result.
+/// Error of an in-process call.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message} ({code})")]
 pub struct CallError {
@@ -23,26 +23,26 @@ pub struct CallError {
     pub message: String,
 }
 
-/// Description that a process gives of itself as a client.
+/// Client data that a process gives for itself.
 #[derive(Debug, Clone, Default)]
 pub struct LocalClient {
-    /// Name, as a client introduces itself; absent: none.
+    /// Client name, as in `clientInfo`; `None` sends none.
     pub name: Option<String>,
-    /// Questions that can be answered, as MCP declares them, such as `{"elicitation": {}}`.
+    /// Client capabilities for questions that can be answered, as MCP declares them, such as `{"elicitation": {}}`.
     pub capabilities: Map<String, Value>,
 }
 
-/// A question that a call asks before it goes on.
+/// Question that a call asks before it goes on.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked<'a> {
-    /// Name of the question among those of this call.
+    /// Key of the question among those of this call.
     pub key: &'a str,
     /// Method, such as `elicitation/create`.
     pub method: &'a str,
     pub params: &'a Value,
 }
 
-/// State and answers that the next round of a call brings back.
+/// Sealed state and answers for the next round of a call.
 #[derive(Debug, Default)]
 struct Brought {
     state: Option<Value>,
@@ -50,14 +50,15 @@ struct Brought {
 }
 
 impl Server {
-    /// Calls a tool from this process, through the same checks as any client; the result as MCP has it.
+    /// Calls a tool in this process, through the same checks as any client; returns the MCP result. Every question is
+    /// declined.
     pub async fn call(&self, name: &str, arguments: Value) -> Result<Value, CallError> {
         let nobody = async |_: Asked<'_>| json!({"action": "decline"});
         self.call_asking(&LocalClient::default(), name, arguments, nobody).await
     }
 
-    /// Calls a tool with somebody who answers what is asked in the middle of the call. `answer` returns the result that a
-    /// client would send, such as `{"action": "accept", "content": {…}}`.
+    /// Calls a tool, with a callback that answers questions in mid-call. `answer` returns the result that a client
+    /// would send, such as `{"action": "accept", "content": {…}}`.
     pub async fn call_asking(
         &self,
         client: &LocalClient,
@@ -83,7 +84,7 @@ impl Server {
         Err(failed(&format!("LOCAL_ROUNDS_MAX: the call asked more than {LOCAL_ROUNDS_MAX} times")))
     }
 
-    /// One request and its answer.
+    /// Sends one request and returns its result.
     async fn round(
         &self,
         client: &LocalClient,
@@ -109,7 +110,7 @@ impl Server {
             return Err(failed("the call could not be written"));
         };
         let reply = match caller::modern(Principal::Local, None, &request, Exchange::silent()) {
-            // Whoever holds the server asks for whatever the operator allows, not for what is loaded at the start.
+            // The process may use all that the operator allows, not only the toolsets loaded at the start.
             Ok(caller) => self.engine().request(&caller.by(self.whole()), &request).await,
             Err(refusal) => self.engine().rescue(Revision::FIRST_MODERN, &request, refusal),
         };
@@ -128,7 +129,7 @@ impl Server {
         }
     }
 
-    /// Everything that the operator allows.
+    /// Returns an approach that selects every toolset.
     fn whole(&self) -> Arc<Approach> {
         if !self.engine().toolsets().is_on() {
             return Arc::default();
@@ -168,7 +169,7 @@ mod tests {
         server
     }
 
-    /// R12.3: a process that calls its own server answers what the call asks.
+    /// R12.3: a process that calls its own server answers the questions of the call.
     #[tokio::test]
     async fn a_question_in_mid_call_is_answered_by_the_process() {
         let mut keys = Vec::new();
@@ -182,7 +183,7 @@ mod tests {
         assert_eq!(keys, ["q0", "q1"]);
     }
 
-    /// `LOCAL_ROUNDS_MAX`: a call that asks without end is given up by the limit's name.
+    /// `LOCAL_ROUNDS_MAX`: a call that asks without end fails with the limit's name.
     #[tokio::test]
     async fn a_call_that_asks_over_local_rounds_max_times_is_given_up() {
         async fn one(_: Asked<'_>) -> Value {

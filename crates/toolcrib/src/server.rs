@@ -1,4 +1,4 @@
-//! The server an author writes: register, look up, serve.
+//! [`Server`]: registration and look-up of tools, and serving them.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -28,13 +28,13 @@ use crate::answer::{IntoAnswer, Json};
 use crate::handler::{CompleteFunction, Function, PromptFunction, ReadFunction};
 use crate::spec::ToolSpec;
 
-/// A server of tools, resources and prompts. Clones are the same server; it can change while it serves.
+/// Server of tools, resources and prompts. Clones share state; tools can be added and removed while it serves.
 #[derive(Debug, Clone)]
 pub struct Server {
     engine: Arc<Engine>,
 }
 
-/// How a server behaves where it has a choice.
+/// Builder of a [`Server`] with its settings.
 pub struct ServerBuilder {
     info: ServerInfo,
     options: Options,
@@ -48,56 +48,56 @@ impl std::fmt::Debug for ServerBuilder {
 }
 
 impl ServerBuilder {
-    /// A name for people.
+    /// Sets the display name.
     #[must_use]
     pub fn title(mut self, title: &str) -> Self {
         self.info.title = Some(title.into());
         self
     }
 
-    /// What the model is told about the server as a whole.
+    /// Sets the instructions that the model gets about the server as a whole.
     #[must_use]
     pub fn instructions(mut self, instructions: &str) -> Self {
         self.info.instructions = Some(instructions.into());
         self
     }
 
-    /// Forces how bad arguments are told, whatever revision a peer speaks (R2.4).
+    /// Forces the form in which bad arguments are reported, for peers of every revision (R2.4).
     #[must_use]
     pub fn bad_arguments(mut self, how: BadArguments) -> Self {
         self.options.bad_arguments = how;
         self
     }
 
-    /// Items of one page of a list.
+    /// Sets the maximum items of one page of a list.
     #[must_use]
     pub fn page_items(mut self, items: usize) -> Self {
         self.options.page_items = items;
         self
     }
 
-    /// How long a handler may run, in milliseconds.
+    /// Sets the deadline of a handler, in milliseconds.
     #[must_use]
     pub fn call_ms_max(mut self, ms: u64) -> Self {
         self.options.call_ms_max = ms;
         self
     }
 
-    /// Everything else.
+    /// Changes any of the engine's options.
     #[must_use]
     pub fn options(mut self, change: impl FnOnce(&mut Options)) -> Self {
         change(&mut self.options);
         self
     }
 
-    /// Is told of every handler failure, panic and broken output schema, in full.
+    /// Sets a callback for every handler failure, panic and broken output schema, with full details.
     #[must_use]
     pub fn on_fault(mut self, hear: impl Fn(&Fault<'_>) + Send + Sync + 'static) -> Self {
         self.on_fault = Some(Arc::new(hear));
         self
     }
 
-    /// Declares a toolset. With one declared, the discovery tools are there too.
+    /// Declares a toolset. Declaring one also registers the discovery tools.
     #[must_use]
     pub fn toolset(mut self, toolset: Toolset) -> Self {
         self.options.toolsets.declared.push(toolset);
@@ -108,7 +108,7 @@ impl ServerBuilder {
         &mut self.options.toolsets
     }
 
-    /// Switches on the gate, the emergency stop and the audit. Without it nothing is gated.
+    /// Switches on the gate, the emergency stop and the audit. Without this, no call is gated.
     #[must_use]
     pub fn safety(mut self, safety: Arc<Safety>) -> Self {
         self.options.safety = Some(safety);
@@ -121,7 +121,8 @@ impl ServerBuilder {
 }
 
 impl Server {
-    /// Fails only when the system has no randomness for the keys that seal cursors and request state.
+    /// Creates a server with default settings. Fails only if the system's random source fails, which makes the keys
+    /// that seal cursors and request state.
     pub fn new(name: &str, version: &str) -> Result<Self, StartError> {
         Self::builder(name, version).build()
     }
@@ -136,7 +137,7 @@ impl Server {
         &self.engine
     }
 
-    /// The short form: a name, a description, a schema, a function.
+    /// Registers a tool by name, description, input schema and handler.
     pub fn register<F, Fut, R>(
         &self,
         name: &str,
@@ -152,7 +153,7 @@ impl Server {
         self.add(ToolSpec::new(name, description).input_schema(input_schema), handler)
     }
 
-    /// The short form with both schemas derived from Rust types.
+    /// Registers a tool with both schemas derived from Rust types.
     pub fn register_typed<A, R, F, Fut>(
         &self,
         name: &str,
@@ -168,7 +169,7 @@ impl Server {
         self.add_typed(ToolSpec::new(name, description), handler)
     }
 
-    /// The full form with schemas as JSON.
+    /// Registers a tool by its spec, with schemas as JSON.
     pub fn add<F, Fut, R>(&self, spec: ToolSpec, handler: F) -> Result<&Self, RegisterError>
     where
         F: Fn(Value, Context) -> Fut + Send + Sync + 'static,
@@ -178,7 +179,7 @@ impl Server {
         self.add_tool(spec, Arc::new(Function::<Value, F>::new(handler)))
     }
 
-    /// The full form with schemas derived from Rust types, unless the spec has its own.
+    /// Registers a tool by its spec, with schemas derived from Rust types unless the spec sets them.
     pub fn add_typed<A, R, F, Fut>(&self, spec: ToolSpec, handler: F) -> Result<&Self, RegisterError>
     where
         A: DeserializeOwned + JsonSchema + 'static,
@@ -195,14 +196,14 @@ impl Server {
         self.add_tool(spec, Arc::new(Function::<A, _>::new(wrapped)))
     }
 
-    /// The full form with anything that is a [`Tool`].
+    /// Registers any implementation of [`Tool`] by its spec.
     pub fn add_tool(&self, spec: ToolSpec, tool: Arc<dyn Tool>) -> Result<&Self, RegisterError> {
         let (definition, toolset) = spec.finish()?;
         self.engine.registry().register(definition, toolset.as_deref(), tool)?;
         Ok(self)
     }
 
-    /// A whole definition as JSON.
+    /// Registers a tool by its whole definition as JSON.
     pub fn add_definition(
         &self,
         definition: Definition,
@@ -212,7 +213,7 @@ impl Server {
         Ok(self)
     }
 
-    /// A resource at a fixed address.
+    /// Registers a resource at a fixed URI.
     pub fn resource<F, Fut>(&self, uri: &str, about: &About, read: F) -> Result<&Self, RegisterError>
     where
         F: Fn(String, Context) -> Fut + Send + Sync + 'static,
@@ -224,7 +225,7 @@ impl Server {
         Ok(self)
     }
 
-    /// Resources at every address that fits a template.
+    /// Registers a resource template: resources at every URI that matches it.
     pub fn template<F, Fut>(&self, uri_template: &str, about: &About, read: F) -> Result<&Self, RegisterError>
     where
         F: Fn(String, BTreeMap<String, String>, Context) -> Fut + Send + Sync + 'static,
@@ -236,6 +237,7 @@ impl Server {
         Ok(self)
     }
 
+    /// Registers a prompt.
     pub fn prompt<F, Fut>(
         &self,
         name: &str,
@@ -252,7 +254,7 @@ impl Server {
         Ok(self)
     }
 
-    /// What completes an argument of a prompt, from what was typed so far and what is filled in already.
+    /// Sets the completer of a prompt's argument. It gets the text typed so far and the arguments filled in already.
     pub fn complete_prompt<F>(&self, prompt: &str, argument: &str, complete: F) -> &Self
     where
         F: Fn(&str, &BTreeMap<String, String>) -> Vec<String> + Send + Sync + 'static,
@@ -262,7 +264,7 @@ impl Server {
         self
     }
 
-    /// What completes a variable of a resource template.
+    /// Sets the completer of a resource template's variable.
     pub fn complete_template<F>(&self, uri_template: &str, variable: &str, complete: F) -> &Self
     where
         F: Fn(&str, &BTreeMap<String, String>) -> Vec<String> + Send + Sync + 'static,
@@ -282,23 +284,23 @@ impl Server {
         self.engine.registry().load().tools.get(name).cloned()
     }
 
-    /// The tools that pass a filter, by priority, then name.
+    /// Returns the tools that pass a filter, sorted by priority, then name.
     #[must_use]
     pub fn list(&self, filter: &Filter) -> Vec<Arc<Entry>> {
         self.engine.registry().load().tools.list(filter).cloned().collect()
     }
 
-    /// Takes a tool out; clients are told that the list changed.
+    /// Removes a tool; clients are notified that the list changed. Returns false if there is none of that name.
     pub fn unregister(&self, name: &str) -> bool {
         self.engine.registry().unregister(name)
     }
 
-    /// Tells followers that a resource's content changed.
+    /// Notifies subscribers that a resource's content changed.
     pub fn resource_changed(&self, uri: &str) {
         self.engine.hub().publish(&Change::Resource(uri.into()));
     }
 
-    /// Why a client of this name sees a tool and can call it, or why not; `None` if there is no such tool.
+    /// Explains why a client of this name can or cannot see and call a tool; `None` if there is no such tool.
     #[must_use]
     pub fn explain(&self, tool: &str, client: &str) -> Option<Explanation> {
         let (nothing, approach) = (ClientCapabilities::default(), Arc::default());
@@ -306,23 +308,23 @@ impl Server {
         self.engine.explain(&caller, tool)
     }
 
-    /// Serves stdin and stdout until stdin ends.
+    /// Serves MCP over stdin and stdout until stdin ends.
     pub async fn serve_stdio(&self) -> io::Result<()> {
         self.engine.check_toolsets().map_err(|error| io::Error::other(error.to_string()))?;
         stdio::serve(self.engine.clone()).await
     }
 
-    /// Serves MCP at `http://<address>/mcp` until the process is told to stop.
+    /// Serves MCP at `http://<address>/mcp` until the process gets a stop signal.
     pub async fn serve_http(&self, address: &str) -> io::Result<()> {
         self.serve_http_with(address, HttpOptions::default()).await
     }
 
-    /// The same with options: another path, other hosts, authentication.
+    /// Serves MCP over HTTP with options: path, allowed hosts, authentication and others.
     pub async fn serve_http_with(&self, address: &str, options: HttpOptions) -> io::Result<()> {
         self.bind_http(address, options).await?.serve(stop_signal()).await
     }
 
-    /// Binds first, so that the address is known; then [`BoundServer::serve`].
+    /// Binds the address without serving yet, so that it is known before [`BoundServer::serve`].
     pub async fn bind_http(&self, address: &str, options: HttpOptions) -> io::Result<BoundServer> {
         self.engine.check_toolsets().map_err(|error| io::Error::other(error.to_string()))?;
         let endpoint = Endpoint::new(self.engine.clone(), options);
@@ -330,54 +332,55 @@ impl Server {
     }
 }
 
-/// A server that has an address.
+/// Server with a bound address.
 #[derive(Debug)]
 pub struct BoundServer {
     listener: Listener,
 }
 
 impl BoundServer {
-    /// So many threads that serve connections, each its own, beside the runtime: for a proxy under load.
+    /// Serves connections on `count` worker threads with a runtime each, beside the caller's runtime: for a proxy
+    /// under load.
     #[must_use]
     pub fn on_threads(self, count: usize) -> Self {
         Self { listener: self.listener.workers(count) }
     }
 
-    /// Serves HTTPS with this certificate; HTTP/2 or HTTP/1 by ALPN.
+    /// Serves HTTPS with this certificate; ALPN chooses HTTP/2 or HTTP/1.
     #[must_use]
     pub fn tls(self, tls: Arc<Tls>) -> Self {
         Self { listener: self.listener.tls(tls) }
     }
 
-    /// Serves HTTP/2 without TLS to clients that begin with it.
+    /// Serves HTTP/2 without TLS to clients that begin with it (prior knowledge).
     #[must_use]
     pub fn http2_prior_knowledge(self, is_served: bool) -> Self {
         Self { listener: self.listener.http2_prior_knowledge(is_served) }
     }
 
-    /// Believes these proxies about the addresses of their clients.
+    /// Trusts these proxies' headers about the addresses of their clients.
     #[must_use]
     pub fn trusted_proxies(self, proxies: TrustedProxies) -> Self {
         Self { listener: self.listener.trusted_proxies(proxies) }
     }
 
-    /// Returns the network address; an error for a unix socket, which has none.
+    /// Returns the bound network address; an error for a Unix socket, which has none.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.address()
     }
 
-    /// Returns where this listens, to put a path behind: `http://ADDRESS`, `https://ADDRESS` or `unix:SOCKET:`.
+    /// Returns the origin to put before a path: `http://ADDRESS`, `https://ADDRESS` or `unix:SOCKET:`.
     pub fn origin(&self) -> io::Result<String> {
         self.listener.origin()
     }
 
-    /// Serves until `stop` is done, then lets what is under way finish.
+    /// Serves until `stop` completes, then lets requests in flight finish.
     pub async fn serve(self, stop: impl Future<Output = ()>) -> io::Result<()> {
         self.listener.serve(stop).await
     }
 }
 
-/// Ctrl-C, or SIGTERM where there is one.
+/// Completes at Ctrl-C, or SIGTERM on Unix.
 async fn stop_signal() {
     #[cfg(unix)]
     {

@@ -1,7 +1,7 @@
-//! A tool's definition, put together member by member.
+//! [`ToolSpec`]: builder of a tool's definition.
 //!
-//! Only the name is needed at first; everything else is optional and may be set in any order. Unknown members are
-//! kept: what is given is what is advertised.
+//! Only the name and description are required; other members may be set in any order. Unknown members are kept: the
+//! tool is advertised exactly as it was specified.
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
@@ -9,7 +9,7 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 use toolcrib_contract::{Audience, Definition, DefinitionError};
 
-/// The full form of a registration (R2.1).
+/// Definition of a tool for registration, with all optional members (R2.1, the full form).
 #[derive(Debug, Clone)]
 pub struct ToolSpec {
     members: Map<String, Value>,
@@ -33,13 +33,13 @@ impl ToolSpec {
         self.member("title", title.into())
     }
 
-    /// The input schema as JSON; without one the tool takes no arguments.
+    /// Sets the input schema as JSON; without one the tool takes no arguments.
     #[must_use]
     pub fn input_schema(self, schema: Value) -> Self {
         self.member("inputSchema", schema)
     }
 
-    /// The input schema of a Rust type.
+    /// Derives the input schema from a Rust type.
     #[must_use]
     pub fn input<T: JsonSchema>(self) -> Self {
         self.input_schema(schema_of::<T>())
@@ -50,7 +50,7 @@ impl ToolSpec {
         self.member("outputSchema", schema)
     }
 
-    /// The output schema of a Rust type.
+    /// Derives the output schema from a Rust type.
     #[must_use]
     pub fn output<T: JsonSchema>(self) -> Self {
         self.output_schema(schema_of::<T>())
@@ -81,13 +81,13 @@ impl ToolSpec {
         self.annotation("audience", audience.name().into())
     }
 
-    /// Lower comes first in lists.
+    /// Sets the position in lists: lower comes first.
     #[must_use]
     pub fn priority(self, priority: i64) -> Self {
         self.annotation("priority", priority.into())
     }
 
-    /// Any annotation.
+    /// Sets any annotation.
     #[must_use]
     pub fn annotation(mut self, name: &str, value: Value) -> Self {
         self.annotations.insert(name.into(), value);
@@ -112,7 +112,7 @@ impl ToolSpec {
         self
     }
 
-    /// Any member of the definition.
+    /// Sets any member of the definition.
     #[must_use]
     pub fn member(mut self, name: &str, value: Value) -> Self {
         self.members.insert(name.into(), value);
@@ -143,13 +143,13 @@ impl ToolSpec {
     }
 }
 
-/// The 2020-12 schema of a Rust type.
+/// Returns the 2020-12 schema of a Rust type.
 fn schema_of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with_transform(RecursiveTransform(without_width));
     settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 
-/// The width of a Rust number is no format that clients know: some warn at every one of them.
+/// Removes number formats such as `uint32`: clients do not know them, and some warn about each one.
 fn without_width(schema: &mut Schema) {
     let format = schema.get("format").and_then(Value::as_str).unwrap_or_default();
     let width = format.trim_start_matches('u').strip_prefix("int");

@@ -1,7 +1,8 @@
-//! What the operator decides when a server starts: flags, variables and files (R3.2).
+//! Operator's selection at start: flags, environment variables and files (R3.2).
 //!
-//! `--toolsets a,b` or `--toolsets all` wins over the file that `TOOLCRIB_TOOLSET_CONFIG` names;
-//! `TOOLCRIB_CLIENT_MODE` settles every client's mode. Refuses to start with what it cannot read, and says where.
+//! `--toolsets a,b` or `--toolsets all` overrides the file that `TOOLCRIB_TOOLSET_CONFIG` names;
+//! `TOOLCRIB_CLIENT_MODE` sets every client's mode. Refuses to start with an invalid value or file, and names the
+//! position of the fault.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +11,7 @@ use toolcrib_engine::{Mode, Names};
 
 use crate::server::ServerBuilder;
 
-/// Why a server does not start with what it was given.
+/// Reason why a server does not start with its selection.
 #[derive(Debug, thiserror::Error)]
 pub enum SelectionError {
     #[error("{}: {cause}", path.display())]
@@ -24,12 +25,12 @@ pub enum SelectionError {
 }
 
 impl ServerBuilder {
-    /// Takes the selection from this process's arguments and environment.
+    /// Reads the selection from this process's arguments and environment.
     pub fn from_environment(self) -> Result<Self, SelectionError> {
         self.selection(std::env::args().skip(1), |name| std::env::var(name).ok())
     }
 
-    /// Takes the selection from these arguments and variables.
+    /// Reads the selection from these arguments and variables.
     pub fn selection(
         mut self,
         arguments: impl IntoIterator<Item = String>,
@@ -63,7 +64,7 @@ impl ServerBuilder {
         Ok(self)
     }
 
-    /// Takes toolsets and selection from a `toolcrib.toml`.
+    /// Reads toolsets and selection from a `toolcrib.toml`.
     pub fn config_file(mut self, path: impl AsRef<Path>) -> Result<Self, SelectionError> {
         let path = path.as_ref();
         let config = Config::parse(&read(path)?)

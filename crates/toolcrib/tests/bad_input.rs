@@ -1,4 +1,4 @@
-//! Every kind of bad input gets the code and status the specification gives, a message, and a server that goes on.
+//! Every kind of bad input gets the code and status of the specification and a message, and the server serves on.
 
 #![allow(
     clippy::unwrap_used,
@@ -255,7 +255,7 @@ async fn forged_cursors_are_minus_32602() {
     assert_eq!(modern(to, "prompts/list", json!({"cursor": cursor})).await.code(), -32601);
 }
 
-/// The era is decided by the message, not by what came before on the connection.
+/// The era is decided by each message, not by earlier messages of the connection.
 #[tokio::test]
 async fn eras_interleave_on_one_endpoint() {
     let running = serve(&server()).await;
@@ -272,7 +272,7 @@ async fn eras_interleave_on_one_endpoint() {
     assert_eq!((answer.status, answer.code()), (404, -32601));
 }
 
-/// A tool whose header mark is illegal is not registered at all.
+/// A tool whose schema has an illegal `x-mcp-header` is not registered.
 #[tokio::test]
 async fn an_illegal_header_mark_is_refused_at_registration() {
     let server = server();

@@ -1,4 +1,4 @@
-//! R2.4 to R2.6: what a client hears when a call breaks its contract.
+//! R2.4 to R2.6: answers to calls that break the tool's contract.
 
 #![allow(
     clippy::unwrap_used,
@@ -38,7 +38,7 @@ async fn count(to: std::net::SocketAddr, version: &str) -> Answer {
     legacy(to, &session, "tools/call", json!({"name": "count", "arguments": {"n": "one"}})).await
 }
 
-/// R2.4: a result that can be repaired from 2025-11-25 on, `-32602` before.
+/// R2.4: a tool result with repair hints from 2025-11-25 on, `-32602` before.
 #[tokio::test]
 async fn bad_arguments_are_told_as_the_peers_revision_wants() {
     let running = serve(&server_with(BadArguments::ByRevision)).await;
@@ -53,7 +53,7 @@ async fn bad_arguments_are_told_as_the_peers_revision_wants() {
     }
 }
 
-/// R2.4: an option forces either.
+/// R2.4: an option forces either form.
 #[tokio::test]
 async fn how_bad_arguments_are_told_can_be_forced() {
     let running = serve(&server_with(BadArguments::AsError)).await;
@@ -83,7 +83,7 @@ async fn an_unknown_tool_and_missing_arguments_are_told_apart() {
     );
 }
 
-/// R2.5: errors and panics are results; the server stays up.
+/// R2.5: errors and panics become `isError` results; the server stays up.
 #[tokio::test]
 async fn a_failing_or_panicking_handler_is_a_result() {
     let faults = Arc::new(Mutex::new(Vec::new()));
@@ -161,7 +161,7 @@ fn output_server() -> (Server, Arc<Mutex<Vec<String>>>) {
     (server, faults)
 }
 
-/// R2.6: valid output leaves as it is, with the same JSON as text unless the handler gave one.
+/// R2.6: valid output leaves unchanged, with the same JSON as text unless the handler gave one.
 #[tokio::test]
 async fn valid_output_leaves_with_its_text_copy() {
     let running = serve(&output_server().0).await;
@@ -174,7 +174,7 @@ async fn valid_output_leaves_with_its_text_copy() {
     assert_eq!(own["structuredContent"], json!({"n": 2}));
 }
 
-/// R2.6: invalid or missing output never leaves, and the operator hears the whole of it.
+/// R2.6: invalid or missing output never leaves, and the operator gets the full violation.
 #[tokio::test]
 async fn invalid_or_missing_output_is_an_error_without_structured_content() {
     let (server, faults) = output_server();
@@ -203,7 +203,7 @@ async fn an_error_result_is_passed_on_without_structured_content() {
     assert!(faults.lock().unwrap().is_empty());
 }
 
-/// What an older revision does not know is not sent to it.
+/// A member that an older revision does not have is not sent to its clients.
 #[tokio::test]
 async fn older_peers_get_no_structured_content_they_do_not_know() {
     let running = serve(&output_server().0).await;
@@ -223,14 +223,14 @@ async fn older_peers_get_no_structured_content_they_do_not_know() {
     assert_eq!(modern_list["structuredContent"], json!([1]));
 }
 
-/// Eight equal branches that come back to themselves, and a value that none of them accepts.
+/// Returns a schema of eight equal recursive branches, and a value that none of them accepts.
 fn branching() -> (Value, Value) {
     let branch = json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/n"}}, "required": ["a"]});
     let schema = json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"anyOf": vec![branch; 8]}}});
     (schema, (0..9).fold(json!(1), |inner, _| json!({"a": inner})))
 }
 
-/// A schema and a value of which each is allowed, and whose product takes longer than a serving thread may be held.
+/// Returns a schema and a value that are allowed separately, but whose check exceeds the time of a serving thread.
 fn costly() -> (Value, Value) {
     let schema =
         json!({"type": "object", "properties": {"list": {"items": {"allOf": vec![json!({}); 4_000]}}}});
@@ -271,8 +271,8 @@ async fn violations_of_recursive_branches_are_told_at_once() {
     assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
 }
 
-/// `CHECK_BRIEF_STEPS_MAX`, `VIOLATION_BRIEF_STEPS_MAX`: what takes long is checked on another thread, and what takes
-/// too long is refused by the name of the limit, arguments and answers alike.
+/// `CHECK_BRIEF_STEPS_MAX`, `VIOLATION_BRIEF_STEPS_MAX`: long checks run on another thread, and checks over the limit
+/// are refused with its name, for arguments and answers alike.
 #[tokio::test]
 async fn costly_values_are_checked_elsewhere_and_refused_by_the_limits_name() {
     let (schema, value) = costly();

@@ -1,5 +1,5 @@
-//! Clients that share no code with the library call the tools of the example `workshop`, over both transports, in both
-//! eras: structured output arrives and is mirrored as text, arguments are checked, the person is asked.
+//! Clients that share no code with the library call the tools of the example `workshop`, over both transports, in
+//! both eras: structured output arrives and is mirrored as text, arguments are validated, and the user is asked.
 #![allow(clippy::panic, reason = "a test: what cannot go on must stop")]
 
 use serde_json::{Value, json};
@@ -41,13 +41,14 @@ fn walk(sdk: Sdk) {
     }
 }
 
-/// R2.6: the TypeScript SDK gets structured content that it finds valid itself, with the same JSON as text (R2.1, R2.8).
+/// R2.6: the TypeScript SDK gets structured content that it validates itself, with the same JSON as text (R2.1,
+/// R2.8).
 #[test]
 fn typescript_client_gets_structured_content_in_both_eras() {
     walk(Sdk::TypeScript);
 }
 
-/// R2.6: the Python SDK gets structured content that it finds valid itself, with the same JSON as text (R2.1, R2.8).
+/// R2.6: the Python SDK gets structured content that it validates itself, with the same JSON as text (R2.1, R2.8).
 #[test]
 fn python_client_gets_structured_content_in_both_eras() {
     walk(Sdk::Python);

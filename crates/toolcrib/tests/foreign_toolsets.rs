@@ -1,6 +1,6 @@
-//! Clients that share no code with the library meet toolsets in the example `toolsets`, over both transports, in both
-//! eras and in every client mode: what is not loaded is unknown to them and reachable through `call_tool` under its own
-//! contract; a legacy client that re-lists loads more; the list of a modern one never changes because of a call.
+//! Clients that share no code with the library use the example `toolsets`, over both transports, in both eras and in
+//! every client mode: a tool that is not loaded is unknown to them and reachable through `call_tool` under its own
+//! contract; a legacy client that re-lists loads more; a modern client's list never changes because of a call.
 #![allow(
     clippy::panic,
     clippy::unwrap_used,
@@ -17,7 +17,7 @@ use toolcrib_testkit::process::Process;
 
 const MODES: [&str; 3] = ["static", "dynamic", "anthropic"];
 
-/// The example over HTTP and stdio, told which mode every client is in.
+/// Starts the example over HTTP and stdio, with one mode for every client.
 fn servers(mode: &str) -> (Process, [Server; 2]) {
     let program = built_example("toolsets").unwrap_or_else(|error| panic!("{error}"));
     let mut command = Command::new(&program);
@@ -28,7 +28,7 @@ fn servers(mode: &str) -> (Process, [Server; 2]) {
     (process, [http, stdio])
 }
 
-/// What a client of this mode and era is to find.
+/// Returns the calls and results that a client of this mode and era must see.
 fn plan(mode: &str, era: Era) -> Value {
     let inner = |title: Value| json!({"name": "lend_book", "arguments": {"title": title}});
     let enable = json!({"tool": "enable_toolset", "arguments": {"toolset_name": "loans"}});
@@ -99,7 +99,7 @@ async fn rmcp_client_meets_toolsets_in_every_mode() {
     }
 }
 
-/// R3.4: real modern clients choose by address what a call cannot load for them.
+/// R3.4: a modern client chooses by URL the toolsets that a call cannot load for it.
 #[test]
 fn a_modern_client_chooses_by_address() {
     let (_process, [http, _]) = servers("static");
@@ -116,7 +116,7 @@ fn a_modern_client_chooses_by_address() {
     }
 }
 
-/// R3.2: a program started with a toolset that does not exist stops, and names those that do.
+/// R3.2: a program started with an unknown toolset exits, and names the known ones.
 #[test]
 fn an_unknown_toolset_stops_the_program() {
     let program = built_example("toolsets").unwrap_or_else(|error| panic!("{error}"));

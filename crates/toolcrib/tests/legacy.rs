@@ -1,4 +1,4 @@
-//! Sessions: principals, streams, resumption, cancellation, batches, questions.
+//! Legacy sessions: principals, streams, resumption, cancellation, batches, questions.
 
 #![allow(
     clippy::unwrap_used,
@@ -107,7 +107,7 @@ async fn batches_exist_for_the_oldest_revisions_only() {
     assert_eq!(send(to, "POST", &modern_headers("ping", None), batch).await.status, 400);
 }
 
-/// R2.7: for a legacy client, going away is no cancellation.
+/// R2.7: the disconnect of a legacy client does not cancel its call.
 #[tokio::test]
 async fn a_legacy_client_that_goes_away_does_not_cancel_its_call() {
     let (started, finished) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
@@ -133,7 +133,7 @@ async fn a_legacy_client_that_goes_away_does_not_cancel_its_call() {
     assert!(eventually(&finished).await, "the handler ran to its end");
 }
 
-/// R2.7: `notifications/cancelled` is.
+/// R2.7: `notifications/cancelled` cancels a legacy call.
 #[tokio::test]
 async fn a_cancelled_legacy_call_is_dropped_and_gets_no_answer() {
     let (started, dropped) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));

@@ -1,4 +1,4 @@
-//! What is over a limit is refused, and the server serves on.
+//! Requests over a limit are refused, and the server serves on.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
@@ -72,7 +72,7 @@ async fn defaults_are_call_ms_max_page_items_max_and_list_ttl_ms() {
     assert_eq!(modern(running.address, "tools/list", json!({})).await.result()["ttlMs"], LIST_TTL_MS);
 }
 
-/// More than STDIO_IN_FLIGHT_MAX requests are refused, not waited for; a client that reads late loses no answer.
+/// More than STDIO_IN_FLIGHT_MAX requests are refused and not queued; a client that reads late loses no answer.
 #[tokio::test]
 async fn every_request_over_stdio_gets_its_answer_even_from_a_client_that_reads_late() {
     let server = Server::new("s", "1").unwrap();
@@ -95,7 +95,7 @@ async fn every_request_over_stdio_gets_its_answer_even_from_a_client_that_reads_
             let line = modern_body(id as u64, "tools/call", json!({"name": "waits"})) + "\n";
             write.write_all(line.as_bytes()).await.unwrap();
         }
-        // Keeps the pipe open until every answer was read.
+        // Keeps the pipe open until every answer is read.
         std::future::pending::<()>().await;
     });
     tokio::time::sleep(Duration::from_millis(300)).await;

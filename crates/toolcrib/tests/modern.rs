@@ -1,4 +1,4 @@
-//! The stateless era: streams, cancellation, subscriptions, rounds with sealed state.
+//! Stateless era: streams, cancellation, subscriptions, rounds with sealed state.
 
 #![allow(
     clippy::unwrap_used,
@@ -40,7 +40,7 @@ fn chatty() -> Server {
     server
 }
 
-/// R2.7: progress and logs are sent only to who wants them, progress only grows, and a plain answer is plain JSON.
+/// R2.7: progress and logs are sent only on request, progress only grows, and an answer without them is plain JSON.
 #[tokio::test]
 async fn an_answer_streams_only_when_there_is_something_to_say() {
     let running = serve(&chatty()).await;
@@ -80,7 +80,7 @@ impl Drop for Dropped {
     }
 }
 
-/// R2.7: a modern client that goes away has cancelled, streaming or not.
+/// R2.7: the disconnect of a modern client cancels its call, streaming or not.
 #[tokio::test]
 async fn a_modern_client_that_goes_away_cancels_its_call() {
     for streams in [false, true] {
@@ -208,7 +208,7 @@ impl Authenticator for ByHeader {
     }
 }
 
-/// Numbers whoever asks, and knows nobody after the second.
+/// Authenticator that gives the first two requests different principals and refuses all others.
 #[derive(Debug, Default)]
 struct Twice(AtomicU64);
 
@@ -221,7 +221,7 @@ impl Authenticator for Twice {
     }
 }
 
-/// R5.9: what follows from a head is kept in mind for the next one; who sends it is asked each time.
+/// R5.9: the result of parsing a head is cached for the next equal head, but each request is authenticated anew.
 #[tokio::test]
 async fn the_sender_of_a_head_that_comes_again_is_asked_for_again() {
     let server = Server::new("s", "1").unwrap();
@@ -280,7 +280,7 @@ async fn ask(to: std::net::SocketAddr, user: &str, params: Value) -> Answer {
     send(to, "POST", &headers, &body).await
 }
 
-/// R2.7: asked in two rounds, with what was answered carried in the sealed state.
+/// R2.7: questions in two rounds; the sealed state carries the answers of the first.
 #[tokio::test]
 async fn questions_are_asked_in_rounds_and_state_cannot_be_forged() {
     let clock = Arc::new(Hands::default());

@@ -1,4 +1,4 @@
-//! R2.8: resources, templates, prompts and completions register the same way and are served in both eras.
+//! R2.8: resources, templates, prompts and completions are registered like tools and served in both eras.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
@@ -136,7 +136,7 @@ async fn completions_are_bounded_by_completion_values_max() {
     }
 }
 
-/// Only what is offered is advertised, and only what is advertised is answered.
+/// Only registered kinds are advertised, and only advertised kinds are answered.
 #[tokio::test]
 async fn a_server_of_tools_alone_offers_nothing_else() {
     let running = serve(&Server::new("bare", "1").unwrap()).await;

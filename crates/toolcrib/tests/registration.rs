@@ -1,4 +1,4 @@
-//! R2.1 to R2.3: registering, the five errors, and looking tools up.
+//! R2.1 to R2.3: registration, its five errors, and look-up.
 
 #![allow(
     clippy::unwrap_used,
@@ -58,7 +58,7 @@ async fn the_typed_form_derives_both_schemas() {
         .unwrap();
     let entry = server.get("add").unwrap();
     let definition = entry.contract().definition();
-    // The width of a Rust number is nothing that clients know.
+    // Number formats of Rust types are removed, because clients do not know them.
     assert!(!definition.text().contains("\"format\""), "{}", definition.text());
     assert!(definition.input_schema().unwrap().raw().contains("\"required\":[\"a\",\"b\"]"));
     assert!(definition.output_schema().is_some());
@@ -69,7 +69,7 @@ async fn the_typed_form_derives_both_schemas() {
     assert_eq!(refused["isError"], true);
 }
 
-/// R2.1: the full form carries everything it was given.
+/// R2.1: the full form keeps every member it was given.
 #[tokio::test]
 async fn the_full_form_carries_everything() {
     let server = Server::new("s", "1").unwrap();
@@ -120,7 +120,7 @@ async fn each_refusal_is_its_own_error_and_changes_nothing() {
     assert!(!server.has("two"));
 }
 
-/// R2.3: priority, then name, whatever the order of registration; filters.
+/// R2.3: sorted by priority, then name, independent of the order of registration; filters.
 #[tokio::test]
 async fn the_list_is_ordered_and_filtered() {
     let server = Server::new("s", "1").unwrap();

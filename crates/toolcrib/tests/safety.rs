@@ -1,4 +1,4 @@
-//! Safety switched on for an author's own server: what the tool sees, rounds, changed contracts, foreign text (R4).
+//! R4 for an author's own server: arguments that the tool sees, rounds, changed contracts, upstream text.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -45,7 +45,7 @@ async fn builder(policy: Policy) -> (ServerBuilder, Arc<Hand>) {
 
 type Seen = Arc<Mutex<Vec<Value>>>;
 
-/// A destructive tool that takes anything and remembers what it saw.
+/// Registers a destructive tool that accepts anything and records its arguments.
 fn remembering(server: &Server, name: &str, description: &str) -> Seen {
     let seen = Seen::default();
     let kept = seen.clone();
@@ -73,7 +73,7 @@ fn refused(result: &Value, says: &str) -> bool {
     result["isError"] == true && text.starts_with("Not run") && text.contains(says)
 }
 
-/// R4.2: the token is taken out before anything looks at the arguments; the tool gets the rest as it was sent.
+/// R4.2: the token is removed before validation; the tool gets the other arguments as they were sent.
 #[tokio::test]
 async fn the_tool_never_sees_the_token() {
     let (builder, _) = builder(Policy::default().rule(&["free"], Demand::Never)).await;
@@ -86,7 +86,7 @@ async fn the_tool_never_sees_the_token() {
     shown["confirmation_token"] = token.as_str().into();
     assert!(call(running.address, "wipe", shown.clone()).await["isError"].is_null());
     assert_eq!(*gated.lock().unwrap(), [arguments.clone()]);
-    // Where no confirmation is asked for, a token that comes along anyway is taken out all the same.
+    // A token that is not needed is removed all the same.
     assert!(call(running.address, "free", shown).await["isError"].is_null());
     assert_eq!(*free.lock().unwrap(), [arguments]);
 }
@@ -109,7 +109,7 @@ async fn a_tools_own_property_of_that_name_is_its_own() {
     assert_eq!(*seen.lock().unwrap(), [json!({"confirmation_token": "mine"})]);
 }
 
-/// R4.3: expiry is exact to the millisecond.
+/// R4.3: a token expires to the millisecond.
 #[tokio::test]
 async fn a_token_ends_at_its_millisecond() {
     let (builder, clock) = builder(Policy::default()).await;
@@ -125,7 +125,7 @@ async fn a_token_ends_at_its_millisecond() {
     assert!(refused(&late, "expired"), "{late}");
 }
 
-/// R4.3: a changed contract revokes what was given for the old one, be it only in its prose.
+/// R4.3: a changed contract, even only in its prose, revokes tokens for the old one.
 #[tokio::test]
 async fn a_changed_contract_revokes_tokens() {
     let (builder, _) = builder(Policy::default()).await;
@@ -227,7 +227,8 @@ fn offer(server: &str, name: &str, description: &str) -> Offer {
     }
 }
 
-/// R4.9: text of other servers that hides, imitates or commands is kept aside alone, with its reasons; policy decides.
+/// R4.9: an upstream tool whose text hides, imitates or commands is quarantined alone, with its reasons; policy
+/// decides.
 #[tokio::test]
 async fn suspicious_tools_of_other_servers_are_kept_aside_alone() {
     let offers = || {
@@ -262,7 +263,7 @@ async fn suspicious_tools_of_other_servers_are_kept_aside_alone() {
     }
 }
 
-/// Without safety nothing is gated, stripped or added.
+/// Without safety no call is gated and no argument is added or removed.
 #[tokio::test]
 async fn a_server_that_does_not_switch_it_on_is_as_before() {
     let server = Server::new("plain", "1").unwrap();

@@ -1,4 +1,4 @@
-//! One caller cannot take everybody's share of a server: the rest is served on, and memory stays bounded.
+//! Load shedding per caller: one caller cannot take the share of others, and memory stays bounded.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
@@ -17,24 +17,24 @@ use toolcrib::engine::quota::{Bound, Bounds};
 use toolcrib::{Context, HttpOptions, Server, ToolError};
 use toolcrib_server::LoadLimits;
 
-/// Longer than anything here takes on a slow machine.
+/// Longer than any wait of these tests takes on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Memory of this process, the server's included, in bytes.
+/// Returns the resident memory of this process, which includes the server, in bytes.
 fn memory() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or("0");
     line.trim().trim_end_matches(" kB").trim().parse::<usize>().unwrap_or_default() * 1024
 }
 
-/// A connection from this address of the loopback network.
+/// Connects from this address of the loopback network.
 async fn connect(from: &str, to: SocketAddr) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind(format!("{from}:0").parse().unwrap()).unwrap();
     socket.connect(to).await.unwrap()
 }
 
-/// The same for a client that reads little: what it does not read stays in the server.
+/// Connects with a small receive buffer, so that unread answers stay in the server.
 async fn connect_unread(to: SocketAddr) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(4_096).unwrap();
@@ -53,7 +53,7 @@ async fn send_from(from: &str, to: SocketAddr, headers: &[(&str, &str)], body: &
     Answer { status, head: head.to_owned(), body: body.to_owned() }
 }
 
-/// The status of an answer, of which nothing more is read; 0 if none comes.
+/// Reads the status of an answer and nothing more; 0 if none comes.
 async fn status_of(tcp: &mut TcpStream, within: Duration) -> u16 {
     let mut start = [0; 12];
     match tokio::time::timeout(within, tcp.read_exact(&mut start)).await {
@@ -72,7 +72,7 @@ fn opening() -> String {
     legacy_body(1, "initialize", params)
 }
 
-/// Tools whose list has about so many bytes.
+/// Returns a server whose tool list has about this many bytes.
 fn server_with_list(bytes: usize) -> Server {
     let server = Server::new("s", "1").unwrap();
     let tools = bytes.div_ceil(100_000);
@@ -84,7 +84,7 @@ fn server_with_list(bytes: usize) -> Server {
     server
 }
 
-/// `SESSIONS_PER_SHARE_MAX` and `SESSIONS_MAX`: who opens sessions without end loses its own unused ones.
+/// `SESSIONS_PER_SHARE_MAX` and `SESSIONS_MAX`: a caller that opens sessions without end loses its own unused ones.
 #[tokio::test]
 async fn a_flood_of_sessions_ends_no_session_in_use_and_keeps_nobody_from_opening_one() {
     let bound = |name, max| Bound { name, max, counts: "sessions" };
@@ -127,7 +127,7 @@ async fn a_flood_of_sessions_ends_no_session_in_use_and_keeps_nobody_from_openin
     }
 }
 
-/// `BODIES_BYTES_PER_SHARE_MAX` and `UNCOUNTED_BYTES_MAX`: unfinished bodies are refused past a caller's share, with
+/// `BODIES_BYTES_PER_SHARE_MAX` and `UNCOUNTED_BYTES_MAX`: unfinished bodies over a caller's share are refused with
 /// `Retry-After`, while a small call and another address are served.
 #[tokio::test]
 async fn unfinished_bodies_take_no_more_than_their_callers_share() {
@@ -171,7 +171,7 @@ async fn unfinished_bodies_take_no_more_than_their_callers_share() {
     assert_eq!(send_from("127.0.0.1", to, &headers, &large).await.status, 200, "the share is given back");
 }
 
-/// `BATCH_ANSWER_BYTES_MAX`: a small batch that asks for a long list a hundred times gets it until the limit.
+/// `BATCH_ANSWER_BYTES_MAX`: a small batch that requests a long list a hundred times is answered up to the limit.
 #[tokio::test]
 async fn a_batch_of_long_lists_is_answered_up_to_a_limit_and_the_rest_refused_by_name() {
     let running = serve(&server_with_list(600_000)).await;
@@ -198,7 +198,8 @@ async fn a_batch_of_long_lists_is_answered_up_to_a_limit_and_the_rest_refused_by
     assert!(refused.iter().all(|answer| answer["error"]["data"]["limit"] == "BATCH_ANSWER_BYTES_MAX"));
 }
 
-/// `ANSWERS_BYTES_PER_SHARE_MAX`: who leaves large answers unread is refused further ones, and others are not.
+/// `ANSWERS_BYTES_PER_SHARE_MAX`: a caller that leaves large answers unread is refused further ones; others are
+/// served.
 #[tokio::test]
 async fn unread_answers_are_counted_for_their_caller_and_refuse_its_next_requests() {
     let server = Server::new("s", "1").unwrap();
@@ -256,7 +257,7 @@ async fn a_long_list_that_many_leave_unread_is_in_memory_once() {
     assert_eq!(events.events()[0]["id"], 1);
 }
 
-/// `DETACHED_CALLS_MAX` and `DETACHED_CALLS_PER_SHARE_MAX`: legacy clients that call and hang up.
+/// `DETACHED_CALLS_MAX` and `DETACHED_CALLS_PER_SHARE_MAX`: legacy clients that call and disconnect.
 #[tokio::test]
 async fn calls_whose_legacy_clients_hung_up_run_on_up_to_a_bound() {
     let bound = |name, max| Bound { name, max, counts: "calls without a connection" };
@@ -295,7 +296,7 @@ async fn calls_whose_legacy_clients_hung_up_run_on_up_to_a_bound() {
     assert_eq!(send_from("127.0.0.3", running.address, &headers, &ping).await.status, 200);
 }
 
-/// Counts itself for as long as it lives.
+/// Increments a counter for as long as it lives.
 struct Counted(Arc<AtomicUsize>);
 
 impl Counted {

@@ -90,7 +90,7 @@ fn initialize(capabilities: Value) -> String {
     .to_string()
 }
 
-/// R2.8: a legacy client initializes, calls, is asked, cancels, hears of changes.
+/// R2.8: a legacy client initializes, calls, is asked, cancels and is told of changes.
 #[tokio::test]
 async fn a_legacy_client_is_served_over_stdio() {
     let server = server();

@@ -1,7 +1,9 @@
-//! Loading and unloading a toolset: in a legacy client's session, or in a modern principal's profile.
+//! `enable_toolset` and `disable_toolset`: loading and unloading a toolset, in a legacy client's session or a modern
+//! principal's profile.
 //!
-//! Guarantees: never for anybody else. Refuses, with a way out, where it could not take effect: a client that does not
-//! list again, a request that stands alone, a modern caller whose operator keeps profiles as they are.
+//! Guarantees: only the caller's own view changes. Refuses, with an alternative, a change that could not take effect:
+//! for a client that does not re-list, for a request without a session, and for a modern caller whose profile calls
+//! cannot change.
 
 use serde_json::json;
 
@@ -71,7 +73,7 @@ pub(super) async fn change(
     }
 }
 
-/// On the session's own stream; a client that has none hears of it on the stream of this call.
+/// Sends `list_changed` on the session's own stream, or on this call's stream if the session has none.
 fn tell(engine: &Engine, caller: &Caller<'_>, session: &Session) {
     if session.is_hearing() || !caller.exchange.streams() {
         session.news().offer(&Change::Tools);
@@ -85,7 +87,7 @@ fn tell(engine: &Engine, caller: &Caller<'_>, session: &Session) {
     }
 }
 
-/// Why the list of this caller cannot change because of a call, if it cannot, and what can be done instead.
+/// Returns why a call cannot change this caller's list and what to do instead; `None` if it can.
 pub(crate) fn obstacle(engine: &Engine, caller: &Caller<'_>, name: &str) -> Option<String> {
     let toolsets = engine.toolsets();
     let address = format!("Connect to `?toolsets={name}` or send `X-MCP-Toolsets: {name}`.");

@@ -1,4 +1,4 @@
-//! What there is: toolsets, the tools of one, the tools that fit a question.
+//! `list_available_toolsets`, `describe_toolset` and `search_tools`.
 
 use serde_json::{Map, Value, json};
 use toolcrib_contract::signature;
@@ -83,7 +83,7 @@ pub(super) fn search(
         let description = definition.description().unwrap_or_default();
         let signature = signature(definition);
         let effect = effect_class(entry.contract().effect());
-        // Of several toolsets, the one that the caller has loaded is named first.
+        // Of several toolsets, one that the caller has loaded is named first.
         let reachable = |kit: &&Kit| catalogue.find(&kit.name).is_some_and(|at| standing.reach.has(at));
         let loaded = |kit: &&Kit| catalogue.find(&kit.name).is_some_and(|at| standing.loaded.has(at));
         let kits = || catalogue.toolsets_of(hit.at).filter(reachable);
@@ -101,7 +101,7 @@ pub(super) fn search(
     Ok(ToolResult::text(text.trim_end()).with_structured(&structured)?)
 }
 
-/// The annotations as they go over the wire.
+/// Returns the annotations in their wire form.
 fn annotations(entry: &Entry) -> Value {
     let wire = entry.contract().definition().wire_text();
     let whole: Value = serde_json::from_str(&wire).unwrap_or_default();

@@ -81,7 +81,7 @@ impl Engine {
         Ok(Reply::result(request.id, result.finish().as_bytes()))
     }
 
-    /// What is to be completed; it must exist.
+    /// Reads the prompt or template to complete; it must exist.
     fn reference(&self, node: Option<Node<'_>>) -> Result<Reference, Refusal> {
         let node = node.ok_or_else(|| invalid("params.ref is missing"))?;
         let text = |name: &str| node.get(name).and_then(Node::as_str);

@@ -1,4 +1,4 @@
-//! `server/discover` and `initialize`: what this server is and can do.
+//! `server/discover` and `initialize`: identity and capabilities of the server.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ impl Engine {
         Reply::result(request.id, object.finish().as_bytes())
     }
 
-    /// Opens a legacy session; `id` is what the transport will call it.
+    /// Opens a legacy session; `id` is the transport's session id, if it has one.
     pub fn initialize(
         &self,
         principal: Principal,
@@ -75,7 +75,8 @@ impl Engine {
         Ok((session, reply))
     }
 
-    /// The author's instructions, and for a client that does not see everything how to get at the rest.
+    /// Returns the author's instructions; if the caller can reach tools that are not listed, they also tell how to
+    /// find them.
     fn instructions_for(&self, caller: &Caller<'_>) -> Option<String> {
         let own = self.instructions();
         let snapshot = self.registry().load();
@@ -97,7 +98,7 @@ impl Engine {
         Some(text)
     }
 
-    /// Only what would be answered is advertised.
+    /// Returns the capabilities: only methods that would be answered are advertised.
     fn capabilities(&self, era: Era) -> String {
         let mut object = ObjectWriter::new();
         object.raw("tools", r#"{"listChanged":true}"#);

@@ -1,7 +1,7 @@
-//! `subscriptions/listen`, and a legacy session's unsolicited stream.
+//! `subscriptions/listen`, and the stream of unsolicited messages of a legacy session.
 //!
-//! Guarantees: the first message acknowledges what is honoured; every message carries the subscription's id; nothing
-//! unasked is sent; a server that stops ends the subscription with its result.
+//! Guarantees: the first message acknowledges the filters that are honoured; every message carries the subscription's
+//! id; only what the client asked for is sent; when the server stops, the subscription ends with its result.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ impl Engine {
         Ok(Reply::result(request.id, result.finish().as_bytes()))
     }
 
-    /// Sends a legacy session's unsolicited messages until it ends or the client is gone.
+    /// Sends a legacy session's unsolicited messages until the session ends or the client is gone.
     pub async fn tell_news(&self, session: &Arc<Session>, exchange: &Exchange) {
         session.hears();
         let caller = caller::legacy(session, Exchange::silent());
@@ -56,12 +56,13 @@ impl Engine {
         let _ = tell(session.news(), exchange, None, changed).await;
     }
 
-    /// A caller that sees everything hears of every change, also of one that leaves its list as it was.
+    /// Returns true if the caller sees every tool: it is told of every change, also of one that leaves its list
+    /// unchanged.
     fn is_plain_for(&self, caller: &Caller<'_>) -> bool {
         self.registry().load().catalogue.options().is_plain_for(&caller.approach().selection)
     }
 
-    /// Makes a subscriber of what was asked for and can be delivered.
+    /// Creates a subscriber for the requested notifications that can be delivered.
     async fn subscribe(
         &self,
         caller: &Caller<'_>,
@@ -110,7 +111,8 @@ impl Engine {
     }
 }
 
-/// Tells of changes as they come; `changed` says whether the list of tools is another one for this client (R3.5).
+/// Sends changes as they come; `changed` returns true if this client's list of tools differs from the last one
+/// (R3.5).
 async fn tell(
     subscriber: &Subscriber,
     exchange: &Exchange,
@@ -131,14 +133,14 @@ async fn tell(
     }
 }
 
-/// `_meta` with the subscription's id, of the same JSON type as the request's.
+/// Returns a `_meta` object with the subscription's id, of the same JSON type as the request's id.
 fn tag(id_raw: &str) -> String {
     let mut object = ObjectWriter::new();
     object.raw(meta::SUBSCRIPTION_ID, id_raw);
     object.finish()
 }
 
-/// The first message of a subscription: what is honoured.
+/// Returns the first message of a subscription, which lists the filters that are honoured.
 fn acknowledgement(tag: &str, wanted: &Wanted) -> Vec<u8> {
     let mut params = ObjectWriter::new();
     params.raw("_meta", tag).raw("notifications", &filter_json(wanted));

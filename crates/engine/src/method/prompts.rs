@@ -90,7 +90,7 @@ impl Engine {
     }
 }
 
-/// An object of strings, or nothing.
+/// Reads an object of strings; absent means empty.
 fn arguments(node: Option<Node<'_>>) -> Result<PromptArguments, RpcError> {
     let invalid = || RpcError::new(Code::InvalidParams, "params.arguments must be an object of strings");
     let Some(node) = node else { return Ok(PromptArguments::new()) };

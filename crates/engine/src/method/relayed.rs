@@ -1,4 +1,4 @@
-//! Results that somebody else's server gave, for a client of whatever revision.
+//! Results of upstream servers, in the form of the client's revision.
 
 use toolcrib_protocol::{CacheHint, Request};
 
@@ -10,7 +10,7 @@ use crate::reply::Reply;
 use crate::tool::{BoxFuture, ToolError};
 
 impl Engine {
-    /// Waits for a relayed result, bounded like any handler.
+    /// Awaits a relayed result, with the deadline and cancellation of any handler.
     pub(super) async fn relayed(
         &self,
         caller: &Caller<'_>,

@@ -92,7 +92,7 @@ impl Engine {
         }
         out.push(b']');
         if modern {
-            // What a handler reads may be different every time and for every caller.
+            // A handler's contents may differ each time and for each caller.
             let hint = CacheHint { ttl_ms: 0, scope: CacheScope::Private };
             hint.write(&mut out);
             out.extend_from_slice(b",\"_meta\":");
@@ -102,7 +102,7 @@ impl Engine {
         Ok(Ok(Reply::result(request.id, &out)))
     }
 
-    /// Returns who reads this URI, of those that are listed: a resource, else the first template that it fits.
+    /// Returns the reader of a URI that is listed: the resource itself, else the first template that matches.
     pub(super) async fn find_reader(
         &self,
         uri: &str,
@@ -142,12 +142,12 @@ impl Engine {
         Ok(Reply::result(request.id, EMPTY))
     }
 
-    /// The context of a request that is no tool call.
+    /// Returns the context of a request other than a tool call.
     pub(super) fn context(&self, caller: &Caller<'_>, request: &Request<'_>) -> Result<Context, Refusal> {
         Ok(in_round(caller, request, self.round(caller, request)?))
     }
 
-    /// The same after a legacy client was asked what a modern answerer wants to know.
+    /// Returns the context for the next round, after a legacy client was asked the questions of an `InputRequired`.
     pub(super) async fn asked_again(
         &self,
         caller: &Caller<'_>,
@@ -158,7 +158,7 @@ impl Engine {
         Ok(in_round(caller, request, ask_again(context, required).await?))
     }
 
-    /// A handler that asks gets `input_required`; any other error is refused.
+    /// Turns a handler's questions into `input_required`, and any other error into a refusal.
     pub(super) fn asks_or_fails(
         &self,
         caller: &Caller<'_>,

@@ -1,15 +1,16 @@
-//! Completers by what they complete.
+//! Completers by the prompt or template, and the argument, that they complete.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::completion::{Completer, Reference};
 
+/// Completers of all prompts and templates.
 #[derive(Debug, Clone, Default)]
 pub struct Completers {
     by_argument: HashMap<(Reference, Box<str>), Arc<dyn Completer>>,
-    /// Completers of all arguments: another server knows itself which arguments its prompts and templates have. One
-    /// entry per prompt or template keeps this independent of how many arguments a server claims.
+    /// Completers for all arguments of a reference: an upstream server knows itself which arguments its prompts and
+    /// templates have. One entry per reference keeps memory independent of how many arguments a server claims.
     by_reference: HashMap<Reference, Arc<dyn Completer>>,
 }
 
@@ -29,7 +30,7 @@ impl Completers {
         self.by_argument.insert((reference, argument.into()), completer);
     }
 
-    /// Sets what completes every argument that has no completer of its own.
+    /// Sets the completer for every argument that has none of its own.
     pub(super) fn set_all(&mut self, reference: Reference, completer: Arc<dyn Completer>) {
         self.by_reference.insert(reference, completer);
     }

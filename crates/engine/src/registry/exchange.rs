@@ -1,4 +1,4 @@
-//! Resources, templates, prompts and completers of one source, exchanged as a whole.
+//! Exchange of the resources, templates, prompts and completers of one source as a whole.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -10,17 +10,17 @@ use crate::hub::Change;
 use crate::prompt::Prompt;
 use crate::resource::{Resource, ResourceTemplate};
 
-/// What a source offers besides tools.
+/// Everything that a source offers besides tools.
 #[derive(Debug, Default)]
 pub struct Offers {
     pub resources: Vec<Resource>,
     pub templates: Vec<ResourceTemplate>,
     pub prompts: Vec<Prompt>,
-    /// Completers of every argument of a prompt or template.
+    /// Completers for all arguments of a prompt or template.
     pub completers: Vec<(Reference, Arc<dyn Completer>)>,
 }
 
-/// What of it is registered; to be given back at the next exchange.
+/// Keys that a source has registered; passed to its next exchange, which removes them.
 #[derive(Debug, Default)]
 pub struct Held {
     resources: Vec<Arc<str>>,
@@ -30,8 +30,8 @@ pub struct Held {
 }
 
 impl Registry {
-    /// Takes out what was held and puts the offers in. What somebody else registered under the same key stays. Clients
-    /// are told only of lists that differ.
+    /// Removes the keys in `held` and adds the offers. A key that another source registered keeps its item. Clients
+    /// are notified only of lists that differ.
     pub fn exchange(&self, held: &Held, offers: Offers) -> Held {
         let _writing = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let mut snapshot = Snapshot::clone(&self.snapshot.load());

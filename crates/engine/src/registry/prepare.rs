@@ -1,7 +1,7 @@
-//! Contracts of definitions that are not registered yet, one or many.
+//! Preparation of tools that are not registered yet: compiling, screening and judging definitions.
 //!
-//! Guarantees: what many definitions of one server are screened against is put together once, so that the work grows
-//! with their number and not with its square.
+//! Guarantees: the names to screen against are collected once per server, so the work grows linearly with the number
+//! of definitions and not with its square.
 
 use std::sync::Arc;
 
@@ -14,24 +14,24 @@ use crate::screen::Screen;
 use crate::tool::Tool;
 use crate::toolset::check_name;
 
-/// Prepares tools beside those of one state of the registry.
+/// Prepares tools to be added to one state of the registry.
 #[derive(Debug)]
 pub struct Preparer<'a> {
     registry: &'a Registry,
     screen: Screen<'a>,
-    /// Budgets of the servers whose tools are prepared; none for a single tool.
+    /// Memory budgets of the servers whose tools are prepared; `None` for a single tool.
     room: Option<SchemaRoom>,
 }
 
 impl Registry {
-    /// Definitions are screened against the names in `present`.
+    /// Returns a preparer that screens definitions against the names in `present`.
     #[must_use]
     pub fn preparer<'a>(&'a self, present: &'a Snapshot) -> Preparer<'a> {
         let screen = Screen::new(self.policy.load().upstream_text, present.tools.entries());
         Preparer { registry: self, screen, room: None }
     }
 
-    /// Makes the contract of one definition without registering it.
+    /// Compiles the contract of one definition without registering it.
     pub fn prepare(
         &self,
         definition: Definition,
@@ -44,8 +44,7 @@ impl Registry {
 }
 
 impl Preparer<'_> {
-    /// Begins with the tools of another server: its compiled schemas are counted by themselves and among those of all
-    /// servers before it.
+    /// Begins the tools of the next server: its compiled schemas count against its own budget and against the total.
     pub fn next_server(&mut self) {
         self.room.get_or_insert_default().next_server();
     }
@@ -59,7 +58,7 @@ impl Preparer<'_> {
         room.keep(schemas).map_err(|error| ContractError::Input(error.within(&place)).into())
     }
 
-    /// Makes the contract of a definition; `tool` is what will stand behind it.
+    /// Compiles the contract of a definition; `tool` creates its implementation.
     pub fn prepare(
         &mut self,
         definition: Definition,
@@ -116,7 +115,7 @@ mod tests {
         Offer { definition: definition(server, number), toolset: None, server: Some(server.into()), tool }
     }
 
-    /// How long it takes to prepare so many tools beside as many of another server.
+    /// Measures how long it takes to prepare `count` tools beside as many of another server.
     fn preparing(count: usize) -> Duration {
         let policy = Arc::new(Policy::default());
         let toolsets = ToolsetOptions::default();
@@ -132,12 +131,12 @@ mod tests {
         begun.elapsed()
     }
 
-    /// R5.3: the tools of many servers are put together in a time that grows with their number, not with its square.
+    /// R5.3: preparing the tools of many servers takes a time that grows with their number, not with its square.
     #[test]
     fn four_times_as_many_tools_are_about_four_times_the_work() {
         let best = |count| (0..3).map(|_| preparing(count)).min().unwrap();
         let (few, many) = (best(300), best(1_200));
-        // Sixteen times as much if each of them were compared anew with all the others.
+        // Comparing each tool with all others would take sixteen times as long.
         assert!(many < few * 9, "300: {few:?}, 1,200: {many:?}");
     }
 }

@@ -1,7 +1,7 @@
-//! How many confirmations callers may ask for: one share, one address, all anonymous callers, everybody.
+//! Quotas of confirmations: per share, per address, for all anonymous callers, and in total.
 //!
-//! Guarantees: one session does not use up another's share; opening more sessions does not multiply the share of an
-//! address without end; anonymous callers together leave half of the total to authenticated ones.
+//! Guarantees: one session cannot use up another's share; opening more sessions multiplies the share of an address by
+//! at most `ADDRESS_SHARES_MAX`; anonymous callers together leave half of the total to authenticated ones.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -10,11 +10,11 @@ use crate::caller::Caller;
 use crate::limits::ADDRESS_SHARES_MAX;
 use crate::share::{Share, network};
 
-/// Who asks: its share, and the network address that its sessions have in common.
+/// Caller for which use is counted: its share, and the network address that its sessions have in common.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct User {
     pub share: Share,
-    /// Absent for authenticated and local callers, and where the transport has no addresses.
+    /// `None` for authenticated and local callers, and if the transport has no addresses.
     pub address: Option<IpAddr>,
 }
 
@@ -31,35 +31,35 @@ impl User {
         Self::new(caller.share(), caller.address())
     }
 
-    /// Returns the user that a credential's subject is.
+    /// Returns the user of a credential's subject.
     #[must_use]
     pub fn subject(name: &str) -> Self {
         Self { share: Share::Subject(name.into()), address: None }
     }
 
-    /// Whether the bounds of all anonymous callers hold for it.
+    /// Returns true if the bounds for anonymous callers apply.
     #[must_use]
     pub const fn is_anonymous(&self) -> bool {
         !matches!(self.share, Share::Subject(_) | Share::Local)
     }
 }
 
-/// How much may be asked for.
+/// Bounds of one kind of use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Allowance {
-    /// What is counted, in the plural, for refusals.
+    /// Plural noun for the counted things, used in refusals.
     pub what: &'static str,
     pub share_max: usize,
-    /// For all anonymous callers of one address together.
+    /// Bound of all anonymous callers of one address together.
     pub address_max: usize,
-    /// For all anonymous callers together.
+    /// Bound of all anonymous callers together.
     pub anonymous_max: usize,
     pub total_max: usize,
 }
 
 impl Allowance {
-    /// Derives the bounds between a share's and the total. An operator who sets a share above the total means it: the
-    /// total grows with it.
+    /// Derives the bounds between one share and the total. If an operator sets the bound of a share above the total,
+    /// the total grows with it.
     #[must_use]
     pub const fn new(what: &'static str, share_max: usize, total_max: usize) -> Self {
         const fn larger(one: usize, other: usize) -> usize {
@@ -72,7 +72,7 @@ impl Allowance {
         Self { what, share_max, address_max, anonymous_max, total_max }
     }
 
-    /// Returns the bound that `more` would exceed for this user, if any.
+    /// Returns an error with the first bound that `more` would exceed for this user.
     pub fn check(&self, user: &User, used: Used, more: usize) -> Result<(), Exceeded> {
         let anonymous = user.is_anonymous();
         let bounds = [
@@ -87,7 +87,7 @@ impl Allowance {
     }
 }
 
-/// How much is used already, as far as it concerns one user.
+/// Current use, as far as it concerns one user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Used {
     pub share: usize,
@@ -96,7 +96,7 @@ pub struct Used {
     pub total: usize,
 }
 
-/// Whose bound it is.
+/// Callers that a bound applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whose {
     Share,
@@ -105,7 +105,7 @@ pub enum Whose {
     Everybody,
 }
 
-/// A bound that a request would exceed.
+/// Bound that a request would exceed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub struct Exceeded {
     pub what: &'static str,
@@ -114,7 +114,7 @@ pub struct Exceeded {
 }
 
 impl Exceeded {
-    /// Returns the HTTP status: 429 where the caller's own use is too much, 503 where that of all callers is.
+    /// Returns the HTTP status: 429 if the caller's own use is too much, 503 if that of all callers is.
     #[must_use]
     pub const fn status(&self) -> u16 {
         match self.whose {
@@ -147,7 +147,7 @@ mod tests {
         THINGS.check(user, used, 1).err().map(|exceeded| exceeded.whose)
     }
 
-    /// `ADDRESS_SHARES_MAX`: opening sessions does not multiply an address's share without end.
+    /// `ADDRESS_SHARES_MAX`: opening sessions does not multiply the share of an address without end.
     #[test]
     fn sessions_of_one_address_have_address_shares_max_shares_together() {
         let session = User::new(Share::Session(SessionId::random().unwrap()), "10.0.0.1".parse().ok());

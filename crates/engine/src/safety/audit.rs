@@ -1,10 +1,10 @@
-//! The audit: one record per decision, each bound to all before it (R4.8).
+//! Audit: a hash chain with one record per decision (R4.8).
 //!
-//! Guarantees: a record that was edited, taken out, put in or moved breaks the chain where it happened. The last record
-//! and every thousandth are signed (Ed25519), each signature for its own purpose, so that the whole cannot be written
-//! anew without the key and a checkpoint cannot stand for the end. The newest end is also kept outside the database (the
-//! anchor), so that a cut end, an emptied table and an older copy of the database are found. Whoever has the key and
-//! replaces both the database and the anchor is not found: keep an export elsewhere.
+//! Guarantees: an edited, deleted, inserted or moved record breaks the chain at its position. The last record and
+//! every thousandth are signed (Ed25519), with a separate domain per purpose, so the log cannot be rewritten without
+//! the key and a checkpoint cannot pass as the end. The newest end is also kept outside the database (the anchor),
+//! which reveals a truncated log, an emptied table and an older copy of the database. Not detected: an attacker with
+//! the key who replaces both the database and the anchor. Keep an export elsewhere.
 
 use std::fmt;
 
@@ -14,39 +14,39 @@ use sha2::{Digest as _, Sha256};
 
 use crate::limits::AUDIT_CHECKPOINT_RECORDS;
 
-/// What a record tells of.
+/// Kind of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// A call that was let through and has ended; no intent was needed.
+    /// A call was allowed and has ended; it needed no intent.
     Call,
-    /// A call that is about to run.
+    /// A call is about to run.
     Intent,
-    /// How a call with an intent ended.
+    /// A call with an intent has ended.
     Outcome,
-    /// A call that was not let through.
+    /// A call was refused.
     Refused,
-    /// Somebody was asked.
+    /// A confirmation was asked for.
     Asked,
-    /// A token was given.
+    /// A token was issued.
     Token,
-    /// A token was taken back.
+    /// A token was revoked.
     Revoked,
-    /// A person decided.
+    /// A person decided about an approval.
     Decided,
     Stop,
     Unlock,
-    /// A credential was made or taken back.
+    /// A credential was created or revoked.
     Credential,
-    /// The log began anew; what was before it is in a file.
+    /// The log was restarted; its former records are in a file.
     Restarted,
-    /// The oldest records were taken out of the database.
+    /// The oldest records were removed from the database.
     Pruned,
-    /// State of a call or a token whose earlier records were taken out.
+    /// State of a call or token whose earlier records were removed.
     Carried,
 }
 
-/// One record. Members that do not apply are left out.
+/// Audit record. Members that do not apply are left out.
 #[derive(Debug, Clone, Serialize)]
 pub struct Event {
     pub at_ms: u64,
@@ -65,7 +65,7 @@ pub struct Event {
     pub decision: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// The token, approval or answer that let it pass.
+    /// Token, approval or answer that cleared the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ticket: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,12 +74,12 @@ pub struct Event {
     pub outcome: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_us: Option<u64>,
-    /// Who decided, where it was not the policy.
+    /// Decider, if it was not the policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Of a pruning: whether the records that are left tell the state of every call and token that is kept.
+    /// Of a pruning: `true` if the remaining records tell the state of every call and token that is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub complete: Option<bool>,
 }
@@ -107,17 +107,17 @@ impl Event {
         }
     }
 
-    /// The text that is hashed and kept.
+    /// Returns the text that is hashed and stored.
     #[must_use]
     pub fn body(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 }
 
-/// The hash of a record and of all before it.
+/// Hash of a record and all records before it.
 pub type Link = [u8; 32];
 
-/// What stands before the first record of a log that this key signs.
+/// Returns the link before the first record of a log that this key signs.
 #[must_use]
 pub fn genesis(key: &PublicKey) -> Link {
     let mut hasher = Sha256::new();
@@ -126,6 +126,7 @@ pub fn genesis(key: &PublicKey) -> Link {
     hasher.finalize().into()
 }
 
+/// Returns the link of a record.
 #[must_use]
 pub fn link(previous: &Link, seq: u64, body: &str) -> Link {
     let mut hasher = Sha256::new();
@@ -135,24 +136,24 @@ pub fn link(previous: &Link, seq: u64, body: &str) -> Link {
     hasher.finalize().into()
 }
 
-/// Whether this record's link is signed and kept for good.
+/// Returns true if the record's link is signed permanently.
 #[must_use]
 pub const fn is_checkpoint(seq: u64) -> bool {
     seq.is_multiple_of(AUDIT_CHECKPOINT_RECORDS)
 }
 
-/// Purpose of a signature. One that was made for one purpose is worth nothing for another.
+/// Purpose of a signature. A signature for one purpose does not verify for another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// A record that stays signed for good.
+    /// Signed record that stays in the log.
     Checkpoint,
-    /// The last record.
+    /// Last record.
     Head,
-    /// The last record, outside the database.
+    /// Last record, as kept outside the database.
     Anchor,
-    /// The link before the first record that is kept.
+    /// Link before the first record that is kept.
     Base,
-    /// The last record of an archive.
+    /// Last record of an archive.
     Segment,
 }
 
@@ -168,7 +169,7 @@ impl Purpose {
     }
 }
 
-/// Signs records.
+/// Signing key of the audit.
 #[derive(Clone)]
 pub struct Signer(SigningKey);
 
@@ -196,12 +197,12 @@ impl Signer {
     }
 }
 
-/// Checks signatures; anybody may have it.
+/// Public key that verifies signatures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PublicKey(VerifyingKey);
 
 impl PublicKey {
-    /// 64 hexadecimal digits.
+    /// Parses 64 hexadecimal digits.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         Some(Self(VerifyingKey::from_bytes(&from_hex(text.trim())?).ok()?))
@@ -240,7 +241,7 @@ pub fn to_hex(bytes: &[u8]) -> String {
     text
 }
 
-/// A digest as it prints, for those who print many.
+/// Formats a digest as its `Display` does, but faster.
 pub(crate) fn digest_text(digest: &toolcrib_contract::Digest) -> String {
     format!("sha256:{}", to_hex(digest.as_bytes()))
 }
@@ -257,7 +258,7 @@ pub fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
     Some(out)
 }
 
-/// A record as it is kept.
+/// Stored record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
     pub seq: u64,
@@ -265,7 +266,7 @@ pub struct Kept {
     pub link: Link,
 }
 
-/// A signed link.
+/// Signed link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
     pub seq: u64,
@@ -273,7 +274,7 @@ pub struct Checkpoint {
     pub signature: [u8; 64],
 }
 
-/// Where and how a log is not what was written.
+/// Difference between a log and what was written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Broken {
     #[error("record {expected} is missing; {found} follows instead")]
@@ -308,7 +309,7 @@ pub enum Broken {
     State { what: &'static str, name: String, kept: String, told: String },
 }
 
-/// Walks a log from its first record to its last.
+/// Verifier that walks a log from its first record to its last.
 #[derive(Debug, Clone)]
 pub struct Walk {
     key: PublicKey,
@@ -323,7 +324,7 @@ impl Walk {
         Self { previous: genesis(&key), key, seq: 0, anchor: None }
     }
 
-    /// Begins after `base`: what was before it is kept elsewhere.
+    /// Begins after `base`: the records before it are kept elsewhere.
     pub fn after(mut self, base: &Checkpoint) -> Result<Self, Broken> {
         if !self.key.verifies(Purpose::Base, base) {
             return Err(Broken::Base { first: base.seq + 1 });
@@ -332,7 +333,7 @@ impl Walk {
         Ok(self)
     }
 
-    /// The log must have reached what the anchor says.
+    /// Requires the log to reach the anchor's record, with its link.
     pub fn anchored(mut self, anchor: Checkpoint) -> Result<Self, Broken> {
         if !self.key.verifies(Purpose::Anchor, &anchor) {
             return Err(Broken::Anchor);
@@ -341,7 +342,7 @@ impl Walk {
         Ok(self)
     }
 
-    /// The next record, with its checkpoint if one is kept.
+    /// Checks the next record, with its checkpoint if it has one.
     pub fn step(&mut self, record: &Kept, checkpoint: Option<&Checkpoint>) -> Result<(), Broken> {
         let expected = self.seq + 1;
         if record.seq != expected {
@@ -372,7 +373,7 @@ impl Walk {
             && self.key.verifies(Purpose::Checkpoint, checkpoint)
     }
 
-    /// The end of an archive, signed as such. Gives the number of its last record.
+    /// Checks the signed end of an archive; returns the number of its last record.
     pub fn seal(self, end: &Checkpoint) -> Result<u64, Broken> {
         match end {
             end if !self.key.verifies(Purpose::Segment, end) => Err(Broken::Head),
@@ -382,7 +383,7 @@ impl Walk {
         }
     }
 
-    /// The end; `head` is the signed last record, absent only in a log without records. Gives the number of records.
+    /// Checks the signed last record; `head` is `None` only for an empty log. Returns the number of the last record.
     pub fn end(self, head: Option<&Checkpoint>) -> Result<u64, Broken> {
         if let Some(anchor) = self.anchor.filter(|anchor| anchor.seq > self.seq) {
             return Err(Broken::CutOff { last: self.seq, signed: anchor.seq });
@@ -433,7 +434,7 @@ mod tests {
         walk.end(Some(&log.head))
     }
 
-    /// R4.8: every record changed, taken out, doubled, moved, and the end cut off: all are found.
+    /// R4.8: `audit verify` finds every changed, deleted, duplicated or moved record, and a truncated end.
     #[test]
     fn any_edit_deletion_insertion_or_swap_is_found() {
         let good = log(60);
@@ -454,7 +455,8 @@ mod tests {
         }
     }
 
-    /// R4.8, `AUDIT_CHECKPOINT_RECORDS`: every thousandth record is signed for good, and one that is not is found.
+    /// R4.8, `AUDIT_CHECKPOINT_RECORDS`: every thousandth record is signed permanently, and a missing signature is
+    /// found.
     #[test]
     fn every_audit_checkpoint_records_th_record_has_a_signed_checkpoint() {
         let signed =
@@ -466,7 +468,7 @@ mod tests {
         assert_eq!(verify(&unsigned), Err(Broken::NoCheckpoint { seq: AUDIT_CHECKPOINT_RECORDS }));
     }
 
-    /// R4.8: a signature that was made for one purpose is none for another.
+    /// R4.8: a signature for one purpose does not verify for another.
     #[test]
     fn a_checkpoint_cannot_stand_for_the_end() {
         let mut cut = log(2_000);
@@ -476,7 +478,7 @@ mod tests {
         assert_eq!(verify(&cut), Err(Broken::Head));
     }
 
-    /// R4.8: an end that was cut off, an emptied log and an older one are found by the anchor.
+    /// R4.8: a truncated log, an emptied log and an older copy are found with the anchor.
     #[test]
     fn a_log_that_has_not_reached_its_anchor_is_found() {
         let signer = Signer::new(&[3; 32]);
@@ -500,7 +502,7 @@ mod tests {
         assert_eq!(walked(&whole, whole.head.clone()), Err(Broken::Anchor), "a head is no anchor");
     }
 
-    /// R4.8: a log whose beginning is kept elsewhere is whole from its signed base on.
+    /// R4.8: a log whose beginning is archived verifies from its signed base on.
     #[test]
     fn a_log_begins_after_its_signed_base() {
         let signer = Signer::new(&[3; 32]);
@@ -519,7 +521,7 @@ mod tests {
         assert_eq!(walked(&other), Err(Broken::Changed { seq: 21 }));
     }
 
-    /// R4.8: a log written anew without the key is found by its signatures.
+    /// R4.8: a log rewritten without the key is found by its signatures.
     #[test]
     fn a_log_that_another_key_signed_is_found() {
         let mut forged = log(2_000);

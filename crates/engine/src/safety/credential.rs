@@ -1,4 +1,4 @@
-//! Credentials that the operator gives out: who a bearer token is, and what the operator marked it with.
+//! Credentials that the operator issues: the subject of a bearer token and its permissions.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,25 +10,25 @@ use subtle::ConstantTimeEq;
 
 use super::ticket::{Keyed, SecretKey};
 
-/// Begins every credential's secret.
+/// Prefix of every credential's secret.
 pub const CREDENTIAL_PREFIX: &str = "tcb_";
 
-/// A subject and its marks.
+/// Subject with its permissions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Credential {
     pub name: String,
-    /// May decide over approvals, mint tokens that prove a person, stop and unlock.
+    /// May decide about approvals, mint tokens that prove a person, stop and unlock.
     pub operator: bool,
-    /// Its clients are believed when they say that they ask their person themselves (R4.4).
+    /// Its clients are trusted to ask their person themselves (R4.4).
     pub honours: bool,
     pub created_ms: u64,
 }
 
-/// All of them, at hand for every request.
+/// All credentials in memory, for every request.
 #[derive(Debug, Default)]
 pub struct Credentials {
     by_hash: ArcSwap<HashMap<[u8; 32], Arc<Credential>>>,
-    /// Times that credentials were found revoked.
+    /// Number of updates that removed a credential.
     revocations: AtomicU64,
 }
 
@@ -49,8 +49,8 @@ impl Credentials {
         self.revocations.load(Ordering::Acquire)
     }
 
-    /// Whether a credential of this name is in force that existed at `since_ms` already: one that was revoked and made
-    /// again under the same name is another one.
+    /// Returns true if a credential of this name is in force that already existed at `since_ms`: one that was revoked
+    /// and created again under its name is a different one.
     #[must_use]
     pub fn holds(&self, name: &str, since_ms: u64) -> bool {
         self.named(name).is_some_and(|credential| credential.created_ms <= since_ms)
@@ -61,7 +61,7 @@ impl Credentials {
         self.by_hash.load().is_empty()
     }
 
-    /// Who a secret belongs to. The comparison is of keyed hashes, and takes the same time whatever differs.
+    /// Returns the credential of a secret. Compares keyed hashes in constant time.
     #[must_use]
     pub fn find(&self, key: &SecretKey, secret: &str) -> Option<Arc<Credential>> {
         let Keyed(wanted) = key.hash(secret);
@@ -89,7 +89,7 @@ mod tests {
         (Credential { name: name.to_owned(), operator: false, honours: false, created_ms }, Keyed([hash; 32]))
     }
 
-    /// R12.5: a revoked credential is noticed, also where another of the same name took its place at once.
+    /// R12.5: a revoked credential is noticed, even if another of the same name replaced it at once.
     #[test]
     fn a_credential_made_again_under_the_same_name_is_another_one() {
         let credentials = Credentials::default();

@@ -1,14 +1,15 @@
-//! The audit as a file: the key it is signed with, then one record a line with its hash, signed checkpoints between, the
-//! signed end last. The end of an export is the `head` of the log, the end of an archive is `sealed`.
+//! Audit as a file: a title line with the public key, one line per record with its hash, signed checkpoints in
+//! between, and the signed end. The end of an export is the log's `head`; the end of an archive is `sealed`.
 //!
-//! Guarantees: a line that is not exactly as it was written is a broken log, however little it differs; nothing may
-//! follow the end.
+//! Guarantees: a line that differs from what was written, however little, is a broken log; no line may follow the
+//! end.
 
 use serde_json::{Value, json};
 
 use super::audit::{Broken, Checkpoint, Kept, PublicKey, Walk, from_hex, to_hex};
 
-/// The first line: whose log it is, and what stands before its first record where earlier ones are kept elsewhere.
+/// Returns the first line: the public key, and the signed link before the first record if earlier ones are kept
+/// elsewhere.
 #[must_use]
 pub fn title(key: PublicKey, base: Option<&Checkpoint>) -> String {
     let mut value = json!({"key": key.to_string()});
@@ -26,17 +27,17 @@ fn read_title(text: &str) -> Option<(PublicKey, Option<Checkpoint>)> {
         None => None,
         Some(base) => Some(read_signed(base)?),
     };
-    // As it was written, or it was changed.
+    // Rendered again and compared: any difference is a change.
     (title(key, base.as_ref()) == text).then_some((key, base))
 }
 
-/// A record's line; its text stands in it as it was hashed.
+/// Returns a record's line; it contains the record's text exactly as it was hashed.
 #[must_use]
 pub fn line(record: &Kept) -> String {
     format!(r#"{{"seq":{},"hash":"{}","record":{}}}"#, record.seq, to_hex(&record.link), record.body)
 }
 
-/// The line of a `checkpoint`, of the `head` or of the `sealed` end.
+/// Returns the line of a `checkpoint`, of the `head` or of the `sealed` end.
 #[must_use]
 pub fn signed(name: &str, checkpoint: &Checkpoint) -> String {
     json!({ name: written(checkpoint) }).to_string()
@@ -72,7 +73,7 @@ fn read(text: &str) -> Option<Line> {
     let value: Value = serde_json::from_str(text).ok()?;
     let read = |name: &str| {
         let checkpoint = read_signed(value.get(name)?)?;
-        // As it was written, or it was changed.
+        // Rendered again and compared: any difference is a change.
         (signed(name, &checkpoint) == text).then_some(checkpoint)
     };
     read("checkpoint")
@@ -81,31 +82,31 @@ fn read(text: &str) -> Option<Line> {
         .or_else(|| read("sealed").map(Line::Sealed))
 }
 
-/// Extent of a file that was verified.
+/// Range of records in a verified file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Extent {
-    /// Signed link before the first record; absent in a file that begins with the first record of all.
+    /// Signed link before the first record; `None` in a file that begins with the first record of all.
     pub base: Option<Checkpoint>,
-    /// Last record and its link; absent in a file without records and without a signed end.
+    /// Signed link of the last record; `None` in a file without records and without a signed end.
     pub end: Option<Checkpoint>,
 }
 
 impl Extent {
-    /// Number of the first record.
+    /// Returns the number of the first record.
     #[must_use]
     pub fn first(&self) -> u64 {
         self.base.as_ref().map_or(0, |base| base.seq) + 1
     }
 
-    /// Number of the last record.
+    /// Returns the number of the last record.
     #[must_use]
     pub fn last(&self) -> u64 {
         self.end.as_ref().map_or(self.first() - 1, |end| end.seq)
     }
 }
 
-/// Checks that files follow each other without a gap, and gives all of them as one. `next` is the base of the log in
-/// the database, which has to follow the last file.
+/// Checks that the files follow each other without a gap, and returns their combined range. `next` is the base of the
+/// log in the database, which must follow the last file.
 pub fn chained(mut files: Vec<Extent>, next: Option<&Checkpoint>) -> Result<Option<Extent>, Broken> {
     files.sort_by_key(Extent::first);
     let mut files = files.into_iter();
@@ -134,16 +135,16 @@ fn follows(whole: &Extent, base: Option<&Checkpoint>) -> Result<(), Broken> {
     }
 }
 
-/// Verifies an export while it is read.
+/// Verifier of an export, line by line.
 #[derive(Debug, Clone)]
 pub struct Reading {
     key: PublicKey,
     is_titled: bool,
     walk: Walk,
-    /// A record whose checkpoint may follow.
+    /// Record whose checkpoint may follow.
     held: Option<Kept>,
     head: Option<Checkpoint>,
-    /// Whether the end is that of an archive.
+    /// `true` if the end is that of an archive.
     is_sealed: bool,
     base: Option<Checkpoint>,
     last: u64,
@@ -156,7 +157,7 @@ impl Reading {
         Self { key, is_titled: false, walk: Walk::new(key), held, head, is_sealed: false, base, last: 0 }
     }
 
-    /// The next line, without its end.
+    /// Checks the next line, given without its line break.
     pub fn line(&mut self, text: &[u8]) -> Result<(), Broken> {
         let changed = Broken::Changed { seq: self.last + 1 };
         if self.head.is_some() {
@@ -205,12 +206,12 @@ impl Reading {
         }
     }
 
-    /// The end of the file; gives the number of the last record.
+    /// Checks the end of the file; returns the number of the last record.
     pub fn end(self) -> Result<u64, Broken> {
         self.extent().map(|extent| extent.last())
     }
 
-    /// The end of the file; gives its extent.
+    /// Checks the end of the file; returns its range.
     pub fn extent(mut self) -> Result<Extent, Broken> {
         if !self.is_titled {
             return Err(Broken::Head);

@@ -1,5 +1,5 @@
-//! Work beside the calls, on a thread of its own: records are written, changes of other processes are noticed, the audit
-//! is kept within its limits.
+//! Housekeeper: a background thread that writes records, notices changes by other processes, and keeps the audit
+//! within its limits.
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -10,11 +10,11 @@ use crate::limits::{AUDIT_FLUSH_MS, AUDIT_RETENTION_MS, STOP_SEEN_MS_MAX};
 
 const DAY_MS: u64 = 86_400_000;
 
-/// Half of what is promised, so that the promise holds with a slow look.
+/// Half of the promised interval, in milliseconds, so that the promise holds even if one round is slow.
 const TICK_MS: u64 =
     if AUDIT_FLUSH_MS < STOP_SEEN_MS_MAX { AUDIT_FLUSH_MS / 2 } else { STOP_SEEN_MS_MAX / 2 };
 
-/// Starts the housekeeper; it ends with the safety it keeps.
+/// Starts the housekeeper; it ends when its `Safety` is dropped.
 pub(super) fn start(safety: &Arc<Safety>) {
     let kept = Arc::downgrade(safety);
     let thread = std::thread::Builder::new().name("toolcrib-safety".to_owned());
@@ -36,7 +36,7 @@ fn run(kept: &Weak<Safety>) {
         loop {
             tokio::time::sleep(Duration::from_millis(TICK_MS)).await;
             let Some(safety) = kept.upgrade() else { return };
-            // A failure is logged once, not at every look.
+            // A failure that persists is logged once, not in every round.
             let error = look(&safety, &mut seen).await.err().map(|error| error.to_string());
             if let Some(error) = error.as_ref().filter(|error| said.as_ref() != Some(*error)) {
                 tracing::warn!(target: "toolcrib", "{error}");
@@ -47,12 +47,12 @@ fn run(kept: &Weak<Safety>) {
     });
 }
 
-/// Whether the audit's size and age have to be looked at again.
+/// Returns true if the audit's size and age must be checked again.
 fn is_due(last: Option<Instant>, now: Instant) -> bool {
     last.is_none_or(|last| now.duration_since(last) >= Duration::from_millis(AUDIT_RETENTION_MS))
 }
 
-/// Has the store shorten the audit, where the policy limits it.
+/// Lets the store prune the audit, if the policy limits it.
 fn retain(safety: &Safety, last: &mut Option<Instant>) {
     let policy = safety.policy();
     let is_limited = policy.audit_keep_days.is_some() || policy.audit_bytes_max.is_some();
@@ -73,7 +73,7 @@ fn retain(safety: &Safety, last: &mut Option<Instant>) {
 async fn look(safety: &Safety, seen: &mut Option<u64>) -> Result<(), super::keep::Unkept> {
     let written = safety.flush().await;
     for stop in safety.stops().take_unkept() {
-        // A stop that fails again is tried again at the next look.
+        // A stop that fails again is retried in the next round.
         if let Err(error) = safety.put_stop(Arc::unwrap_or_clone(stop)).await {
             tracing::debug!(target: "toolcrib", "a stop is in force but still not kept: {error}");
         }
@@ -82,7 +82,7 @@ async fn look(safety: &Safety, seen: &mut Option<u64>) -> Result<(), super::keep
     if *seen != Some(revision) || safety.stops().has_ended(safety.now_ms()) {
         safety.refresh().await?;
         safety.store().reread().await?;
-        // The revision was read first, so what is in force now is at least as new.
+        // The revision was read first, so the state in force now is at least as new.
         safety.store().acknowledge(revision)?;
         *seen = Some(revision);
     }
@@ -93,7 +93,7 @@ async fn look(safety: &Safety, seen: &mut Option<u64>) -> Result<(), super::keep
 mod tests {
     use super::*;
 
-    /// R4.8, `AUDIT_RETENTION_MS`: the audit is looked at when the process starts, and then in this interval.
+    /// R4.8, `AUDIT_RETENTION_MS`: the audit's size is checked when the process starts, and then at this interval.
     #[test]
     fn the_audit_is_looked_at_every_audit_retention_ms() {
         let start = Instant::now();

@@ -1,4 +1,4 @@
-//! Giving out tokens (R4.1, R4.6): for the caller's own tool, or by REST.
+//! Minting of confirmation tokens: by `get_confirmation_token` (R4.1) or by REST (R4.6).
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::long_work::LongWorkError;
 use crate::seal::NoRandomness;
 use crate::stage::check::check_input;
 
-/// What a token is wanted for.
+/// Request for a token.
 #[derive(Debug, Clone, Copy)]
 pub struct Wish<'a> {
     pub who: &'a Who,
@@ -27,7 +27,7 @@ pub struct Wish<'a> {
     pub issuer: Issuer,
 }
 
-/// A token that was given.
+/// Token that was issued.
 #[derive(Debug)]
 pub struct Minted {
     pub id: String,
@@ -35,6 +35,7 @@ pub struct Minted {
     pub expires_in_ms: u64,
 }
 
+/// Reason why a token was not issued.
 #[derive(Debug, thiserror::Error)]
 pub enum MintError {
     #[error("{0} is not a destructive tool: call it directly, it needs no token")]
@@ -62,7 +63,7 @@ pub enum MintError {
 }
 
 impl Safety {
-    /// Gives a token for one call. Nothing is stored unless it succeeds.
+    /// Issues a token for one call. Nothing is stored unless it succeeds.
     pub async fn mint(&self, wish: Wish<'_>) -> Result<Minted, MintError> {
         let Wish { who, entry, summary, arguments, issuer } = wish;
         let judged = entry.judged();

@@ -1,4 +1,4 @@
-//! What an operator does: stop, unlock, decide, revoke, give out credentials. The same for tools, REST and command line.
+//! Operator actions: stop, unlock, decide, revoke, manage credentials. Shared by tools, REST and the command line.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::limits::{LOOP_STOP_MS, STOP_HELD_MS_MAX};
 use crate::seal::{NoRandomness, random_bytes};
 use crate::share::Share;
 
-/// Why a credential was not made.
+/// Reason why a credential was not created.
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialError {
     #[error("a credential's name has 1 to 64 of A-Z a-z 0-9 _ . -")]
@@ -24,18 +24,18 @@ pub enum CredentialError {
     Unkept(#[from] Unkept),
 }
 
-/// How long a stop waits before it asks the other processes again.
+/// Interval at which a stop checks if the other processes have confirmed it.
 const HELD_LOOK: Duration = Duration::from_millis(10);
 
-/// Where a stop is in force: in this process and in every other, but for those that have not confirmed it.
+/// Reach of a stop: this process, and every other process except those that have not confirmed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InForce {
-    /// Other processes that did not confirm within `STOP_HELD_MS_MAX`, in words; each may still serve.
+    /// Descriptions of other processes that did not confirm within `STOP_HELD_MS_MAX`; each may still serve calls.
     pub unconfirmed: Vec<String>,
 }
 
 impl InForce {
-    /// Says which processes have not confirmed; `None` where all have.
+    /// Returns a warning that names the unconfirmed processes; `None` if all have confirmed.
     #[must_use]
     pub fn warning(&self) -> Option<String> {
         if self.unconfirmed.is_empty() {
@@ -50,8 +50,8 @@ impl InForce {
 }
 
 impl Safety {
-    /// Stops everybody or one caller: at once in this process, durably, and in every other process when this returns,
-    /// but for those that it names.
+    /// Stops everybody or one caller. When this returns, the stop is durable and in force in every process, except
+    /// those that the result names.
     pub async fn stop(&self, scope: Scope, by: &str, reason: &str) -> Result<InForce, Unkept> {
         let (by, reason) = (by.to_owned(), reason.to_owned());
         let stop = Stop { scope, by, reason, since_ms: self.now_ms(), expires_ms: None };
@@ -59,7 +59,7 @@ impl Safety {
         Ok(self.confirmed(revision).await)
     }
 
-    /// Waits until every other process has put `revision` in force.
+    /// Waits until every other process has put `revision` in force, at most `STOP_HELD_MS_MAX`.
     async fn confirmed(&self, revision: u64) -> InForce {
         let deadline = Instant::now() + Duration::from_millis(STOP_HELD_MS_MAX);
         loop {
@@ -77,8 +77,8 @@ impl Safety {
         }
     }
 
-    /// Returns the stop of a caller that repeats itself. An anonymous session or address is stopped for `LOOP_STOP_MS`,
-    /// because nobody may ever come to unlock it; others until an operator unlocks them.
+    /// Returns the stop for a caller that repeats a call without end. A stop of an anonymous session or address ends
+    /// after `LOOP_STOP_MS`, because nobody may ever come to unlock it; others last until an operator unlocks them.
     pub(crate) fn looping(&self, share: &Share, reason: &str) -> Stop {
         let since_ms = self.now_ms();
         let lasts = matches!(share, Share::Subject(_) | Share::Local);
@@ -91,12 +91,12 @@ impl Safety {
         }
     }
 
-    /// Puts a stop in force in this process and keeps it; returns the revision that other processes have to reach.
+    /// Puts a stop in force in this process and stores it; returns the revision that other processes have to reach.
     pub(crate) async fn put_stop(&self, stop: Stop) -> Result<u64, Unkept> {
         self.stops.add(&stop);
         let scope = stop.scope.clone();
         let event = self.about_stop(Kind::Stop, &scope, &stop.by, Some(&stop.reason));
-        // A stop that cannot be kept stays in force here, and the housekeeper tries again.
+        // A stop that cannot be stored stays in force here, and the housekeeper retries.
         let revision = match self.store().put_stop(stop.clone(), event).await {
             Ok(revision) => revision,
             Err(error) => {
@@ -108,11 +108,11 @@ impl Safety {
         Ok(revision)
     }
 
-    /// Lifts a stop; false if there was none. Whoever calls this decides who may: never a model alone.
+    /// Lifts a stop; returns false if there was none. Callers must authorise it: never for a model alone.
     pub async fn unlock(&self, scope: Scope, by: &str) -> Result<bool, Unkept> {
         let event = self.about_stop(Kind::Unlock, &scope, by, None);
         let lifted = self.store().lift_stop(scope.clone(), event).await?;
-        // Only now: a stop whose lifting cannot be written stays in force.
+        // Only now: a stop whose removal cannot be written stays in force.
         self.stops.is_durable(&scope);
         self.refresh().await?;
         Ok(lifted)
@@ -131,7 +131,7 @@ impl Safety {
         Event { caller, by: Some(by.to_owned()), note, ..Event::new(self.now_ms(), kind) }
     }
 
-    /// A person's word on a waiting call.
+    /// Records a person's decision on a waiting call.
     pub async fn decide(&self, id: &str, allow: bool, by: &str) -> Result<Decided, Unkept> {
         let now_ms = self.now_ms();
         let event = Event {
@@ -143,7 +143,7 @@ impl Safety {
         self.store().decide(id.to_owned(), allow, by.to_owned(), now_ms, event).await
     }
 
-    /// Takes a token back; false if there is none to take.
+    /// Revokes a token; returns false if there is none.
     pub async fn revoke(&self, id: &str, by: &str) -> Result<bool, Unkept> {
         let event = Event {
             ticket: Some(id.to_owned()),
@@ -153,7 +153,7 @@ impl Safety {
         self.store().revoke_token(id.to_owned(), event).await
     }
 
-    /// Makes a credential; its secret is told this once.
+    /// Creates a credential and returns its secret, which is not stored.
     pub async fn add_credential(
         &self,
         name: &str,
@@ -177,7 +177,7 @@ impl Safety {
         Ok(secret)
     }
 
-    /// Takes a credential back; false if there is none.
+    /// Revokes a credential; returns false if there is none.
     pub async fn revoke_credential(&self, name: &str) -> Result<bool, Unkept> {
         let event =
             Event { note: Some(format!("revoked {name}")), ..Event::new(self.now_ms(), Kind::Credential) };
@@ -187,7 +187,7 @@ impl Safety {
     }
 }
 
-/// Name of a process in words: its lock is named by its id and the time it started.
+/// Describes a process by its id; its lock file is named by process id and start time.
 fn process(name: &str) -> String {
     let id = name.split_once('-').map_or(name, |(id, _)| id);
     format!("process {id}")
@@ -197,7 +197,7 @@ fn process(name: &str) -> String {
 mod tests {
     use super::*;
 
-    /// R12.5, `STOP_HELD_MS_MAX`: the processes that did not confirm are named with the deadline that they missed.
+    /// R12.5, `STOP_HELD_MS_MAX`: the warning names the processes that did not confirm, and the deadline.
     #[test]
     fn processes_that_did_not_confirm_are_named() {
         assert_eq!(InForce { unconfirmed: Vec::new() }.warning(), None);

@@ -1,15 +1,15 @@
-//! How the people who run this server operate it.
+//! Operating data that only the program around the engine knows: its data folder and the person at its terminal.
 //!
-//! The engine knows neither the program's data folder nor who sits at its terminal; the program sets both once. Texts
-//! that name a command are completed by it, so that the command works when it is copied.
+//! The program sets both once. Messages that name a command include these words, so that the command works when it is
+//! copied.
 
-/// Facts about its operation that the program which runs the server knows.
+/// Operating data, set by the program that runs the server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Operating {
-    /// Words at the end of every command that works on this server's data, such as `--data /srv/toolcrib`; empty where
-    /// the program finds the data without.
+    /// Arguments at the end of every command that works on this server's data, such as `--data /srv/toolcrib`; empty
+    /// if the program finds the data without them.
     pub words: String,
-    /// Person at the terminal who answers this process's questions; recorded with what that person confirms.
+    /// Person at the terminal who answers this process's questions; recorded with each confirmation.
     pub person: Option<String>,
 }
 
@@ -24,7 +24,7 @@ impl Operating {
     }
 }
 
-/// Returns a word that a shell reads as this text.
+/// Quotes a text for a shell.
 #[must_use]
 pub fn quoted(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+=,".contains(c);
@@ -46,7 +46,7 @@ mod tests {
         assert_eq!(quoted(""), "''");
     }
 
-    /// R12.5: a command in a text carries the words that it needs.
+    /// R12.5: a command in a message includes the arguments that find the data.
     #[test]
     fn a_command_ends_with_the_words_that_find_the_data() {
         assert_eq!(Operating::default().command("unlock"), "toolcrib unlock");

@@ -1,7 +1,8 @@
-//! Policy: which call somebody has to confirm, and who is left to ask by itself (R4.4).
+//! Policy: which calls must be confirmed, and which clients are trusted to ask by themselves (R4.4).
 //!
-//! Reads *effective* annotations (R1.4): the operator's word first, then what the definition says of itself. The first
-//! rule whose patterns fit a tool counts; without one a destructive tool is `unaware` and any other `never`.
+//! Reads *effective* annotations (R1.4): the operator's override, else the stricter of the pinned hints and the
+//! definition's own. Of the rules that match a tool, the first that sets a value counts; without one a destructive
+//! tool is `unaware` and any other `never`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,17 +19,17 @@ use crate::limits::{
 };
 use crate::toolset::glob::Glob;
 
-/// What a call needs before it may run.
+/// Confirmation that a call needs before it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Demand {
-    /// Nothing.
+    /// No confirmation.
     Never,
-    /// A confirmation, unless the client is known to ask its person itself.
+    /// A confirmation, unless the client is trusted to ask its person itself.
     Unaware,
-    /// A confirmation from every client.
+    /// A confirmation, from every client.
     Always,
-    /// A person. What a model can do alone is never enough.
+    /// A person's confirmation. Nothing that a model can do alone suffices.
     Human,
 }
 
@@ -44,69 +45,69 @@ impl Demand {
     }
 }
 
-/// What is done about suspicious text.
+/// Handling of suspicious text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Screening {
-    /// Nothing.
+    /// Not screened.
     Pass,
-    /// It is reported.
+    /// Reported.
     Warn,
-    /// It is reported, and the tool is kept out of every list and call.
+    /// Reported, and the tool is kept out of every list and call.
     Quarantine,
 }
 
-/// One line of the policy.
+/// Rule of the policy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// Patterns over names; any of them is enough.
+    /// Patterns over tool names; a match of any suffices.
     pub tools: Vec<Glob>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub demand: Option<Demand>,
-    /// The operator's word on what the tool does.
+    /// Operator's override of the tool's hints.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub destructive: Option<bool>,
 }
 
-/// Everything the operator decides about confirmations. As configuration: the section `[safety]`.
+/// Settings of the operator about safety. In the configuration: the section `[safety]`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
     pub rules: Vec<Rule>,
-    /// For destructive tools that no rule names.
+    /// Demand for destructive tools that no rule matches.
     pub destructive: Demand,
-    /// Names of clients that ask their person before a destructive call, by pattern.
+    /// Patterns over names of clients that ask their person before a destructive call.
     pub honouring_clients: Vec<Glob>,
-    /// A token is given only for the very arguments it is meant for.
+    /// Tokens are issued only for exact arguments.
     pub require_arguments: bool,
-    /// Calls that nobody can be asked about wait for a person in the queue.
+    /// Calls whose client cannot be asked wait for a person in the approval queue.
     pub queue: bool,
     pub token_ms: u64,
     pub approval_ms: u64,
-    /// Calls that may wait for a person, of one share: a subject, an anonymous session, or an address.
+    /// Maximum waiting calls of one share: a subject, an anonymous session, or an address.
     pub approvals_pending_max: u32,
     pub tokens_per_minute_max: u32,
     pub rest_requests_per_minute_max: u32,
-    /// The same call of the same caller within the window; 0 counts nothing.
+    /// Maximum repetitions of one call within the window, per caller; 0 switches the loop guard off.
     pub repeats_max: u32,
     pub repeats_read_only_max: u32,
     pub repeat_window_ms: u64,
-    /// What becomes of tools of other servers whose text is suspicious (R4.9).
+    /// Handling of upstream tools with suspicious text (R4.9).
     pub upstream_text: Screening,
-    /// Destructive calls run although the audit was found broken.
+    /// Lets destructive calls run although the audit was found broken.
     pub run_with_broken_audit: bool,
-    /// Keys of gateways whose confirmations count here (R12.4).
+    /// Public keys of gateways whose confirmations are accepted (R12.4).
     pub trusted_gateways: Vec<GatewayKey>,
-    /// Days that records of the audit are kept in the database; absent: for ever.
+    /// Days that audit records are kept in the database; `None` keeps them for ever.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audit_keep_days: Option<u32>,
-    /// Maximum bytes of the database; the oldest records of the audit are taken out above it. Absent: no limit.
+    /// Maximum bytes of the database, above which the oldest audit records are removed; `None` means no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audit_bytes_max: Option<u64>,
-    /// Folder that records are written to before they are taken out; absent: they are deleted.
+    /// Folder that records are written to before they are removed; `None` deletes them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audit_archive: Option<PathBuf>,
 }
@@ -139,7 +140,7 @@ impl Default for Policy {
     }
 }
 
-/// A policy and its fingerprint, which are exchanged together.
+/// Policy with its fingerprint, replaced together.
 #[derive(Debug, Clone)]
 pub struct InForce {
     policy: Arc<Policy>,
@@ -157,7 +158,7 @@ impl InForce {
         &self.policy
     }
 
-    /// Returns the digest that tickets given under this policy carry.
+    /// Returns the digest that is stored in tickets issued under this policy.
     #[must_use]
     pub fn fingerprint(&self) -> Digest {
         self.fingerprint
@@ -172,17 +173,17 @@ impl std::ops::Deref for InForce {
     }
 }
 
-/// What the policy says of one tool.
+/// Judgement of one tool by the policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judged {
     pub effect: Effect,
     pub demand: Demand,
-    /// Which rule said so, for the audit.
+    /// Rule that decided, for the audit.
     pub rule: Arc<str>,
 }
 
 impl Judged {
-    /// The tools that find other tools change nothing but lists.
+    /// Adapts the judgement to a discovery tool, which changes nothing but lists.
     pub(crate) fn of_discovery(mut self) -> Self {
         self.effect.destructive = false;
         self.demand = Demand::Never;
@@ -190,26 +191,26 @@ impl Judged {
         self
     }
 
-    /// Whether a token can mean anything for it.
+    /// Returns true if a confirmation token has a meaning for the tool.
     #[must_use]
     pub fn takes_token(&self) -> bool {
         self.effect.destructive || self.demand > Demand::Never
     }
 }
 
-/// A policy that cannot be used.
+/// Invalid policy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct PolicyError(Box<str>);
 
 impl Policy {
-    /// What holds where safety is not switched on: nothing is gated, nothing is screened.
+    /// Policy without safety: nothing is gated and nothing is screened.
     #[must_use]
     pub(crate) fn off() -> Self {
         Self { upstream_text: Screening::Pass, ..Self::default() }
     }
 
-    /// Reads the section `[safety]` of a configuration; the rest of the text is others' to read.
+    /// Reads the section `[safety]` of a configuration; other sections are ignored.
     pub fn parse(text: &str) -> Result<Self, PolicyError> {
         #[derive(Deserialize)]
         struct File {
@@ -220,7 +221,7 @@ impl Policy {
         Ok(file.safety)
     }
 
-    /// Adds a rule; earlier ones count first.
+    /// Adds a rule; earlier rules take precedence.
     #[must_use]
     pub fn rule(mut self, tools: &[&str], demand: Demand) -> Self {
         let tools = tools.iter().map(|pattern| Glob::new(pattern)).collect();
@@ -228,7 +229,7 @@ impl Policy {
         self
     }
 
-    /// What it says of a contract, and of the hints that were pinned for it.
+    /// Judges a contract, by the stricter of its own hints and the pinned ones.
     #[must_use]
     pub fn judge(&self, contract: &Contract, pinned: Option<&Hints>) -> Judged {
         let name = contract.name().as_str();
@@ -266,20 +267,20 @@ impl Policy {
         self.honouring_clients.iter().any(|glob| glob.matches(client))
     }
 
-    /// Allowance for tokens that are given within a minute.
+    /// Returns the quota of tokens issued within a minute.
     #[must_use]
     pub fn token_allowance(&self) -> Allowance {
         Allowance::new("tokens a minute", self.tokens_per_minute_max as usize, TOKENS_PER_MINUTE_TOTAL_MAX)
     }
 
-    /// Allowance for REST requests within a minute.
+    /// Returns the quota of REST requests within a minute.
     #[must_use]
     pub fn rest_allowance(&self) -> Allowance {
         let share_max = self.rest_requests_per_minute_max as usize;
         Allowance::new("requests a minute", share_max, REST_REQUESTS_PER_MINUTE_TOTAL_MAX)
     }
 
-    /// Allowance for calls that wait for a person, and on the bytes of their arguments.
+    /// Returns the quotas of calls that wait for a person, and of the bytes of their arguments.
     #[must_use]
     pub fn approval_allowances(&self) -> (Allowance, Allowance) {
         let calls = self.approvals_pending_max as usize;
@@ -293,7 +294,8 @@ impl Policy {
         )
     }
 
-    /// Changes with anything that decides over a confirmation: a token given under another policy is void.
+    /// Returns the digest of the settings that decide about confirmations: a token issued under another policy is
+    /// void.
     #[must_use]
     pub fn fingerprint(&self) -> Digest {
         let decides = (&self.rules, self.destructive, &self.honouring_clients, self.require_arguments);
@@ -315,7 +317,7 @@ mod tests {
         Contract::compile(definition, &SchemaOptions::default(), &SchemaCache::new()).unwrap()
     }
 
-    /// R4.4: a destructive tool is `unaware` by default, an unannotated one is destructive.
+    /// R4.4: a destructive tool is `unaware` by default, and an unannotated one is destructive.
     #[test]
     fn without_a_rule_destructive_tools_are_confirmed_and_others_not() {
         let policy = Policy::default();
@@ -324,7 +326,7 @@ mod tests {
         assert_eq!(policy.judge(&contract("a", r#"{"destructiveHint":false}"#), None).demand, Demand::Never);
     }
 
-    /// R4.4, R1.4: the first rule that fits counts, and the operator's word goes before the tool's own.
+    /// R4.4, R1.4: the first matching rule counts, and the operator's override precedes the tool's own hints.
     #[test]
     fn the_first_rule_that_fits_counts_and_the_operator_overrides_hints() {
         let policy = Policy::parse(
@@ -340,8 +342,8 @@ mod tests {
     }
 
     /// `TOKENS_PER_MINUTE_TOTAL_MAX`, `REST_REQUESTS_PER_MINUTE_TOTAL_MAX`, `APPROVALS_TOTAL_MAX`,
-    /// `APPROVALS_BYTES_MAX` and `APPROVALS_TOTAL_BYTES_MAX` are the defaults; what happens at an allowance's bounds is
-    /// tested with smaller ones.
+    /// `APPROVALS_BYTES_MAX` and `APPROVALS_TOTAL_BYTES_MAX` are the defaults. Behaviour at the bounds is tested with
+    /// smaller ones.
     #[test]
     fn the_default_allowances_are_the_constants() {
         let policy = Policy::default();
@@ -361,7 +363,7 @@ mod tests {
         );
     }
 
-    /// R4.3: a policy that decides otherwise has another fingerprint.
+    /// R4.3, a changed policy revokes a token: policies that decide differently have different fingerprints.
     #[test]
     fn a_changed_policy_has_another_fingerprint() {
         let one = Policy::default();

@@ -1,7 +1,7 @@
-//! `confirmation_token`: how the argument is advertised, and how it is taken out again (R4.2).
+//! `confirmation_token`: advertising the argument in schemas, and removing it from calls (R4.2).
 //!
-//! Guarantees: it is taken out before the arguments are checked, so neither schema nor tool ever sees it. A tool whose
-//! own schema has a property of that name keeps it, unless the value is one of ours.
+//! Guarantees: it is removed before the arguments are validated, so neither schema nor tool ever sees it. A tool
+//! whose own schema has a property of that name keeps it, unless the value has the prefix of our tokens or handles.
 
 use toolcrib_contract::json::{Document, Limits, Node, ObjectWriter, OwnedDocument};
 
@@ -11,7 +11,7 @@ use crate::tool::Arguments;
 
 const SCHEMA: &str = r#"{"type":"string","description":"Confirms this call: a token from get_confirmation_token, or the handle of an approval. Used once; the tool itself does not see it."}"#;
 
-/// The arguments without the token, and the token.
+/// Splits the arguments into those of the tool and the token.
 pub(crate) fn take<'a>(entry: &Entry, arguments: Node<'a>) -> (Arguments<'a>, Option<Box<str>>) {
     let Some(value) = arguments.get(ARGUMENT) else { return (Arguments::Sent(arguments), None) };
     let text = value.as_str();
@@ -26,19 +26,19 @@ pub(crate) fn take<'a>(entry: &Entry, arguments: Node<'a>) -> (Arguments<'a>, Op
     }
     let limits = Limits::message().with_bytes_max(usize::MAX);
     match OwnedDocument::parse(rest.finish(), &limits) {
-        // What is no text cannot be a token; the gate says so.
+        // A value that is not a string cannot be a token; the gate refuses the empty text.
         Ok(document) => (Arguments::Rewritten(document), Some(text.map_or_else(Box::default, Into::into))),
         Err(_) => (Arguments::Sent(arguments), None),
     }
 }
 
-/// Whether the tool's own schema has such a property.
+/// Returns true if the tool's own schema has a property of this name.
 fn owns(entry: &Entry) -> bool {
     let schema = entry.contract().definition().input_schema();
     schema.and_then(|schema| schema.get("properties")).is_some_and(|all| all.get(ARGUMENT).is_some())
 }
 
-/// A raw definition whose input schema takes the token; `None` where nothing changes.
+/// Returns a definition as raw JSON whose input schema has the token property; `None` if nothing changes.
 pub(crate) fn advertise(entry: &Entry, raw: &str) -> Option<String> {
     if owns(entry) {
         return None;
@@ -83,7 +83,7 @@ fn with_property(schema: Node<'_>) -> String {
 mod tests {
     use super::*;
 
-    /// R4.2: nothing but the one property is added, and everything else stays as and where it was.
+    /// R4.2: only the one property is added; everything else keeps its value and position.
     #[test]
     fn the_property_is_added_and_nothing_else_changes() {
         let text = r#"{"type":"object","x":0.60,"properties":{"b":{},"a":{}},"required":["b"]}"#;

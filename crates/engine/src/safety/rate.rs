@@ -1,7 +1,7 @@
-//! How often callers may do something within a minute.
+//! Rate limits per minute.
 //!
-//! Guarantees: a caller that is refused uses up nobody's minute; memory is bounded by `RATE_KEYS_MAX`, and a flood of
-//! new callers locks nobody out: the oldest counts are forgotten first.
+//! Guarantees: a refused request is not counted; memory is bounded by `RATE_KEYS_MAX`, and a flood of new callers
+//! locks nobody out: the oldest counters are dropped first.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -14,7 +14,7 @@ use crate::share::Share;
 
 const MINUTE_MS: u64 = 60_000;
 
-/// Counters that begin anew every minute, each minute beginning with its first use.
+/// Counters over one minute, which begins with the first use.
 #[derive(Debug, Default)]
 pub struct Rates {
     counts: Mutex<Counts>,
@@ -55,7 +55,7 @@ impl Minute {
     }
 }
 
-/// A rate that is exceeded, and when to try again.
+/// Exceeded rate, with the time to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub struct TooOften {
     pub exceeded: Exceeded,
@@ -69,7 +69,7 @@ impl fmt::Display for TooOften {
 }
 
 impl Rates {
-    /// Counts one use, unless a bound is in the way.
+    /// Counts one use, unless it would exceed a bound.
     pub fn take(&self, user: &User, allowance: &Allowance, now_ms: u64) -> Result<(), TooOften> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let share = Key::Share(user.share.clone());
@@ -106,7 +106,7 @@ impl Rates {
 }
 
 impl Counts {
-    /// Makes room for two keys. Forgets a tenth at once, so that a flood does not pay for a scan with every key.
+    /// Makes room for two keys. Drops a tenth at once, so that a flood does not cause a scan for every key.
     fn make_room(&mut self, now_ms: u64) {
         if self.by_key.len() + 2 <= RATE_KEYS_MAX {
             return;
@@ -166,7 +166,7 @@ mod tests {
         assert!(allowed(&rates, &User::subject("ann"), 0));
     }
 
-    /// `RATE_KEYS_MAX`: more callers than are remembered; each new one is served, and memory stays bounded.
+    /// `RATE_KEYS_MAX`: with more callers than are remembered, each new one is served and memory stays bounded.
     #[test]
     fn more_than_rate_keys_max_callers_lock_nobody_out() {
         let rates = Rates::default();

@@ -1,6 +1,6 @@
-//! What is written when a call has ended, however it ended.
+//! [`Receipt`]: writes the record of a call's end when it is dropped, however the call ended.
 //!
-//! Guarantees: every call that got past the gate leaves exactly one record of its end; one that is dropped on the way
+//! Guarantees: every call that passed the gate leaves exactly one record of its end; a call whose future is dropped
 //! (the client left, the process is stopping) ends as *unknown*.
 
 use std::sync::Arc;
@@ -13,9 +13,10 @@ use crate::caller::Caller;
 use crate::ending::Ending;
 use crate::entry::Entry;
 
+/// Record of a call's end, written on drop.
 #[derive(Debug)]
 pub(crate) struct Receipt<'a> {
-    /// Boxed: a call that owes nothing is no larger for it.
+    /// Boxed, so that the state of calls without a record is not enlarged.
     owed: Option<Box<Owed<'a>>>,
     ending: Ending,
 }
@@ -31,12 +32,12 @@ struct Owed<'a> {
 }
 
 impl<'a> Receipt<'a> {
-    /// Nothing is written.
+    /// Creates a receipt that writes nothing.
     pub(crate) fn none() -> Self {
         Self { owed: None, ending: Ending::Unknown }
     }
 
-    /// A call without an intent: one record when it has ended.
+    /// Creates a receipt for a call without an intent: one record at its end.
     pub(crate) fn call(
         safety: &'a Safety,
         caller: &'a Caller<'a>,
@@ -54,7 +55,7 @@ impl<'a> Receipt<'a> {
         Self { owed: Some(Box::new(owed)), ending: Ending::Unknown }
     }
 
-    /// A call whose intent is durable.
+    /// Creates a receipt for a call with a durable intent.
     pub(crate) fn intent(
         safety: &'a Safety,
         caller: &'a Caller<'a>,
@@ -73,24 +74,24 @@ impl<'a> Receipt<'a> {
         Self { owed: Some(Box::new(owed)), ending: Ending::Unknown }
     }
 
-    /// How it ended; written when the receipt is gone.
+    /// Sets the ending that is written when the receipt is dropped.
     pub(crate) fn settle(&mut self, ending: Ending) {
         self.ending = ending;
     }
 
-    /// Nothing is written: there is no such intent.
+    /// Cancels the receipt, because its intent was not written.
     pub(crate) fn void(&mut self) {
         self.owed = None;
     }
 
-    /// Names what confirmed the call.
+    /// Sets the name of the ticket that confirmed the call.
     pub(crate) fn confirm_by(&mut self, ticket: Option<String>) {
         if let Some((_, event)) = self.owed.as_mut().and_then(|owed| owed.intent.as_mut()) {
             event.ticket = ticket;
         }
     }
 
-    /// Whether somebody confirmed this call, so that a further round need not ask again.
+    /// Returns true if the call was confirmed, so that a further round need not ask again.
     pub(crate) fn is_confirmed(&self) -> bool {
         self.owed
             .as_ref()

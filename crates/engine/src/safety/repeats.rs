@@ -1,8 +1,9 @@
-//! Loop detection: the same call of the same share, again and again (R4.7).
+//! Loop guard: counts identical calls of one share (R4.7: a caller that repeats one call past a threshold is
+//! stopped).
 //!
-//! Guarantees: one session's calls never count for another session, nor one address's for another address; bounded
-//! memory whatever callers send; the order of keys and white space do not make a call another one. Two calls share a
-//! count only where two 64-bit hashes under a random key are equal.
+//! Guarantees: one session's calls never count for another session, nor one address's for another address; memory is
+//! bounded whatever callers send; key order and white space do not make a call different. Two calls share a counter
+//! only if their 64-bit hashes under a random key are equal.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -21,9 +22,10 @@ const SHARDS: usize = 16;
 struct Count {
     since_ms: u64,
     calls: u32,
-    /// Hash of whoever is stopped when this count is too high.
+    /// Hash of the caller that is stopped when this counter exceeds its maximum.
     owner: u64,
 }
+/// Repetition counters, in shards with a lock each.
 
 #[derive(Debug)]
 pub struct Repeats {
@@ -38,8 +40,8 @@ impl Default for Repeats {
 }
 
 impl Repeats {
-    /// Counts a call; returns how often it came within the window, this time included. The sessions of one subject
-    /// are counted apart.
+    /// Counts a call; returns its number within the window, this call included. The sessions of one subject are
+    /// counted separately.
     pub(crate) fn count(
         &self,
         share: &Share,
@@ -73,14 +75,14 @@ impl Repeats {
         count.calls
     }
 
-    /// Forgets every count.
+    /// Drops every counter.
     pub(crate) fn forget_all(&self) {
         for shard in &self.shards {
             shard.lock().unwrap_or_else(PoisonError::into_inner).clear();
         }
     }
 
-    /// Forgets the counts of these callers, as scopes of stops name them.
+    /// Drops the counters of these callers, given by the keys of stop scopes.
     pub(crate) fn forget(&self, callers: &[String]) {
         let owners: HashSet<u64> =
             callers.iter().map(|caller| self.owner(Stoppable::parse(caller))).collect();
@@ -94,7 +96,7 @@ impl Repeats {
         self.key.hash_one(caller)
     }
 
-    /// Equal for equal JSON, whatever the order of members.
+    /// Hashes a value; equal for equal JSON, independent of the order of members.
     fn value(&self, node: Node<'_>) -> u64 {
         let mut hasher = self.key.build_hasher();
         match node.kind() {
@@ -129,7 +131,7 @@ mod tests {
         repeats.count(share, None, tool, document.root(), 1_000, now_ms)
     }
 
-    /// R4.7: the same caller, tool and arguments, however they are spelled, within the window.
+    /// R4.7: counts calls of one caller, tool and arguments, in any spelling, within the window.
     #[test]
     fn the_same_call_is_counted_within_its_window_and_no_other() {
         let repeats = Repeats::default();
@@ -144,7 +146,7 @@ mod tests {
         assert_eq!(count(&ann, "t", r#"{"a":1,"b":[{"c":2}]}"#, 1_000), 1);
     }
 
-    /// R4.7: anonymous callers of two addresses and two sessions have four counts; unlocking one leaves the others.
+    /// R4.7: anonymous callers of two addresses and two sessions have four counters; unlocking one leaves the others.
     #[test]
     fn addresses_and_sessions_are_counted_and_forgotten_apart() {
         let repeats = Repeats::default();

@@ -1,7 +1,7 @@
-//! Whom a stop stops, and the text it is kept, named and unlocked by.
+//! [`Scope`] of a stop: the callers it applies to, and the text by which it is stored, named and unlocked.
 //!
-//! Guarantees: the text of a scope shows only the beginning of a session's id, because the whole id opens the session;
-//! two different callers never have the same text, but for sessions whose first 48 random bits are equal.
+//! Guarantees: the text shows only the beginning of a session id, because the whole id opens the session; different
+//! callers have different texts, except sessions whose first 48 random bits are equal.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use super::operating::quoted;
 use crate::share::{Share, network};
 
-/// Characters of a session's id in a scope.
+/// Characters of a session id in a scope.
 const SESSION_CHARS: usize = 12;
 
 const ANONYMOUS: &str = "anonymous";
@@ -20,22 +20,22 @@ const SESSION: &str = "anonymous/";
 const ADDRESS: &str = "anonymous@";
 const UNKNOWN: &str = "anonymous@unknown";
 
-/// Who is stopped.
+/// Callers that a stop applies to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Scope {
     Everybody,
-    /// The text of a `Stoppable`.
+    /// Text of a `Stoppable`.
     Caller(String),
 }
 
 impl Scope {
-    /// Returns the scope that an operator named; a whole session id and any spelling of an address are understood.
+    /// Returns the scope that an operator named; accepts a whole session id and any spelling of an address.
     #[must_use]
     pub fn named(text: &str) -> Self {
         if text.is_empty() { Self::Everybody } else { Self::Caller(Stoppable::parse(text).to_string()) }
     }
 
-    /// As [`Scope::named`]; `None` where the text names nobody that could call.
+    /// Like [`Scope::named`], but `None` if the text names no possible caller.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         match Stoppable::parse(text) {
@@ -51,7 +51,7 @@ impl Scope {
         Self::Caller(Stoppable::of(share).to_string())
     }
 
-    /// Returns the text it is kept under; the empty text is everybody, and no caller has that.
+    /// Returns the text under which the scope is stored; the empty text means everybody.
     #[must_use]
     pub fn key(&self) -> &str {
         match self {
@@ -65,7 +65,7 @@ impl Scope {
         if key.is_empty() { Self::Everybody } else { Self::Caller(key.to_owned()) }
     }
 
-    /// Returns who is stopped, in words.
+    /// Describes the callers in words.
     #[must_use]
     pub fn words(&self) -> Cow<'_, str> {
         match self {
@@ -83,7 +83,7 @@ impl Scope {
         }
     }
 
-    /// Returns the words for a reader who may not learn names and addresses of other callers.
+    /// Describes the callers for a reader who may not learn names and addresses of other callers.
     #[must_use]
     pub fn discreet(&self) -> &'static str {
         match self {
@@ -101,7 +101,7 @@ impl Scope {
 /// Callers that one stop can name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Stoppable<'a> {
-    /// All of them, with and without a session.
+    /// All anonymous callers, with and without a session.
     Anonymous,
     Local,
     Subject(&'a str),
@@ -109,9 +109,9 @@ pub(crate) enum Stoppable<'a> {
     Session(&'a str),
     /// Anonymous callers without a session, by their network.
     Address(IpAddr),
-    /// Anonymous callers without a session over a transport without addresses.
+    /// Anonymous callers without a session, over a transport without addresses.
     Unknown,
-    /// No caller's name; kept as it was written.
+    /// Text that names no caller; kept as it was written.
     Other(&'a str),
 }
 
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
     use crate::session::SessionId;
 
-    /// R4.7: what is stopped is named in words, and its text is what unlocks it.
+    /// R4.7: every share has a text that identifies it for unlocking, and a description.
     #[test]
     fn every_share_has_a_text_that_names_it_again_and_words() {
         let id = SessionId::random().unwrap();

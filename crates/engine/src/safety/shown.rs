@@ -1,9 +1,9 @@
-//! What a person is shown before deciding: every argument, and nothing that hides (R4.9).
+//! Rendering of a call for the person who decides: every argument, with hidden characters escaped (R4.9).
 
 use serde_json::Value;
 use toolcrib_contract::text;
 
-/// Arguments as a person reads them: one value a line, hidden characters written out.
+/// Formats arguments for a person: one value per line, hidden characters escaped.
 #[must_use]
 pub fn arguments(raw: &str) -> String {
     match serde_json::from_str::<Value>(raw) {
@@ -12,7 +12,7 @@ pub fn arguments(raw: &str) -> String {
     }
 }
 
-/// The question, for a form.
+/// Returns the question for an elicitation form.
 #[must_use]
 pub(crate) fn question(tool: &str, effect: &str, raw: &str) -> String {
     format!("Allow this call?\n\n{} ({effect})\n{}", text::one_line(tool), arguments(raw))
@@ -22,7 +22,7 @@ pub(crate) fn question(tool: &str, effect: &str, raw: &str) -> String {
 mod tests {
     use super::*;
 
-    /// R4.9: what would hide from the person who decides is written out.
+    /// R4.9: hidden characters in arguments are shown escaped.
     #[test]
     fn hidden_characters_in_arguments_are_shown() {
         let shown = arguments("{\"path\":\"a\u{202e}gpj.exe\",\"n\":9007199254740993,\"e\":\"\\u001b[2K\"}");

@@ -1,9 +1,9 @@
-//! The emergency stop as every call sees it: one flag in memory (R4.7).
+//! [`Stops`]: the emergency stops in memory, read by every call (R4.7).
 //!
-//! Guarantees: a call that nothing stops pays one load of an atomic; a stop is in force in its own process before it is
-//! durable and stays so until it is; what other processes stop or unlock is seen within the housekeeper's interval; a
-//! restart finds what was in force. Stops that end by themselves are at most `STOPS_MAX`. A scope that is stopped again
-//! has the newest reason. Each process logs when a stop begins, changes and ends.
+//! Guarantees: a call that no stop applies to pays one atomic load; a stop is in force in its own process before it
+//! is durable, and stays so until it is; changes by other processes are seen within the housekeeper's interval; a
+//! restart finds the stops that were in force. At most `STOPS_MAX` stops with an end are kept. A scope that is
+//! stopped again has the newest reason. Each process logs when a stop begins, changes and ends.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,18 +19,19 @@ use crate::share::Share;
 
 type All = HashMap<Scope, Arc<Stop>>;
 
+/// Emergency stops in force.
 #[derive(Debug, Default)]
 pub struct Stops {
     any: AtomicBool,
     all: ArcSwap<All>,
-    /// In force, but not known to be durable; also serialises changes.
+    /// Stops in force that may not be durable yet; its lock also serialises changes.
     fresh: Mutex<All>,
-    /// In force, but the store could not keep them; they are tried again.
+    /// Stops in force that the store could not write; they are retried.
     unkept: Mutex<All>,
 }
 
 impl Stops {
-    /// Takes over what the store holds. Returns the scopes that were stopped and are not any more.
+    /// Replaces the stops by those of the store. Returns the scopes that are not stopped any more.
     pub(crate) fn set(&self, stops: Vec<Stop>) -> Vec<Scope> {
         let fresh = self.lock();
         let mut all: All = stops.into_iter().map(|stop| (stop.scope.clone(), Arc::new(stop))).collect();
@@ -65,19 +66,19 @@ impl Stops {
         self.any.store(true, Ordering::Release);
     }
 
-    /// The store holds it now.
+    /// Marks a stop as durable.
     pub(crate) fn is_durable(&self, scope: &Scope) {
         self.lock().remove(scope);
         self.unkept.lock().unwrap_or_else(PoisonError::into_inner).remove(scope);
     }
 
-    /// Remembers a stop that the store could not keep. It stays in force in this process.
+    /// Remembers a stop that the store could not write. It stays in force in this process.
     pub(crate) fn is_unkept(&self, stop: &Stop) {
         let mut unkept = self.unkept.lock().unwrap_or_else(PoisonError::into_inner);
         insert(&mut unkept, stop);
     }
 
-    /// Takes the stops that the store could not keep, to try them again.
+    /// Takes the stops that the store could not write, to retry them.
     pub(crate) fn take_unkept(&self) -> Vec<Arc<Stop>> {
         let mut unkept = self.unkept.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *unkept).into_values().collect()
@@ -87,8 +88,8 @@ impl Stops {
         self.fresh.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns what is in force, as tools and the REST interface say it. Of a stop that `sees` is false for, only its
-    /// kind is told: a caller's address, session and tools are not for other callers.
+    /// Returns the stops in force as JSON for tools and the REST interface. If `sees` is false for a stop, only its
+    /// kind is told: a caller's address, session and tools are hidden from other callers.
     #[must_use]
     pub fn shown(&self, now_ms: u64, sees: impl Fn(&Scope) -> bool) -> Value {
         let all = self.all();
@@ -116,12 +117,12 @@ impl Stops {
         self.any.load(Ordering::Acquire)
     }
 
-    /// Whether a stop has ended by itself and is still remembered.
+    /// Returns true if a stop has ended by itself and is still in memory.
     pub(crate) fn has_ended(&self, now_ms: u64) -> bool {
         self.any() && self.all.load().values().any(|stop| stop.is_over(now_ms))
     }
 
-    /// Returns what stops this caller, if anything does.
+    /// Returns the stop that applies to this caller, if any.
     #[must_use]
     pub fn of(&self, principal: &Principal, share: &Share, now_ms: u64) -> Option<Arc<Stop>> {
         let all = self.all.load();
@@ -140,7 +141,7 @@ fn log(stop: &Stop, message: &str) {
     tracing::warn!(target: "toolcrib", scope = &*scope, by, reason, "{message}");
 }
 
-/// Logs a stop that was not in force before, or had another reason.
+/// Logs a stop that was not in force before or had another reason.
 fn log_begin(before: Option<&Arc<Stop>>, stop: &Stop) {
     match before {
         Some(before) if before.by == stop.by && before.reason == stop.reason => {}
@@ -149,8 +150,8 @@ fn log_begin(before: Option<&Arc<Stop>>, stop: &Stop) {
     }
 }
 
-/// Puts a stop in force. A scope that is stopped already keeps its beginning and shows the newest reason; a stop that
-/// ends by itself never replaces one that does not.
+/// Puts a stop in force. A scope that is stopped already keeps its beginning and gets the newest reason; a stop with
+/// an end never replaces one without.
 fn insert(all: &mut All, stop: &Stop) {
     if let Some(old) = all.get(&stop.scope).filter(|old| !old.is_over(stop.since_ms)) {
         if old.expires_ms.is_none() && stop.expires_ms.is_some() {
@@ -190,7 +191,7 @@ mod tests {
         stops.of(&Principal::Anonymous, share, now_ms).is_some()
     }
 
-    /// R4.7: a look at the store that began before the stop was written does not lift it.
+    /// R4.7: a read of the store that began before the stop was written does not lift it.
     #[test]
     fn a_fresh_stop_outlives_an_older_look_at_the_store() {
         let stops = Stops::default();
@@ -202,7 +203,7 @@ mod tests {
         assert!(!stops.any());
     }
 
-    /// R12.5: a scope that is stopped again tells the newest reason, here and as the store tells it.
+    /// R12.5: a scope that is stopped again shows the newest reason, set here or read from the store.
     #[test]
     fn a_repeated_stop_has_the_newest_reason() {
         let stops = Stops::default();
@@ -222,7 +223,7 @@ mod tests {
         assert_eq!(shown(&stops), ("flood".to_owned(), 1));
     }
 
-    /// R4.7: one caller's stop is not another's: neither a session's nor an address's stops other anonymous callers.
+    /// R4.7: a stop of one session or address does not stop other anonymous callers.
     #[test]
     fn a_callers_stop_is_its_own() {
         let stops = Stops::default();
@@ -240,7 +241,7 @@ mod tests {
         assert!(is_stopped(&stops, &session(), 0) && is_stopped(&stops, &address(1), 0));
     }
 
-    /// R4.7: a stop that ends by itself does, and is told apart from one that an operator set.
+    /// R4.7: a stop with an end ends by itself, and an operator's stop replaces it.
     #[test]
     fn a_stop_with_an_end_ends_and_an_operators_takes_its_place() {
         let stops = Stops::default();
@@ -254,7 +255,7 @@ mod tests {
         assert!(is_stopped(&stops, &address(1), 100), "the operator's stop stays");
     }
 
-    /// `STOPS_MAX`: callers that loop in ever new sessions fill no memory, and lift no stop of an operator.
+    /// `STOPS_MAX`: callers that loop in ever new sessions neither fill the memory nor lift an operator's stop.
     #[test]
     fn no_more_than_stops_max_stops_with_an_end_are_kept() {
         let stops = Stops::default();
@@ -271,7 +272,7 @@ mod tests {
         assert!(stops.of(&Principal::subject("ann"), &Share::Subject("ann".into()), 0).is_some());
     }
 
-    /// R4.7: another caller learns that somebody is stopped, and nothing about whom.
+    /// R4.7: other callers learn that somebody is stopped, but not who.
     #[test]
     fn a_stop_is_named_in_words_and_only_by_its_kind_to_others() {
         let stops = Stops::default();

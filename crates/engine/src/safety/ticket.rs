@@ -1,7 +1,7 @@
-//! What lets one call pass once: a token, a person's approval, an answered question.
+//! Tickets, which let one call pass once: a token, a person's approval, an answered question.
 //!
-//! Guarantees: a token has 256 random bits and is kept only as a keyed hash of its text, so that neither a stolen
-//! database nor any other spelling of it opens anything; what a ticket is bound to is compared here, for every store.
+//! Guarantees: a token has 256 random bits and is stored only as a keyed hash of its text, so that neither a stolen
+//! database nor another spelling of the token passes; the binding of a ticket is compared here, for every store.
 
 use std::fmt;
 
@@ -15,14 +15,14 @@ use toolcrib_contract::Digest;
 use super::vouch::ConfirmedBy;
 use crate::seal::{NoRandomness, random_bytes};
 
-/// Begins every token.
+/// Prefix of every token.
 pub const TOKEN_PREFIX: &str = "ctk_";
-/// Begins every approval's handle.
+/// Prefix of every approval's handle.
 pub const APPROVAL_PREFIX: &str = "apr_";
-/// The argument that carries either.
+/// Argument that carries a token or handle.
 pub const ARGUMENT: &str = "confirmation_token";
 
-/// The text of a token, known to whoever asked for it and to nobody else.
+/// Text of a token, known only to the caller that requested it.
 #[derive(Clone)]
 pub struct Secret(String);
 
@@ -43,11 +43,11 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// A keyed hash of a secret's text.
+/// Keyed hash of a secret's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Keyed(pub [u8; 32]);
 
-/// Hashes secrets; the key is not in the database.
+/// Key for hashing secrets; not stored in the database.
 #[derive(Clone)]
 pub struct SecretKey([u8; 32]);
 
@@ -59,7 +59,7 @@ impl SecretKey {
 
     #[must_use]
     pub fn hash(&self, text: &str) -> Keyed {
-        // A key of this length is always taken.
+        // HMAC accepts keys of any length, so this cannot fail.
         let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.0) else { return Keyed([0; 32]) };
         mac.update(text.as_bytes());
         Keyed(mac.finalize().into_bytes().into())
@@ -72,23 +72,23 @@ impl fmt::Debug for SecretKey {
     }
 }
 
-/// A short name without secret, such as `tok_1f…`.
+/// Returns a short name that is not secret, such as `tok_1f…`.
 pub(crate) fn name(prefix: &str) -> Result<String, NoRandomness> {
     let hex: String = random_bytes::<8>()?.iter().map(|byte| format!("{byte:02x}")).collect();
     Ok(format!("{prefix}{hex}"))
 }
 
-/// A handle that nobody can guess.
+/// Returns an unguessable handle.
 pub(crate) fn handle(prefix: &str) -> Result<String, NoRandomness> {
     let hex: String = random_bytes::<16>()?.iter().map(|byte| format!("{byte:02x}")).collect();
     Ok(format!("{prefix}{hex}"))
 }
 
-/// What one call is: who, what, with what, under which policy.
+/// Identity of a call: caller, tool, contract, arguments and policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binding {
     pub caller: String,
-    /// A legacy session; what belongs to one is worth nothing in another.
+    /// Legacy session; a ticket of one session is refused in another.
     pub session: Option<String>,
     pub tool: String,
     pub contract: Digest,
@@ -96,17 +96,17 @@ pub struct Binding {
     pub policy: Digest,
 }
 
-/// Who asked for a token.
+/// Requester of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Issuer {
-    /// The caller itself: proves no person.
+    /// The caller itself: does not prove a person.
     Caller,
     /// An operator's credential.
     Operator,
 }
 
-/// A token as it is kept.
+/// Stored token.
 #[derive(Debug, Clone)]
 pub struct Token {
     pub id: String,
@@ -115,7 +115,7 @@ pub struct Token {
     pub session: Option<String>,
     pub tool: String,
     pub contract: Digest,
-    /// Absent: any arguments.
+    /// `None` allows any arguments.
     pub arguments: Option<Digest>,
     pub policy: Digest,
     pub summary: String,
@@ -124,7 +124,7 @@ pub struct Token {
     pub expires_ms: u64,
 }
 
-/// What became of an approval.
+/// State of an approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ApprovalState {
@@ -134,14 +134,14 @@ pub enum ApprovalState {
     Used,
 }
 
-/// A call that waits, or waited, for a person.
+/// Call that waits, or waited, for a person.
 #[derive(Debug, Clone)]
 pub struct Approval {
     pub id: String,
     pub binding: Binding,
-    /// What the client calls itself.
+    /// Self-reported name of the client.
     pub client: Option<String>,
-    /// The whole of them, as they were sent.
+    /// Complete arguments, as they were sent.
     pub arguments: String,
     pub created_ms: u64,
     pub expires_ms: u64,
@@ -149,27 +149,27 @@ pub struct Approval {
     pub decided_by: Option<String>,
 }
 
-/// What a call shows in order to pass.
+/// Reason why a call may pass the gate.
 #[derive(Debug, Clone)]
 pub enum Clearance {
-    /// Nothing is asked of it.
+    /// No confirmation is needed.
     Free,
-    /// The client's person was asked during this very call and agreed.
+    /// The person at the client was asked during this call and agreed.
     Asked,
     Token {
         hash: Keyed,
-        /// Only an operator's will do.
+        /// `true` if only an operator's token suffices.
         person: bool,
     },
     Approval {
         id: String,
     },
-    /// An answer that this server sealed; a name that passes once.
+    /// Answer that this server sealed; its nonce passes once.
     Sealed {
         nonce: String,
         expires_ms: u64,
     },
-    /// A gateway that the operator trusts has a confirmation; a name that passes once.
+    /// Confirmation by a gateway that the operator trusts; its nonce passes once.
     Vouched {
         nonce: String,
         expires_ms: u64,
@@ -177,7 +177,7 @@ pub enum Clearance {
     },
 }
 
-/// Why a ticket lets nothing pass.
+/// Reason why a ticket lets no call pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Spent {
     #[error("it is not known here")]
@@ -205,7 +205,7 @@ pub enum Spent {
 }
 
 impl Spent {
-    /// One word for the audit.
+    /// Returns one word for the audit.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -225,9 +225,10 @@ impl Spent {
 }
 
 impl Token {
-    /// Whether it lets this call pass, its being used or revoked aside.
+    /// Checks that the token is bound to this call and not expired. The store checks that it is neither used nor
+    /// revoked.
     pub fn admits(&self, call: &Binding, person: bool, now_ms: u64) -> Result<(), Spent> {
-        // Another caller learns nothing, not even that it exists.
+        // Another caller must not even learn that the token exists.
         if self.caller != call.caller
             || self.session.as_ref().is_some_and(|own| Some(own) != call.session.as_ref())
         {
@@ -248,7 +249,7 @@ impl Token {
 }
 
 impl Approval {
-    /// Whether it lets this call pass.
+    /// Checks that the approval is for this call, is allowed, and is neither used nor expired.
     pub fn admits(&self, call: &Binding, now_ms: u64) -> Result<(), Spent> {
         if self.binding.caller != call.caller || self.binding.session != call.session {
             return Err(Spent::Unknown);
@@ -317,7 +318,8 @@ mod tests {
         }
     }
 
-    /// R4.3: bound to caller, session, tool, contract, arguments and policy, and to the millisecond.
+    /// R4.3: a token is bound to caller, session, tool, contract, arguments and policy, and expires to the
+    /// millisecond.
     #[test]
     fn a_token_admits_exactly_the_call_it_was_given_for() {
         assert_eq!(token().admits(&call(), false, 59_999), Ok(()));

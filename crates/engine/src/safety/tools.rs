@@ -1,4 +1,4 @@
-//! The tools of safety, in toolset `discovery`: a token for a destructive call (R4.1), and the emergency stop (R4.7).
+//! Safety tools, in toolset `discovery`: tokens for destructive calls (R4.1), and the emergency stop (R4.7).
 
 use serde_json::{Value, json};
 use toolcrib_contract::json::Node;
@@ -36,13 +36,13 @@ impl SafetyTool {
         }
     }
 
-    /// Whether it works while everything is stopped.
+    /// Returns true if the tool works during an emergency stop.
     #[must_use]
     pub const fn works_when_stopped(self) -> bool {
         !matches!(self, Self::Token)
     }
 
-    /// What the policy says of it, whatever else the policy says: unlocking takes a person.
+    /// Returns the fixed judgement of the tool, which the policy cannot change: unlocking takes a person.
     pub(crate) fn judged(self, mut judged: Judged) -> Judged {
         let (demand, rule) = match self {
             Self::Unlock => (Demand::Human, "human for emergency_unlock"),
@@ -93,7 +93,7 @@ impl SafetyTool {
                 json!({"reason": {"type": "string", "minLength": 1, "maxLength": SUMMARY_CHARS_MAX, "description": "Why"}}),
                 json!(["reason"]),
             ),
-            // Only the queue clears it, for every client: the handle's place is always shown.
+            // Only the queue clears it, so the property for the handle is always advertised.
             Self::Unlock => (
                 json!({"confirmation_token": {"type": "string", "description": "The handle of the operator's approval"}}),
                 json!([]),
@@ -133,7 +133,7 @@ impl SafetyTool {
     }
 }
 
-/// What a safety tool answers.
+/// Answers a safety tool.
 pub(crate) async fn answer(
     engine: &Engine,
     caller: &Caller<'_>,
@@ -176,7 +176,7 @@ pub(crate) async fn answer(
             status(safety, &who, &line)?
         }
         SafetyTool::Unlock => {
-            // The gate let it pass: an operator approved this very call.
+            // The gate let it pass, so an operator approved exactly this call.
             let own = Scope::of(&who.user.share);
             for scope in [Scope::Everybody, Scope::Caller(who.caller.clone()), own] {
                 safety.unlock(scope, "operator, by approval").await?;
@@ -217,7 +217,7 @@ async fn token(
         Err(error @ (MintError::NoRandomness(_) | MintError::Unkept(_))) => return Err(error.into()),
         Err(error) => {
             let mut text = error.to_string();
-            // A sentence that begins with the tool's name keeps it as it is.
+            // The first letter becomes a capital, unless the sentence begins with the tool's name.
             let first = text.get(..1).filter(|_| !text.starts_with(action)).map(str::to_uppercase);
             if let Some(first) = first {
                 text.replace_range(..1, &first);

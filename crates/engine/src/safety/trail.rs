@@ -1,9 +1,9 @@
-//! Records of calls that change nothing, gathered and written off the call's way.
+//! [`Trail`]: queue of audit records that are written off the request path.
 //!
-//! Guarantees: none is left out while the process lives and records can be written: a call waits rather than that more
-//! than `AUDIT_WAITING_MAX` pile up. A crash loses at most those, and no more than `AUDIT_FLUSH_MS` of them. While
-//! records cannot be written (a full disk), up to `AUDIT_WAITING_MAX` are kept and tried again; further ones are
-//! counted as lost and logged, and nobody waits.
+//! Guarantees: while the process lives and records can be written, none is lost: a call waits rather than let more
+//! than `AUDIT_WAITING_MAX` records pile up. A crash loses at most those records, of at most `AUDIT_FLUSH_MS`. While
+//! records cannot be written (a full disk), up to `AUDIT_WAITING_MAX` are kept and retried; further ones are counted
+//! as lost and logged, and no call waits.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,7 +18,7 @@ use crate::entry::Entry;
 use crate::limits::AUDIT_WAITING_MAX;
 use crate::principal::Principal;
 
-/// What a call leaves behind, with everything that costs something still to be done.
+/// Record in the queue. The costly parts of a call's record are computed when it is written.
 #[derive(Debug)]
 pub(crate) enum Trace {
     Call {
@@ -33,22 +33,23 @@ pub(crate) enum Trace {
     Whole(Box<Event>),
 }
 
+/// Queue of audit records that wait to be written.
 #[derive(Debug, Default)]
 pub(crate) struct Trail {
     waiting: Mutex<Waiting>,
     taken: Notify,
     lost: AtomicU64,
-    /// Held while records are on their way to the store: whoever flushes at the end of a process waits for records that
-    /// the housekeeper has taken and not written yet.
+    /// Held while records are being written: a flush at the end of a process waits for records that the housekeeper
+    /// has taken and not yet written.
     flushing: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Default)]
 struct Waiting {
     traces: Vec<Trace>,
-    /// Records that could not be written, older than the traces.
+    /// Records that could not be written, older than `traces`.
     unwritten: Vec<Event>,
-    /// Why the last attempt to write failed; absent after one that did not.
+    /// Reason why the last write failed; `None` if it succeeded.
     failure: Option<String>,
 }
 
@@ -69,7 +70,7 @@ impl Trail {
         waiting.traces.push(trace);
     }
 
-    /// Returns when there is room for one more record: `true`, or `false` at once while records cannot be written.
+    /// Waits for room for one more record and returns true; returns false at once while records cannot be written.
     pub(crate) async fn room(&self) -> bool {
         loop {
             let taken = self.taken.notified();
@@ -86,7 +87,7 @@ impl Trail {
         }
     }
 
-    /// Records that wait, oldest first.
+    /// Takes the queued records, oldest first.
     pub(crate) fn take(&self) -> Vec<Event> {
         let (mut events, traces) = {
             let mut waiting = self.lock();
@@ -97,7 +98,7 @@ impl Trail {
         events
     }
 
-    /// Writes the records that wait. Those that cannot be written wait on.
+    /// Writes the queued records. Those that cannot be written stay queued.
     pub(crate) async fn flush(&self, store: &dyn SafetyStore) -> Result<(), Unkept> {
         let _one_at_a_time = self.flushing.lock().await;
         let events = Arc::new(self.take());
@@ -120,7 +121,7 @@ impl Trail {
         }
     }
 
-    /// Keeps records that could not be written, as many as there is room for.
+    /// Puts back records that could not be written, as many as there is room for.
     fn put_back(&self, mut events: Vec<Event>, error: &Unkept) {
         let dropped = {
             let mut waiting = self.lock();
@@ -138,14 +139,15 @@ impl Trail {
             waiting.failure = Some(error.to_string());
             dropped
         };
-        // Whoever waits for room is told that there is none.
+        // Wakes calls that wait for room; they see the failure.
         self.taken.notify_waiters();
         if dropped > 0 {
             self.lose(dropped);
         }
     }
 
-    /// Counts records that will never be written; logged at each power of two, so that a flood is no flood of lines.
+    /// Counts records that will never be written; logs at powers of two, so that a flood of records is no flood of
+    /// log lines.
     fn lose(&self, count: usize) {
         let count = count as u64;
         let before = self.lost.fetch_add(count, Ordering::Relaxed);
@@ -155,12 +157,12 @@ impl Trail {
         }
     }
 
-    /// Number of records that will never be written.
+    /// Returns the number of records that will never be written.
     pub(crate) fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// Why records cannot be written; absent while they can.
+    /// Returns the reason why records cannot be written, if so.
     pub(crate) fn failing(&self) -> Option<String> {
         self.lock().failure.clone()
     }
@@ -183,7 +185,7 @@ impl Trace {
                     session: session.map(Into::into),
                     tool: Some(entry.name().to_owned()),
                     contract: Some(digest_text(&entry.contract().digest())),
-                    // It was read before, so it can be read again; the fallback only keeps this total.
+                    // The arguments were parsed before; the fallback only makes this infallible.
                     arguments: Some(digest_text(
                         &digest.unwrap_or_else(|| Digest::of_bytes(arguments.as_bytes())),
                     )),
@@ -202,7 +204,7 @@ impl Trace {
 mod tests {
     use super::*;
 
-    /// `AUDIT_WAITING_MAX`: a call waits rather than that more records pile up, and goes on when they are taken.
+    /// `AUDIT_WAITING_MAX`: a call waits rather than let more records pile up, and goes on when they are taken.
     #[tokio::test]
     async fn a_call_waits_while_audit_waiting_max_records_wait() {
         let trail = Arc::new(Trail::default());
@@ -228,8 +230,8 @@ mod tests {
         Trace::Whole(Box::new(Event::new(at_ms, Kind::Call)))
     }
 
-    /// R4.8, `AUDIT_WAITING_MAX`: records that cannot be written are kept in their order up to the limit and counted
-    /// beyond it; nobody waits meanwhile, and a write that works ends it.
+    /// R4.8, `AUDIT_WAITING_MAX`: records that cannot be written are kept in order up to the limit and counted beyond
+    /// it; no call waits meanwhile, and a successful write ends the failure.
     #[tokio::test]
     async fn records_that_cannot_be_written_are_kept_then_counted() {
         let trail = Trail::default();
@@ -256,7 +258,7 @@ mod tests {
         assert!(trail.room().await);
     }
 
-    /// R4.8: a call that waits for room goes on when the records that are in the way turn out not to be writable.
+    /// R4.8: a call that waits for room goes on when the records before it turn out to be unwritable.
     #[tokio::test]
     async fn a_call_that_waits_for_room_goes_on_when_nothing_can_be_written() {
         let trail = Arc::new(Trail::default());

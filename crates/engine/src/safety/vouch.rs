@@ -1,9 +1,10 @@
-//! Vouching: a gateway tells a server of ours behind it that a call was confirmed, so that nobody is asked twice (R12.4).
+//! Vouching: a gateway tells a Toolcrib server behind it that a call was confirmed, so that nobody is asked twice
+//! (R12.4: one question to a person and one execution).
 //!
-//! Guarantees: a statement is signed with the key of the gateway's data folder, under a domain of its own, and holds for
-//! one server, one tool, these arguments digit by digit, one use, and `VOUCH_MS_MAX`. A server accepts it only where its
-//! operator trusts the gateway's key (`trusted_gateways`), and where a person has to confirm, only if one did. Limit: a
-//! server that announces the key of another one can pass a statement on to it, for the same tool and arguments.
+//! Guarantees: a statement is signed with the key of the gateway's data folder, in its own domain, and holds for one
+//! server, one tool, these exact arguments, one use, and `VOUCH_MS_MAX`. A server accepts it only if its operator
+//! trusts the gateway's key (`trusted_gateways`), and if a person must confirm, only if one did. Limit: a server that
+//! announces the key of another one can pass a statement on to it, for the same tool and arguments.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,11 +23,11 @@ use crate::seal::{NoRandomness, random_bytes};
 
 /// Member of `_meta` that carries a statement.
 pub const STATEMENT: &str = "io.github.toolcrib/confirmed";
-/// Experimental capability by which a server says that it has a gate and what its key is.
+/// Experimental capability with which a server announces its gate and public key.
 pub const CAPABILITY: &str = "io.github.toolcrib/gate";
-/// Begins the key of the gate's own question to a modern client; the rest is a name that passes once.
+/// Prefix of the key of the gate's own question to a modern client; a nonce follows.
 pub const QUESTION_PREFIX: &str = "toolcrib-confirm-";
-/// Begins the name under which a confirmation is carried on to a further round of the same call.
+/// Prefix of the nonce that carries a confirmation on to a further round of the same call.
 pub(crate) const AGAIN_PREFIX: &str = "again_";
 
 const DOMAIN: &str = "toolcrib vouch 1";
@@ -40,7 +41,7 @@ pub(crate) fn question(tool: &str, is_destructive: bool, raw: &str) -> String {
     shown::question(tool, if is_destructive { destructive } else { other }, raw)
 }
 
-/// Whether a server's question is the question of a gate about exactly this call.
+/// Returns true if a server's question is a gate's question about exactly this call.
 #[must_use]
 pub fn is_question_about(message: &str, tool: &str, raw: &str) -> bool {
     EFFECTS.iter().any(|effect| shown::question(tool, effect, raw) == message)
@@ -57,14 +58,14 @@ pub enum ConfirmedBy {
 }
 
 impl ConfirmedBy {
-    /// Judges by what cleared the call; `None` where nothing had to.
+    /// Returns the kind of confirmation of a clearance; `None` if the call needed none.
     pub(crate) fn of(clearance: &Clearance, demand: Demand) -> Option<Self> {
         match clearance {
             Clearance::Free => None,
-            // Nothing else passes where a person is demanded.
+            // If a person is demanded, nothing else passed the gate.
             _ if demand == Demand::Human => Some(Self::Person),
             Clearance::Asked | Clearance::Approval { .. } => Some(Self::Person),
-            // What confirmed the first round is not known any more.
+            // The first round's kind of confirmation is not known any more, so the weaker one is assumed.
             Clearance::Sealed { nonce, .. } if nonce.starts_with(AGAIN_PREFIX) => Some(Self::Token),
             Clearance::Sealed { .. } => Some(Self::Person),
             Clearance::Token { .. } => Some(Self::Token),
@@ -80,12 +81,12 @@ impl ConfirmedBy {
     }
 }
 
-/// Public key of a data folder, as `audit.pub` names it.
+/// Public key of a data folder, as in its file `audit.pub`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct GatewayKey(VerifyingKey);
 
-/// A text that is no public key.
+/// The text is not a public key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is no key: it has 64 hexadecimal digits, as in the file audit.pub of the gateway's data folder"
@@ -113,7 +114,7 @@ impl fmt::Display for GatewayKey {
     }
 }
 
-/// Signs statements.
+/// Signing key for statements.
 #[derive(Clone)]
 pub struct Voucher(Arc<SigningKey>);
 
@@ -123,14 +124,14 @@ impl fmt::Debug for Voucher {
     }
 }
 
-/// A statement as it travels.
+/// Statement in its wire form.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Statement {
-    /// Key of the gateway that vouches.
+    /// Public key of the gateway that vouches.
     key: String,
-    /// Key of the server that it is for.
+    /// Public key of the server that the statement is for.
     audience: String,
-    /// The server's own name of the tool.
+    /// Server's own name of the tool.
     tool: String,
     arguments: String,
     by: ConfirmedBy,
@@ -141,7 +142,7 @@ struct Statement {
 }
 
 impl Statement {
-    /// Text that is signed: every part with its length, so that no two statements have the same.
+    /// Returns the bytes to sign: every part with its length, so that different statements have different bytes.
     fn signed(&self) -> Vec<u8> {
         let expires_ms = self.expires_ms.to_string();
         let parts = [
@@ -174,7 +175,7 @@ impl Voucher {
         GatewayKey(self.0.verifying_key())
     }
 
-    /// Returns a signed statement, raw JSON, that a call to the server with key `audience` was confirmed.
+    /// Returns a signed statement, as raw JSON, that a call to the server with key `audience` was confirmed.
     pub fn vouch(
         &self,
         audience: &str,
@@ -198,7 +199,7 @@ impl Voucher {
     }
 }
 
-/// Why a statement confirms nothing.
+/// Reason why a statement is not accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Unvouched {
     #[error("it cannot be read")]
@@ -220,7 +221,7 @@ pub(crate) enum Unvouched {
 }
 
 impl Unvouched {
-    /// Returns what an operator can do about it.
+    /// Returns what an operator or client can do about it.
     pub(crate) fn way_out(&self) -> String {
         match self {
             Self::Untrusted(key) => format!(
@@ -237,20 +238,20 @@ impl Unvouched {
     }
 }
 
-/// One call, as the server that a statement is shown to sees it.
+/// Call for which a statement is checked, as the receiving server sees it.
 #[derive(Debug)]
 pub(crate) struct Shown<'a> {
     pub(crate) own: &'a GatewayKey,
     pub(crate) trusted: &'a [GatewayKey],
     pub(crate) tool: &'a str,
     pub(crate) arguments: &'a Digest,
-    /// Only a person will do.
+    /// `true` if only a person's confirmation suffices.
     pub(crate) person: bool,
     pub(crate) now_ms: u64,
 }
 
 impl Shown<'_> {
-    /// Returns what a statement clears, to be burnt when the intent is written.
+    /// Checks a statement; returns the clearance, which is burnt when the intent is written.
     pub(crate) fn check(&self, raw: &str) -> Result<Clearance, Unvouched> {
         let statement: Statement = serde_json::from_str(raw).map_err(|_| Unvouched::Malformed)?;
         let trusted = self.trusted.iter().find(|key| key.to_string() == statement.key);
@@ -270,7 +271,7 @@ impl Shown<'_> {
         if statement.arguments != self.arguments.to_string() {
             return Err(Unvouched::OtherArguments);
         }
-        // Clocks may differ by as much as a statement lives.
+        // Clocks may differ by as much as the life of a statement.
         let latest_ms = self.now_ms.saturating_add(2 * VOUCH_MS_MAX);
         if statement.expires_ms <= self.now_ms || statement.expires_ms > latest_ms {
             return Err(Unvouched::Expired);
@@ -336,7 +337,7 @@ mod tests {
         assert_eq!(elsewhere.check(&raw, "t", "{}", NOW_MS).unwrap_err(), Unvouched::OtherServer);
     }
 
-    /// R12.4: a key that the operator does not trust, a forged signature and a changed statement confirm nothing.
+    /// R12.4: an untrusted key, a forged signature and an altered statement are refused.
     #[test]
     fn a_statement_of_an_unknown_key_or_a_changed_one_is_refused() {
         let (gateway, other) = (Voucher::new(&[1; 32]), Voucher::new(&[2; 32]));
@@ -354,7 +355,7 @@ mod tests {
         }
     }
 
-    /// R12.4: where a person is demanded, a gateway's token does not do.
+    /// R12.4: if a person is demanded, a gateway's token does not suffice.
     #[test]
     fn a_token_at_the_gateway_is_no_person() {
         let gateway = Voucher::new(&[1; 32]);

@@ -1,6 +1,6 @@
-//! How the gate meets a caller, in words, for whoever runs the server (R8.4).
+//! [`Gate`]: how the gate would treat a caller's call, described for the operator (R8.4, `explain`).
 //!
-//! Nothing is decided here: [`crate::stage`] decides, by the same marks, and tests hold the two together.
+//! Nothing is decided here: [`crate::stage`] decides by the same conditions, and tests keep the two equal.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,22 +14,22 @@ use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::entry::Entry;
 
-/// How a confirmation is asked for, where one is.
+/// Way in which a confirmation is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     /// The server has no gate.
     Off,
-    /// Nobody is asked.
+    /// No confirmation is needed.
     Nobody,
-    /// The client asks its person by itself, and is believed.
+    /// The client is trusted to ask its person itself.
     Client,
     /// `input_required` with sealed state.
     InputRequired,
     /// `elicitation/create` while the call waits.
     Elicitation,
-    /// A person decides in the queue.
+    /// A person decides in the approval queue.
     Queue,
-    /// `get_confirmation_token`, which proves no person.
+    /// Two-step token of `get_confirmation_token`, which does not prove a person.
     Token,
 }
 
@@ -60,23 +60,23 @@ impl Way {
     }
 }
 
-/// What the gate says of one tool and one caller.
+/// Treatment of one tool and one caller by the gate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gate {
     pub demand: Demand,
-    /// Which rule of the policy said so.
+    /// Rule of the policy that decided.
     pub rule: Arc<str>,
     pub way: Way,
-    /// What would make it another way.
+    /// Hint at what would change the way.
     pub remark: Option<&'static str>,
-    /// An emergency stop that is in force for this caller.
+    /// Emergency stop that applies to this caller.
     pub stopped: Option<Box<str>>,
-    /// Command that shows the queue, where the call would wait in it.
+    /// Command that shows the approval queue, if the call would wait in it.
     pub queue: Option<String>,
 }
 
 impl Engine {
-    /// How the gate would meet a call of this tool.
+    /// Returns how the gate would treat a call of this tool.
     #[must_use]
     pub fn gate(&self, caller: &Caller<'_>, entry: &Entry) -> Gate {
         let judged = entry.judged();
@@ -115,7 +115,7 @@ impl Engine {
     }
 }
 
-/// For clients whose person cannot be asked through them.
+/// Returns the way for clients whose person cannot be asked through them.
 const fn last_way(queue: bool, demand: Demand) -> Way {
     if queue || matches!(demand, Demand::Human) { Way::Queue } else { Way::Token }
 }

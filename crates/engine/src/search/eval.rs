@@ -1,19 +1,20 @@
-//! How good a ranking is, over questions whose right answers are known.
+//! Quality metrics of a ranking, over questions with known answers.
 
-/// Figures over a set of judged questions, each between 0 and 1.
+/// Metrics over a set of judged questions, each between 0 and 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Figures {
-    /// How often the first result is right.
+    /// Fraction of questions whose first result is right.
     pub hit_1: f64,
-    /// Which part of the right results is among the first 5, and 10.
+    /// Fraction of the right results among the first 5.
     pub recall_5: f64,
+    /// Fraction of the right results among the first 10.
     pub recall_10: f64,
-    /// One over the rank of the first right result, on average.
+    /// Mean reciprocal rank of the first right result.
     pub mrr: f64,
     pub questions: usize,
 }
 
-/// A ranking and what would have been right.
+/// Ranking with the right results.
 #[derive(Debug, Clone, Copy)]
 pub struct Judged<'a> {
     pub ranking: &'a [usize],

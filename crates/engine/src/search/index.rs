@@ -1,7 +1,7 @@
-//! BM25 over fields: a word in a tool's name weighs more than one in a parameter's description.
+//! BM25 over weighted fields: a word in a tool's name weighs more than one in a parameter's description.
 //!
-//! Guarantees: same tools, same ranking; ties are broken by place in the list. A search touches only the tools that
-//! share a word with the question.
+//! Guarantees: equal tools give equal rankings; ties are broken by position in the list. A search touches only the
+//! tools that share a word or synonym with the query.
 
 use std::collections::HashMap;
 
@@ -12,19 +12,19 @@ use super::synonyms;
 use super::words::{each_stem, each_word, meaning};
 
 const FIELDS: usize = 5;
-/// Name, title, description, parameters, toolset.
+/// Field weights: name, title, description, parameters, toolset.
 const WEIGHTS: [f32; FIELDS] = [3.0, 2.0, 2.0, 0.5, 2.0];
-/// How much a field's length counts against it.
+/// Length normalisation of each field (`b` of BM25).
 const LENGTH: [f32; FIELDS] = [0.5, 0.4, 0.5, 0.6, 0.3];
-/// How soon repeating a word stops to matter.
+/// Term frequency saturation (`k1` of BM25).
 const K1: f32 = 2.0;
-/// How much a word counts that only stands for the one that was asked.
+/// Weight of a synonym relative to the word in the query.
 const SYNONYM: f32 = 0.4;
 
-/// Depth to which parameters' own members are read.
+/// Maximum depth of nested parameters that are indexed.
 const PARAMETER_DEPTH_MAX: usize = 3;
 
-/// A tool's text by field.
+/// Text of a tool, by field.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Text {
     pub name: String,
@@ -56,7 +56,7 @@ impl Text {
     }
 }
 
-/// Names, descriptions and literals of parameters.
+/// Appends the names, descriptions and enum values of parameters.
 fn read_parameters(schema: Node<'_>, depth: usize, out: &mut String) {
     let mut add = |text: Option<std::borrow::Cow<'_, str>>| {
         if let Some(text) = text {
@@ -83,22 +83,23 @@ fn read_parameters(schema: Node<'_>, depth: usize, out: &mut String) {
     }
 }
 
-/// A tool that was found.
+/// Search result.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hit {
     pub at: usize,
     pub score: f32,
 }
 
+/// Inverted index with weighted frequencies.
 #[derive(Debug, Default)]
 pub struct Index {
     stems: HashMap<Box<str>, u32>,
-    /// For each stem, the tools that have it and its weighted frequency there.
+    /// For each stem, the tools that have it with its weighted frequency.
     postings: Vec<Vec<(u32, f32)>>,
     len: usize,
 }
 
-/// Words as they come, by number. A word is stemmed once, however often it is met.
+/// Numbers of stems, assigned as words are met. Caches the stem of each word.
 #[derive(Debug, Default)]
 struct Vocabulary {
     stems: HashMap<Box<str>, u32>,
@@ -106,7 +107,7 @@ struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// The number of a word's stem; `None` if the word says nothing.
+    /// Returns the number of a word's stem; `None` for a stop word.
     fn number(&mut self, word: &str) -> Option<u32> {
         if let Some(known) = self.known.get(word) {
             return *known;
@@ -120,7 +121,7 @@ impl Vocabulary {
     }
 }
 
-/// How often a stem stands in a field of one tool.
+/// Occurrences of a stem in a field of one tool.
 struct Count {
     stem: u32,
     field: usize,
@@ -187,7 +188,7 @@ impl Index {
         self.len == 0
     }
 
-    /// The best tools among those admitted, best first.
+    /// Returns the best tools among those admitted, best first.
     #[must_use]
     pub fn search(&self, query: &str, limit: usize, admits: impl Fn(usize) -> bool) -> Vec<Hit> {
         let mut asked: Vec<(Box<str>, f32)> = Vec::new();
@@ -197,7 +198,7 @@ impl Index {
         });
         let mut scores: Vec<f32> = vec![0.0; self.len];
         let mut touched: Vec<u32> = Vec::new();
-        // For each word asked, the best that a tool has for it: the word itself or one that stands for it.
+        // Per query word, a tool's best score: of the word itself or of a synonym.
         let mut best: Vec<f32> = vec![0.0; self.len];
         let mut reached: Vec<u32> = Vec::new();
         for (word, count) in &asked {
@@ -242,7 +243,7 @@ impl Index {
     }
 }
 
-/// A field's usual length is that of tools that have it: many have no description.
+/// Returns the average length of each field over the tools that have it: many have no description.
 fn averages<'a>(sizes: impl Iterator<Item = &'a [f32; FIELDS]>) -> [f32; FIELDS] {
     let (mut totals, mut having) = ([0.0_f32; FIELDS], [0.0_f32; FIELDS]);
     for sizes in sizes {
@@ -263,7 +264,7 @@ mod tests {
         Text { name: name.into(), description: description.into(), ..Text::default() }
     }
 
-    /// R3.1: a word in the name counts more than one in passing.
+    /// R3.1, `search_tools`: a word in the name counts more than one in passing.
     #[test]
     fn a_name_outranks_a_mention() {
         let index = Index::build([

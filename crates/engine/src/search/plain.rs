@@ -1,4 +1,4 @@
-//! Plain BM25 over a tool's whole text: what [`super::Index`] has to beat, and nothing else uses.
+//! Plain BM25 over a tool's whole text: the baseline that [`super::Index`] is compared with, and nothing else uses.
 
 use std::collections::HashMap;
 
@@ -7,6 +7,7 @@ use super::index::{Hit, Text};
 const K1: f32 = 1.2;
 const B: f32 = 0.75;
 
+/// Inverted index without fields, stems and synonyms.
 #[derive(Debug)]
 pub struct PlainIndex {
     postings: HashMap<String, Vec<(u32, f32)>>,

@@ -1,10 +1,10 @@
-//! A light stemmer for English: plurals, participles and the commonest derivations, after Porter's first steps.
+//! Light stemmer for English: plurals, participles and the most frequent derivations, after Porter's first steps.
 //!
-//! Words that are forms of each other should meet; that a stem be a word is no aim.
+//! Forms of one word should get one stem; the stem need not be a word.
 
 use std::borrow::Cow;
 
-/// The stem of a word in lower case. Words with digits or beyond ASCII stay as they are.
+/// Returns the stem of a word in lower case. Words with digits or non-ASCII characters stay as they are.
 pub(super) fn stem(word: &str) -> Cow<'_, str> {
     if word.len() < 4 && !word.ends_with('s') || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return Cow::Borrowed(word);
@@ -55,7 +55,8 @@ fn participle(word: &str) -> Option<String> {
 }
 
 fn derived(word: &str) -> Option<String> {
-    // creation and creating meet at creat, description and describe do not: a table would be needed.
+    // `creation` and `creating` both give `creat`; `description` and `describe` differ, which only a table could
+    // solve.
     for (end, with) in [
         ("ization", "iz"),
         ("ations", "at"),

@@ -1,4 +1,4 @@
-//! Words that people and tool authors use for the same thing. Few and general: verbs of tools, and abbreviations.
+//! Words that people and tool authors use for one thing: a few general verbs of tools, and abbreviations.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -27,7 +27,7 @@ const GROUPS: [&[&str]; 19] = [
     &["docs", "documentation"],
 ];
 
-/// The stems that may stand for this one.
+/// Returns the synonyms of a stem, as stems.
 pub(super) fn of(stem: &str) -> &'static [Box<str>] {
     static TABLE: OnceLock<HashMap<Box<str>, Vec<Box<str>>>> = OnceLock::new();
     let table = TABLE.get_or_init(build);

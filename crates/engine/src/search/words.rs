@@ -1,10 +1,11 @@
-//! Text as words: split at everything that is no letter or digit and where case changes, folded, stemmed.
+//! Tokeniser: splits text at characters that are neither letter nor digit and at changes of case, folds case, and
+//! stems.
 
 use std::borrow::Cow;
 
 use super::stem::stem;
 
-/// Words that say nothing about a tool.
+/// Stop words: words that tell nothing about a tool.
 const STOP: [&str; 62] = [
     "a", "about", "all", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "could",
     "do", "does", "for", "from", "given", "has", "have", "how", "i", "if", "in", "into", "is", "it", "its",
@@ -13,7 +14,7 @@ const STOP: [&str; 62] = [
     "when", "which", "with", "would", "you",
 ];
 
-/// Calls `take` with every stem of a text.
+/// Calls `take` with every stem of a text, without stop words.
 pub(super) fn each_stem(text: &str, mut take: impl FnMut(&str)) {
     each_word(text, |word| {
         if let Some(stem) = meaning(word) {
@@ -22,7 +23,7 @@ pub(super) fn each_stem(text: &str, mut take: impl FnMut(&str)) {
     });
 }
 
-/// The stem of a word; `None` if it says nothing.
+/// Returns the stem of a word; `None` for a stop word.
 pub(super) fn meaning(word: &str) -> Option<Cow<'_, str>> {
     STOP.binary_search(&word).is_err().then(|| stem(word))
 }

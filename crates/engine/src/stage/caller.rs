@@ -1,7 +1,7 @@
-//! Caller: what a modern request says about itself, and that its headers say the same.
+//! Caller stage: reads what a modern request says about its client, and checks that its headers agree.
 //!
-//! Refuses, in this order: `_meta` without its required members (-32602), a version header that differs (-32020), a
-//! version we do not speak (-32022), `Mcp-Method` or `Mcp-Name` that differ (-32020). Legacy callers come from their
+//! Refuses, in this order: `_meta` without its required members (-32602), a version header that differs (-32020), an
+//! unsupported version (-32022), `Mcp-Method` or `Mcp-Name` that differ (-32020). Legacy callers come from their
 //! session.
 
 use std::cell::RefCell;
@@ -19,15 +19,15 @@ use crate::refusal::Refusal;
 use crate::session::Session;
 use crate::toolset::selection::Approach;
 
-/// Bytes of a `_meta` that is kept in mind.
+/// Maximum bytes of a `_meta` that is cached.
 const META_BYTES_MAX: usize = 1024;
 
 thread_local! {
-    /// The `_meta` that this thread read last, and what it says: one client's requests all say the same.
+    /// Cache of the last `_meta` that this thread read: all requests of one client usually carry an identical one.
     static LAST: RefCell<Option<(Box<str>, Arc<ModernPeer>)>> = const { RefCell::new(None) };
 }
 
-/// What this text of a `_meta` says, if it was the last one that was read.
+/// Returns the cached peer if `meta` is the text that was read last.
 fn known(meta: &str) -> Option<Arc<ModernPeer>> {
     LAST.with_borrow(|last| last.as_ref().filter(|(text, _)| **text == *meta).map(|(_, peer)| peer.clone()))
 }
@@ -38,7 +38,7 @@ fn keep(meta: &str, peer: &Arc<ModernPeer>) {
     }
 }
 
-/// The caller of a modern request.
+/// Returns the caller of a modern request.
 pub fn modern<'a>(
     principal: Principal,
     headers: Option<&'a (dyn Headers + Sync)>,
@@ -78,7 +78,7 @@ pub fn modern<'a>(
     Ok(Caller { principal, peer, headers, exchange, approach: None, address: None })
 }
 
-/// The caller of a legacy request.
+/// Returns the caller of a legacy request.
 #[must_use]
 pub fn legacy<'a>(session: &Arc<Session>, exchange: Arc<Exchange>) -> Caller<'a> {
     exchange.survive_disconnect();
@@ -92,7 +92,7 @@ pub fn legacy<'a>(session: &Arc<Session>, exchange: Arc<Exchange>) -> Caller<'a>
     }
 }
 
-/// A caller that nobody sent, for explaining what a client of this name would meet.
+/// Returns a hypothetical caller, to explain how a client of this name would be treated.
 #[must_use]
 pub fn supposed<'a>(
     client: &str,
@@ -121,7 +121,8 @@ pub fn supposed<'a>(
     Caller { principal, peer, headers: None, exchange, approach, address: None }
 }
 
-/// What `Mcp-Name` must repeat. A missing or wrongly typed member is refused later, as the parameter it is.
+/// Returns the member that `Mcp-Name` must repeat. A missing or wrongly typed member is refused later, as a bad
+/// parameter.
 fn mirrored_name<'a>(request: &Request<'a>) -> Option<std::borrow::Cow<'a, str>> {
     let member = match &*request.method {
         "tools/call" | "prompts/get" => request.params.name,

@@ -1,8 +1,8 @@
-//! Check: the arguments against the contract, and the headers that repeat some of them.
+//! Check stage: arguments against the input schema, and `Mcp-Param-*` headers against the arguments they repeat.
 //!
-//! Guarantees: arguments that go on keep the input schema, unless the operator wants them passed on. They are checked
-//! in place, in the text the client sent. A check that takes longer than a serving thread may be held is done again on
-//! the thread for long work.
+//! Guarantees: arguments that pass keep the input schema, unless the operator set validation to `warn` or `off`. They
+//! are checked in place, in the text that the client sent. A check that exceeds its budget on the serving thread is
+//! repeated on the long-work thread.
 
 use std::sync::Arc;
 
@@ -20,7 +20,8 @@ impl<'a> Call<'a, Resolved<'a>> {
     #[inline(always)]
     pub(super) fn check(self) -> Result<Briefly<Call<'a, Checked<'a>>, Self>, Refusal> {
         let Resolved { entry, arguments, inner, .. } = &self.stage;
-        // Headers repeat the arguments of the tool that the request names, which is not the inner one.
+        // Headers repeat the arguments of the tool that the request names, which is `call_tool` and not the inner
+        // tool.
         if let (Some(headers), false) = (self.caller.headers, *inner || entry.param_headers().is_empty()) {
             entry.param_headers().check(headers, Some(arguments.node()))?;
         }
@@ -35,7 +36,7 @@ impl<'a> Call<'a, Resolved<'a>> {
         Ok(Briefly::Done(self.at(Checked)))
     }
 
-    /// Checks the arguments with all the time that a check may take.
+    /// Checks the arguments on the long-work thread, with the full budget of a check.
     pub(super) async fn check_at_length(self) -> Result<Call<'a, Checked<'a>>, Refusal> {
         let Resolved { entry, arguments, .. } = &self.stage;
         let checked = at_length(entry.clone(), arguments.node()).await.map_err(Refusal::LongWork)?;
@@ -55,7 +56,7 @@ impl<'a> Call<'a, Resolved<'a>> {
     }
 }
 
-/// Checks the arguments of a tool: here if that is soon done, else on the thread for long work.
+/// Checks a tool's arguments here if that fits the short budget, otherwise on the long-work thread.
 pub(crate) async fn check_input(
     entry: &Arc<Entry>,
     arguments: Node<'_>,
@@ -73,6 +74,6 @@ async fn at_length(entry: Arc<Entry>, arguments: Node<'_>) -> Result<Result<(), 
         let document = Document::parse(text.as_bytes(), &limits).ok()?;
         Some(entry.contract().check_input(document.root()))
     });
-    // The text was read before, so it can be read again.
+    // The same text was parsed before, so this cannot fail on bad JSON.
     checked.await?.ok_or(LongWorkError::Failed)
 }

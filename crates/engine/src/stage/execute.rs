@@ -1,4 +1,4 @@
-//! Execute: the tool itself, bounded in time, cancellable, and unable to take the server down.
+//! Execute stage: runs the tool with a deadline, cancellable, with panics caught.
 
 use toolcrib_protocol::Params;
 
@@ -16,17 +16,17 @@ use crate::safety;
 use crate::safety::vouch::AGAIN_PREFIX;
 use crate::tool::{Invocation, ToolError};
 
-/// How often whoever answers may ask a legacy client again within one request.
+/// Maximum times that one request runs a handler which returns `InputRequired` to a legacy client.
 pub(crate) const ROUNDS_MAX: usize = 10;
 
 impl<'a> Call<'a, Recorded<'a>> {
-    /// Leaves the call where it is: what a future is given by value it keeps twice.
+    /// Takes `&self`: an async fn that takes `self` stores it twice in its state machine.
     pub(super) async fn execute(&self) -> Result<Ran, Refusal> {
         let Recorded { resolved: Resolved { entry, arguments, .. }, .. } = &self.stage;
         let tool = match entry.behind() {
             Behind::Tool(tool) => tool,
             Behind::Discovery(_) | Behind::Safety(_) => {
-                // Boxed: what is rarer than a tool must not make every call's state larger.
+                // Boxed: the engine's own tools are rare, and their future must not enlarge every call's state.
                 let answer = Box::pin(own(self, entry, arguments.node())).await;
                 return answer
                     .map(|answer| Ran(Outcome::Answer(answer)))
@@ -60,7 +60,7 @@ impl<'a> Call<'a, Recorded<'a>> {
                         Outcome::Asks(require?)
                     }
                     Peer::Legacy(_) => {
-                        // Boxed, like all that is rare.
+                        // Boxed: rare, and it must not enlarge every call's state.
                         round = Box::pin(ask_again(&context, *required)).await?;
                         self.refuse_if_stopped()?;
                         continue;
@@ -74,20 +74,21 @@ impl<'a> Call<'a, Recorded<'a>> {
         Err(Refusal::Failed("The tool asked too often.".into()))
     }
 
-    /// Refuses to go on with a call whose caller was stopped while its client was asked.
+    /// Refuses to continue a call whose caller was stopped while its client was asked.
     fn refuse_if_stopped(&self) -> Result<(), Refusal> {
         let stopped = self.engine.safety().and_then(|safety| gate::stopped(self.caller, safety));
         stopped.map_or(Ok(()), |text| Err(Refusal::Failed(text.into())))
     }
 
-    /// With what came of it. Its end is recorded: what ran has run, whatever its answer is worth.
+    /// Moves the call to its next stage. Its ending is recorded already and does not depend on the check of its
+    /// answer.
     #[inline(always)]
     pub(super) fn executed(self, Ran(outcome): Ran) -> Call<'a, Executed> {
         self.at(|Recorded { resolved: Resolved { entry, inner, .. }, .. }| Executed { entry, inner, outcome })
     }
 }
 
-/// A call that was confirmed and asks something need not be confirmed again when it comes back.
+/// Returns a nonce that lets the next round of a confirmed call pass the gate without a new confirmation.
 fn carried_on(call: &Call<'_, Recorded<'_>>) -> Result<Option<String>, Refusal> {
     if !call.stage.receipt.is_confirmed() {
         return Ok(None);
@@ -97,7 +98,7 @@ fn carried_on(call: &Call<'_, Recorded<'_>>) -> Result<Option<String>, Refusal> 
     Ok(Some(nonce + &bound.unwrap_or_default()))
 }
 
-/// What the engine answers itself.
+/// Answers a call of a discovery or safety tool, which the engine implements itself.
 async fn own(
     call: &Call<'_, Recorded<'_>>,
     entry: &crate::entry::Entry,
@@ -125,7 +126,8 @@ fn context(call: &Call<'_, Recorded<'_>>, params: &Params<'_>, round: Round) -> 
     }
 }
 
-/// A tool that asks in the modern way, called by a legacy client: the engine asks for it and calls it again.
+/// Asks a legacy client on behalf of a tool that returned `InputRequired`; returns the round to call the tool again
+/// with.
 pub(crate) async fn ask_again(context: &Context, required: InputRequired) -> Result<Round, Refusal> {
     let keys: Vec<Box<str>> = required.questions.iter().map(|(key, _)| key.clone()).collect();
     let questions = required.questions.into_iter().map(|(key, question)| (key.into(), question)).collect();
@@ -172,7 +174,7 @@ fn stop(call: &Call<'_, Recorded<'_>>, stopped: Stopped) -> Refusal {
 }
 
 impl crate::engine::Engine {
-    /// What the client brought back from an earlier round; legacy clients never do.
+    /// Reads the sealed state and the answers that a modern client sent with its retry; empty for a legacy client.
     pub(crate) fn round(
         &self,
         caller: &crate::caller::Caller<'_>,
@@ -186,7 +188,7 @@ impl crate::engine::Engine {
         }
     }
 
-    /// An `input_required` result with its sealed state, without its closing brace.
+    /// Returns an `input_required` result with its sealed state, without its closing brace.
     pub(crate) fn require(
         &self,
         caller: &crate::caller::Caller<'_>,

@@ -1,9 +1,10 @@
-//! Gate: whether the call may run, and whether somebody has to confirm it first (R4.4, R4.5, R4.7).
+//! Gate stage: decides whether a call may run, and whether it must be confirmed first (policy per tool pattern, R4.4;
+//! how a confirmation is asked, R4.5; emergency stop, R4.7).
 //!
-//! Guarantees: the stop and the loop guard come first, for every call, and the stop again after a person was asked;
-//! arguments were checked before anybody is asked;
-//! what has to be confirmed leaves with a clearance that the journal burns. A call that needs nothing pays one atomic
-//! load and one counter, and no database.
+//! Guarantees: the stop and the loop guard are checked first, for every call, and the stop is checked again after a
+//! person was asked; arguments are validated before anyone is asked; a call that had to be confirmed leaves with a
+//! clearance that the journal burns. A call that needs no confirmation costs one atomic load and one counter, and no
+//! database access.
 
 mod ask;
 mod guard;
@@ -22,7 +23,7 @@ use crate::safety::ticket::Clearance;
 use crate::safety::{Safety, Who};
 
 impl<'a> Call<'a, Checked<'a>> {
-    /// Where safety is not switched on there is nothing to pass and nothing to write; else who has to be passed.
+    /// Skips gate and journal if safety is switched off; otherwise returns the call and the `Safety` it has to pass.
     pub(super) fn unwatched(self) -> Result<Call<'a, Recorded<'a>>, (Self, &'a Safety)> {
         match self.engine.safety() {
             None => Ok(self.at(|Checked(resolved)| {
@@ -38,10 +39,10 @@ impl<'a> Call<'a, Checked<'a>> {
         let clearance = match self.stage.0.entry.judged().demand {
             Demand::Never => Clearance::Free,
             Demand::Unaware if safety.trusts(self.caller) => Clearance::Free,
-            // Boxed: what is rare must not make every call's state larger.
+            // Boxed: confirmations are rare and must not enlarge every call's state.
             _ => Box::pin(ask::confirmed(&self, safety)).await?,
         };
-        // A person may have taken a while to confirm it.
+        // Confirming may have taken minutes, so the stop is checked again.
         guard::refuse_if_stopped(&self, safety)?;
         Ok(self.at(|Checked(resolved)| Cleared { resolved, pass: Pass { safety, clearance } }))
     }
@@ -50,7 +51,7 @@ impl<'a> Call<'a, Checked<'a>> {
         self.stage.0.arguments.node()
     }
 
-    /// A refusal that says what to do, and its record.
+    /// Writes the audit record of a refusal and returns the refusal; `result` tells the client what to do.
     fn refuse(&self, safety: &Safety, who: &Who, why: &str, result: ToolResult) -> Refusal {
         let entry = &self.stage.0.entry;
         let digest = toolcrib_contract::Digest::of_verbatim(self.arguments());

@@ -1,8 +1,10 @@
-//! Journal: what must be durable before the call leaves (R4.8).
+//! Journal stage: writes what must be durable before the call leaves (R4.8: a destructive call is journalled before
+//! it is sent).
 //!
 //! Guarantees: a destructive or confirmed call leaves only after its intent is on disk, in the same transaction that
-//! burnt what let it pass; where that cannot be written, it does not leave. Any other call leaves nothing here but a
-//! record at its end, gathered off its way; while such records cannot be written, only read-only calls leave.
+//! burns its clearance; if that write fails, the call is refused. Every other call only leaves an audit record at its
+//! end, written off the request path. While such records cannot be written, only read-only calls and the safety tools
+//! run.
 
 use toolcrib_contract::Digest;
 
@@ -26,7 +28,7 @@ impl<'a> Call<'a, Cleared<'a>> {
         let receipt = match pass {
             Pass { safety, clearance: Clearance::Free } if !resolved.entry.judged().effect.destructive => {
                 let entry = &resolved.entry;
-                // The tools of the safety itself always leave: a stop must work on a full disk.
+                // The safety tools always run: an emergency stop must work on a full disk.
                 let needs_record = !entry.judged().effect.read_only && entry.safety().is_none();
                 if !safety.trail().room().await && needs_record {
                     return Err(unrecorded(safety, caller, &resolved));
@@ -39,7 +41,7 @@ impl<'a> Call<'a, Cleared<'a>> {
     }
 }
 
-/// Refuses a call that changes something while its record could not be written.
+/// Refuses a call that is not read-only while audit records cannot be written.
 fn unrecorded(safety: &Safety, caller: &Caller<'_>, resolved: &Resolved<'_>) -> Refusal {
     let entry = &resolved.entry;
     safety.note(Event {
@@ -56,7 +58,7 @@ fn unrecorded(safety: &Safety, caller: &Caller<'_>, resolved: &Resolved<'_>) -> 
     )))
 }
 
-/// Burns the clearance and writes the intent.
+/// Burns the clearance and writes the intent, in one transaction.
 async fn admit<'a>(
     pass: &Pass<'a>,
     caller: &'a Caller<'a>,
@@ -92,7 +94,7 @@ async fn admit<'a>(
         event: event.clone(),
         now_ms,
     };
-    // A caller that goes away while the intent is written leaves a call that never ran.
+    // If the caller disconnects while the intent is written, the call never ran: it ends as refused.
     let mut receipt = Receipt::intent(safety, caller, entry, id, event.clone());
     receipt.settle(Ending::Refused);
     let admitted = safety.store().admit(admission).await;
@@ -102,7 +104,7 @@ async fn admit<'a>(
     match admitted {
         Ok(Ok(ticket)) => {
             receipt.confirm_by(ticket);
-            // The stop may have come while the intent was written.
+            // A stop may have been put in force while the intent was written.
             if !works_when_stopped(entry)
                 && let Some(text) = stopped(caller, safety)
             {
@@ -132,7 +134,7 @@ async fn admit<'a>(
     }
 }
 
-/// Names the person at this process's terminal who confirmed the call; an approval names its own.
+/// Returns the person at this process's terminal who confirmed the call; an approval names its own person.
 fn confirmed_by(safety: &Safety, clearance: &Clearance) -> Option<String> {
     match clearance {
         Clearance::Asked | Clearance::Sealed { .. } | Clearance::Token { .. } => {

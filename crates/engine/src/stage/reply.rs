@@ -1,4 +1,4 @@
-//! Reply: the answer as this peer's revision may see it.
+//! Reply stage: writes the answer in the form of the client's revision.
 
 use toolcrib_contract::json::{Document, Limits};
 use toolcrib_protocol::convert::result;
@@ -32,7 +32,7 @@ impl Call<'_, Verified> {
     }
 }
 
-/// An `input_required` result, closed with the server's own `_meta`.
+/// Closes an `input_required` result with the server's own `_meta`.
 pub(super) fn input_required(engine: &Engine, id: &str, mut required: Vec<u8>) -> Reply {
     required.extend_from_slice(b",\"_meta\":");
     required.extend_from_slice(engine.meta().as_bytes());
@@ -40,7 +40,7 @@ pub(super) fn input_required(engine: &Engine, id: &str, mut required: Vec<u8>) -
     Reply::result(id, &required)
 }
 
-/// A tool result written for a revision.
+/// Writes a tool result in the form of a revision.
 pub(crate) fn tool_result(engine: &Engine, id: &str, revision: Revision, result: &ToolResult) -> Reply {
     let modern = revision.era() == Era::Modern;
     let size: usize = result.content.iter().map(|content| content.as_json().len() + 1).sum();
@@ -75,7 +75,7 @@ pub(crate) fn tool_result(engine: &Engine, id: &str, revision: Revision, result:
     Reply::whole(out)
 }
 
-/// The handler's `_meta`, the server's own, or both as one object.
+/// Writes the handler's `_meta`, the server's own, or both merged into one object.
 fn meta(out: &mut Vec<u8>, engine: &Engine, modern: bool, own: Option<&str>) {
     let own = own.filter(|raw| *raw != "{}");
     match (modern, own) {

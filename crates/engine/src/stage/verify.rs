@@ -1,8 +1,9 @@
-//! Check of the answer: its structured content against the output schema, before it leaves (R2.6).
+//! Verify stage: checks the answer's structured content against the output schema before it leaves (R2.6).
 //!
-//! Guarantees: with an output schema, an answer that leaves keeps it or is an error result without structured content.
-//! A result that is an error already goes on unchecked, without structured content. A check that takes longer than a
-//! serving thread may be held is done again on the thread for long work.
+//! Guarantees: with an output schema, an answer that leaves either keeps it or is an error result without structured
+//! content, unless the operator set validation to `warn` or `off`. A result that is an error already passes
+//! unchecked, without structured content. A check that exceeds its budget on the serving thread is repeated on the
+//! long-work thread.
 
 use toolcrib_contract::Violations;
 use toolcrib_contract::json::{Document, Keys, Limits, Node, ObjectWriter};
@@ -16,14 +17,14 @@ use crate::long_work;
 use crate::refusal::Refusal;
 use crate::validation::Strictness;
 
-/// What a result is judged by.
+/// Members of a result that decide whether and how it is checked.
 static JUDGED: Keys<3> = Keys::new(["structuredContent", "isError", "resultType"]);
 
-/// How structured content is checked against the output schema.
+/// Source of the verdict on structured content.
 enum Judge {
-    /// On the thread that serves, with little time.
+    /// Checked on the serving thread, with the short budget.
     Brief,
-    /// It was checked already.
+    /// Checked before, on the long-work thread.
     Known(Result<(), Violations>),
 }
 
@@ -35,7 +36,7 @@ impl Judge {
         }
     }
 
-    /// `true` if these violations only say that there was too little time.
+    /// Returns true if these violations only say that the short budget was exceeded.
     const fn needs_longer(&self, violations: &Violations) -> bool {
         matches!(self, Self::Brief) && violations.is_unfinished()
     }
@@ -53,7 +54,7 @@ impl<'a> Call<'a, Executed> {
         self.verified(change).map(Briefly::Done)
     }
 
-    /// Checks the answer with all the time that a check may take.
+    /// Checks the answer on the long-work thread, with the full budget of a check.
     pub(super) async fn verify_at_length(self) -> Result<Call<'a, Verified>, Refusal> {
         let entry = self.stage.entry.clone();
         let text = match &self.stage.outcome {
@@ -70,7 +71,7 @@ impl<'a> Call<'a, Executed> {
         self.verified(change)
     }
 
-    /// Gives back what must be sent instead of the answer, if anything in it has to change.
+    /// Returns the result to send in place of the answer, if the answer has to change.
     fn inspect(&self, judge: &Judge) -> Result<Option<Box<str>>, Refusal> {
         match &self.stage.outcome {
             Outcome::Answer(answer) => inspect(self.engine, &self.stage.entry, answer, judge),
@@ -126,7 +127,7 @@ fn inspect_built(engine: &Engine, entry: &Entry, result: &ToolResult, judge: &Ju
     judge.check(entry, document.root()).map_err(|violations| invalid(engine, entry, judge, violations))
 }
 
-/// A whole result as JSON; gives back what must be sent instead, if anything had to change.
+/// Inspects a whole result as JSON; returns the result to send in its place, if it has to change.
 fn inspect_result(
     engine: &Engine,
     entry: &Entry,
@@ -159,11 +160,11 @@ fn inspect_result(
     let Err(violations) = judge.check(entry, structured) else { return Ok(None) };
     let is_decided = !judge.needs_longer(&violations);
     let refusal = invalid(engine, entry, judge, violations);
-    // Under `warn` it was reported, and the operator wants it passed on.
+    // Under `warn` the violation was reported, and the operator wants the answer passed on.
     if mode == Strictness::Warn && is_decided { Ok(None) } else { Err(refusal) }
 }
 
-/// The structured content of an answer that has any.
+/// Returns the structured content of an answer, as raw JSON.
 fn structured_text(answer: &Answer) -> Option<Box<str>> {
     match answer {
         Answer::Built(result) => result.structured.clone(),
@@ -175,7 +176,8 @@ fn structured_text(answer: &Answer) -> Option<Box<str>> {
     }
 }
 
-/// The answer as it leaves: `change` in its place, or in the form of R2.6.
+/// Returns the answer as it leaves: `change` if given; else without structured content if it is an error, and with
+/// the structured content as a text block if the handler gave no text (R2.6).
 fn changed(answer: Answer, change: Option<Box<str>>) -> Answer {
     match (answer, change) {
         (_, Some(change)) => Answer::Raw(change),
@@ -210,7 +212,7 @@ fn missing(engine: &Engine, entry: &Entry) -> Refusal {
     Refusal::OutputMissing
 }
 
-/// An inner tool's answer in the form that `call_tool` promises: structured content, and that an object.
+/// Returns an inner tool's answer in the form that `call_tool` promises: structured content that is an object.
 fn as_call_tool(answer: Answer) -> Result<Answer, Refusal> {
     match answer {
         Answer::Built(mut result) if !result.is_error => {
@@ -239,7 +241,7 @@ fn as_call_tool(answer: Answer) -> Result<Answer, Refusal> {
     }
 }
 
-/// A whole result with structured content that is an object, if it has to be changed for that.
+/// Returns a whole result whose structured content is an object, if the result has to change for that.
 fn with_structure(result: Node<'_>) -> Result<Option<Box<str>>, Refusal> {
     let structured = result.get("structuredContent");
     let is_error = result.get("isError").and_then(Node::as_bool) == Some(true);
@@ -259,7 +261,7 @@ fn with_structure(result: Node<'_>) -> Result<Option<Box<str>>, Refusal> {
     Ok(Some(object.finish().into()))
 }
 
-/// The text of content blocks as an object.
+/// Returns an object with the joined text of the content blocks.
 fn text_of(blocks: &str) -> Result<Box<str>, Refusal> {
     let document =
         Document::parse(blocks.as_bytes(), &answer_limits()).map_err(|_| Refusal::AnswerMalformed)?;

@@ -1,8 +1,8 @@
-//! View: which contract the call means, among those this caller sees.
+//! View stage: finds the contract that the call names, among those in the caller's view.
 //!
-//! Refuses a name that is not in the view exactly like one that does not exist (-32602). `call_tool` is resolved here
-//! to the tool it names, among all that the caller can reach: from here on there is only the inner tool, so every
-//! later stage judges that one, and none can tell how it was named but by [`Resolved::inner`].
+//! Refuses a name outside the view exactly like a name that does not exist (-32602). `call_tool` is replaced here by
+//! the tool it names, among all that the caller can reach. Every later stage judges that inner tool; only
+//! [`Resolved::inner`] tells that it was named by `call_tool`.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ impl<'a> Call<'a, Known> {
         Ok(self.at(|Known| resolved))
     }
 
-    /// The tool that `call_tool` names; it cannot name itself.
+    /// Finds the tool that `call_tool` names; it cannot name itself.
     fn resolve_inner(&self, outer: Node<'a>) -> Result<Resolved<'a>, Refusal> {
         let name = outer.get("name").and_then(Node::as_str).unwrap_or_default();
         let arguments = outer.get("arguments").unwrap_or_else(|| self.engine.no_arguments());
@@ -49,7 +49,8 @@ impl<'a> Call<'a, Known> {
         Ok(self.resolved(entry, arguments, true))
     }
 
-    /// What may carry a token is relieved of it here, before anything looks at the arguments.
+    /// Removes the confirmation token from the arguments of a tool that may carry one, before anything else reads
+    /// them.
     fn resolved(&self, entry: Arc<Entry>, arguments: Node<'a>, inner: bool) -> Resolved<'a> {
         let judged = entry.judged();
         let is_watched = self.engine.safety().is_some();

@@ -1,7 +1,7 @@
-//! Templates by the literal text that they begin with.
+//! Index of templates by the literal text that they begin with.
 //!
-//! A request looks only at templates whose beginning its URI has: the longest beginning first, templates of the same
-//! beginning in the order of their texts.
+//! A request tries only templates whose literal prefix its URI has: the longest prefix first, and templates with one
+//! prefix in the order of their texts.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,16 +9,17 @@ use std::sync::Arc;
 use super::{TooMuchWork, Uri, Variables, Work};
 use crate::resource::ResourceTemplate;
 
-/// Bytes of a beginning that templates are told apart by; longer ones gain nothing and would be stored twice.
+/// Maximum bytes of a prefix in the index; longer ones gain nothing and would be stored twice.
 const PREFIX_BYTES: usize = 64;
 
-/// A template that matched, with the values of its variables.
+/// Template that matched, with the values of its variables.
 pub(crate) type Match = (Arc<ResourceTemplate>, Variables);
 
+/// Templates by their literal prefix.
 #[derive(Debug, Default)]
 pub struct TemplateIndex {
     by_prefix: HashMap<Box<str>, Vec<Arc<ResourceTemplate>>, ahash::RandomState>,
-    /// Lengths of the beginnings, longest first.
+    /// Lengths of the prefixes, longest first.
     lengths: Vec<usize>,
 }
 
@@ -46,7 +47,7 @@ impl TemplateIndex {
         prefixes.filter_map(|prefix| self.by_prefix.get(prefix)).flatten()
     }
 
-    /// Returns the first template that matches. Gives way to the thread's other tasks while it works.
+    /// Returns the first template that matches. Yields to the thread's other tasks while it works.
     pub(crate) async fn find(&self, uri: &Uri<'_>, work: &mut Work) -> Result<Option<Match>, TooMuchWork> {
         for template in self.candidates(uri.text()) {
             if let Some(variables) = template.pattern.matches(uri, work)? {

@@ -2,7 +2,7 @@
 //!
 //! The first pass goes from the last part to the first and marks, for each part, the positions of the URI from which
 //! this part and all parts after it match. The second pass goes from the first part to the last and takes, for each
-//! variable, the nearest end that is marked. No position is looked at twice for a part, so nothing is backtracked.
+//! variable, the nearest end that is marked. Each part looks at each position once, so there is no backtracking.
 
 use super::parse::Variable;
 use super::rows::Rows;
@@ -10,11 +10,11 @@ use super::uri::{Unit, Uri, units};
 use super::value::Value;
 use super::{Modifier, Part, TooMuchWork, UriTemplate, Variables, Work};
 
-/// Rows of a variable: the table knows whether an earlier value of the same expression was there, because the
+/// Rows of a variable. The table distinguishes if an earlier value of the expression was present, because the
 /// character before the value depends on it (`?a=1&b=2`, but `?b=2`).
 #[derive(Clone, Copy)]
 struct RowsOf {
-    /// No earlier value of the expression was there. The only row of a literal.
+    /// Row without an earlier value of the expression. The only row of a literal.
     fresh: usize,
     begun: usize,
 }
@@ -24,7 +24,7 @@ impl RowsOf {
         Self { fresh: 2 * index, begun: 2 * index + 1 }
     }
 
-    /// Row that holds after a value of this variable.
+    /// Returns the row that applies after a value of this variable.
     fn after_value(index: usize, variable: Variable) -> usize {
         let next = Self::part(index + 1);
         if variable.is_last { next.fresh } else { next.begun }
@@ -50,7 +50,7 @@ struct Table<'a, 'u> {
 }
 
 impl Table<'_, '_> {
-    /// Fills the table; false if the URI does not match.
+    /// Fills the table; returns false if the URI does not match.
     fn mark(&mut self, work: &mut Work) -> Result<bool, TooMuchWork> {
         let end = RowsOf::part(self.template.parts.len()).fresh;
         self.rows.row_mut(end).set(self.uri.units().len());
@@ -84,7 +84,7 @@ impl Table<'_, '_> {
         Ok(self.rows.row(0).has(0))
     }
 
-    /// The row `fresh` of this part alone decides: no expression continues across its start.
+    /// Returns true if the row `fresh` of this part decides alone: no expression continues across its start.
     fn is_between_expressions(&self, index: usize) -> bool {
         !matches!(self.template.parts.get(index), Some(Part::Variable(variable)) if !variable.is_first)
     }
@@ -102,7 +102,7 @@ impl Table<'_, '_> {
         work.spend(steps)
     }
 
-    /// Marks where the variable begins with a value.
+    /// Marks the positions from which a value of the variable, and the rest of the template, match.
     fn mark_value(
         &mut self,
         row: usize,
@@ -116,7 +116,7 @@ impl Table<'_, '_> {
         let (mut row, next) = self.rows.pair(row, RowsOf::after_value(index, variable));
         let units = self.uri.units();
         let Some((lowest, highest)) = next.bounds() else { return work.spend(steps) };
-        // The nearest marked end that characters of the value lead to.
+        // Nearest marked end that the value's characters can reach.
         let mut nearest = None;
         for from in (0..=highest).rev() {
             if nearest.is_none() && from < lowest {
@@ -144,7 +144,7 @@ impl Table<'_, '_> {
         work.spend(steps)
     }
 
-    /// Walks the marked table from the start of the URI.
+    /// Reads the values off the marked table, from the start of the URI.
     fn take(&self) -> Option<Variables> {
         let mut found = Found::default();
         let (mut at, mut is_begun) = (0, false);
@@ -167,7 +167,8 @@ impl Table<'_, '_> {
         Some(found.values())
     }
 
-    /// Value of a variable whose part begins at `at`: the nearest end from which the rest matches.
+    /// Returns the value of a variable whose part begins at `at`: it ends at the nearest end from which the rest
+    /// matches.
     fn value_at(
         &self,
         at: usize,
@@ -193,8 +194,8 @@ impl Table<'_, '_> {
     }
 }
 
-/// Returns where a text begins that ends before `end`, if it stands there. One character, the usual case, is compared
-/// without a call of `memcmp`.
+/// Returns the start of `text` if it stands right before `end`. One character, the usual case, is compared without a
+/// call of `memcmp`.
 fn start_of(text: &[Unit], units: &[Unit], end: usize) -> Option<usize> {
     let start = end.checked_sub(text.len())?;
     let stands = match text {
@@ -205,10 +206,10 @@ fn start_of(text: &[Unit], units: &[Unit], end: usize) -> Option<usize> {
     stands.then_some(start)
 }
 
-/// Steps that each row is counted as, besides its characters.
+/// Steps that each row costs, in addition to its characters.
 const ROW_COST: usize = 16;
 
-/// Steps that a comparison with a text is counted as: about sixteen units are compared at a time.
+/// Returns the steps that a comparison with a text costs: about sixteen units are compared at a time.
 fn cost(text: &[Unit]) -> usize {
     1 + text.len() / 16
 }
@@ -218,7 +219,7 @@ fn cost(text: &[Unit]) -> usize {
 struct Found<'t>(Vec<(&'t str, String, Modifier)>);
 
 impl<'t> Found<'t> {
-    /// Adds a value; `None` if the variable has another one already.
+    /// Adds a value; `None` if the variable has a different one already.
     fn add(&mut self, name: &'t str, value: String, modifier: Modifier) -> Option<()> {
         let Some(known) = self.0.iter_mut().find(|(known, ..)| *known == name) else {
             self.0.push((name, value, modifier));
@@ -231,7 +232,7 @@ impl<'t> Found<'t> {
             (false, true) => known.1.starts_with(&value),
             (false, false) => known.1 == value,
         };
-        // The longest text is the nearest to the variable's value.
+        // The longest text is the closest to the variable's value.
         if value.len() > known.1.len() {
             (known.1, known.2) = (value, modifier);
         }

@@ -1,7 +1,7 @@
-//! Grammar of RFC 6570: a template's text in, its literals and variables out.
+//! Parser of RFC 6570 templates: from a template's text to its literals and variables.
 //!
-//! Literals are taken as they stand, also with characters that RFC 6570 does not allow there (a space, a quote): the
-//! template comes from another server, and a client that sends the same characters means this template.
+//! Literals may contain characters that RFC 6570 does not allow there (a space, a quote): the template comes from
+//! another server, and a client that sends those characters means this template.
 
 use crate::limits::{TEMPLATE_BYTES_MAX, TEMPLATE_VARIABLES_MAX};
 
@@ -58,7 +58,7 @@ pub(super) enum Part {
     Variable(Variable),
 }
 
-/// Variable of an expression; an expression `{x,y}` is two of them in a row.
+/// Variable of an expression; `{x,y}` gives two in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Variable {
     pub(super) name: Span,
@@ -103,7 +103,7 @@ impl Operator {
         })
     }
 
-    /// Character before the first value.
+    /// Returns the character before the first value.
     pub(super) fn opening(self) -> Option<u8> {
         match self {
             Self::Simple | Self::Reserved => None,
@@ -113,7 +113,7 @@ impl Operator {
         }
     }
 
-    /// Character before each further value.
+    /// Returns the character before each further value.
     pub(super) fn separator(self) -> u8 {
         match self {
             Self::Simple | Self::Reserved | Self::Fragment => b',',
@@ -124,18 +124,18 @@ impl Operator {
         }
     }
 
-    /// Values are written as `name=value`.
+    /// Returns true if values are written as `name=value`.
     pub(super) fn is_named(self) -> bool {
         matches!(self, Self::Parameter | Self::Query | Self::More)
     }
 
-    /// Values may all be missing, and a value may be empty.
+    /// Returns true if all values may be missing and a value may be empty.
     pub(super) fn is_optional(self) -> bool {
         !matches!(self, Self::Simple | Self::Reserved)
     }
 }
 
-/// Cuts a template into literals and variables.
+/// Splits a template into literals and variables.
 pub(super) fn parts(text: &str) -> Result<Vec<Part>, TemplateError> {
     if text.len() > TEMPLATE_BYTES_MAX {
         return Err(TemplateError::TooLong { bytes: text.len() });
@@ -170,7 +170,7 @@ fn literal(text: &str, from: usize, to: usize, parts: &mut Vec<Part>) -> Result<
     Ok(())
 }
 
-/// Reads what stands between two braces; returns how many variables it has.
+/// Reads the text between two braces; returns the number of its variables.
 fn expression(text: &str, from: usize, to: usize, parts: &mut Vec<Part>) -> Result<usize, TemplateError> {
     let inside = text.get(from..to).unwrap_or_default();
     let sign = inside.chars().next().ok_or(TemplateError::Unnamed { at: from })?;
@@ -214,7 +214,7 @@ fn modifier(spec: &str, at: usize) -> Result<(&str, Modifier), TemplateError> {
         .ok_or(TemplateError::BadPrefix { at: at + name.len() + 1 })
 }
 
-/// `varname` of RFC 6570, section 2.3.
+/// Returns true for a `varname` of RFC 6570, section 2.3.
 fn is_name(name: &str) -> bool {
     name.split('.').all(|piece| {
         let mut bytes = piece.bytes();

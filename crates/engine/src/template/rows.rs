@@ -1,6 +1,6 @@
-//! Table of bits: rows of positions.
+//! Table of bits, in rows of positions.
 
-/// Rows of equal width; a bit stands for a position.
+/// Rows of equal width; each bit stands for a position.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     bits: Vec<u64>,
@@ -8,7 +8,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// Empties the table and gives it another size; the allocation is kept.
+    /// Clears the table and changes its size; the allocation is kept.
     pub(super) fn resize(&mut self, rows: usize, width: usize) {
         self.width = width;
         self.bits.clear();
@@ -28,7 +28,7 @@ impl Rows {
         self.pair(row, row + 1).0
     }
 
-    /// A row to write, and one after it to read.
+    /// Returns a row to write and a later row to read.
     pub(super) fn pair(&mut self, row: usize, later: usize) -> (RowMut<'_>, Row<'_>) {
         let words = self.words();
         let (before, after) = self.bits.split_at_mut_checked((row + 1) * words).unwrap_or((&mut [], &mut []));
@@ -50,7 +50,7 @@ impl<'r> Row<'r> {
         self.0.iter().all(|word| *word == 0)
     }
 
-    /// Lowest and highest position that is set.
+    /// Returns the lowest and highest positions that are set.
     pub(super) fn bounds(self) -> Option<(usize, usize)> {
         let low = self.0.iter().position(|word| *word != 0)?;
         let high = self.0.iter().rposition(|word| *word != 0)?;
@@ -58,7 +58,7 @@ impl<'r> Row<'r> {
         Some((64 * low + first.trailing_zeros() as usize, 64 * high + last.ilog2() as usize))
     }
 
-    /// Positions that are set, lowest first.
+    /// Returns the positions that are set, lowest first.
     pub(super) fn ones(self) -> impl Iterator<Item = usize> + 'r {
         self.0.iter().enumerate().flat_map(|(index, word)| {
             let mut left = *word;

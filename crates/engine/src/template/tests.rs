@@ -1,4 +1,4 @@
-//! Tests of parsing and matching; laws are in the modules.
+//! Tests of parsing and matching; properties are in the submodules.
 
 mod attacks;
 mod expansion;
@@ -13,7 +13,7 @@ fn matched(template: &str, uri: &str) -> Option<Vec<(String, String)>> {
     Some(found.into_iter().map(|(name, value)| (name.into(), value)).collect())
 }
 
-/// `uri` fits `template` with these values, written as `name=value name=value`.
+/// Asserts that `uri` matches `template` with these values, written as `name=value name=value`.
 #[track_caller]
 fn fits(template: &str, uri: &str, values: &str) {
     let found = matched(template, uri).unwrap_or_else(|| panic!("{uri} does not fit {template}"));
@@ -37,7 +37,7 @@ fn a_segment_stops_at_a_slash_and_the_rest_does_not() {
     differs("a://x", "a://xy");
 }
 
-/// Adjacent variables: from left to right each takes as little as the rest allows.
+/// Adjacent variables: from left to right, each takes as little as the rest allows.
 #[test]
 fn adjacent_variables_are_split_from_the_left() {
     fits("a://{a}{b}", "a://xyz", "a=x b=yz");
@@ -82,7 +82,7 @@ fn every_operator_matches_what_it_expands_to() {
     fits("s://a?fixed=yes{&x}", "s://a?fixed=yes", "");
 }
 
-/// A variable before a query ends at the `?`, although `{x}` alone may hold one.
+/// A variable before a query expression ends at the `?`, although `{x}` alone may contain one.
 #[test]
 fn a_variable_ends_where_a_query_begins() {
     fits("s://{id}{?q}", "s://7?q=what%3F", "id=7 q=what?");
@@ -92,7 +92,7 @@ fn a_variable_ends_where_a_query_begins() {
     fits("s://{id}", "s://what?", "id=what?");
 }
 
-/// RFC 6570, section 2.4: prefixes count decoded characters, exploded lists are given as they are written.
+/// RFC 6570, section 2.4: prefixes count decoded characters, exploded lists are returned as they are written.
 #[test]
 fn prefixes_and_lists_are_matched() {
     fits("{var:3}", "val", "var=val");
@@ -137,7 +137,7 @@ fn literals_outside_ascii_match_as_they_are_and_encoded() {
     differs("a://x/{x}", "a://x%2F1");
 }
 
-/// R5.3: what is no template is refused, and the error says what and where.
+/// R5.3: texts that are not templates are refused, and the error names the fault and its position.
 #[test]
 fn texts_that_are_no_templates_are_refused_with_the_place() {
     for (bad, says) in [

@@ -1,11 +1,10 @@
-//! URI that came from a client, cut into characters.
+//! URI of a client, split into characters.
 //!
-//! A character is one unit, whether it stands in the URI itself or percent-encoded, so that no value can end in the
-//! middle of an escape.
+//! A character is one unit, literal or percent-encoded, so that no value can end in the middle of an escape.
 
 use crate::limits::URI_BYTES_MAX;
 
-/// A URI over the limit.
+/// The URI is over `URI_BYTES_MAX`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a URI has at most {URI_BYTES_MAX} bytes (URI_BYTES_MAX); this one has {bytes}")]
 pub struct UriTooLong {
@@ -17,17 +16,17 @@ pub(crate) fn check_length(uri: &str) -> Result<(), UriTooLong> {
     if uri.len() > URI_BYTES_MAX { Err(UriTooLong { bytes: uri.len() }) } else { Ok(()) }
 }
 
-/// A character of a URI: its code point, and for ASCII whether it was encoded. A plain number, because slices of
+/// Character of a URI: its code point, and for ASCII a flag if it was encoded. A plain number, because slices of
 /// these are compared by `memcmp`.
 pub(super) type Unit = u32;
 
-/// Marks encoded ASCII: `%2F` is not the separator `/`.
+/// Flag of encoded ASCII: `%2F` is not the separator `/`.
 const ENCODED: Unit = 1 << 30;
 
-/// `%` that begins no valid escape. It equals itself in a literal and is part of no value.
+/// `%` that begins no valid escape. It equals itself in a literal and cannot be part of a value.
 pub(super) const STRAY: Unit = 1 << 31;
 
-/// The units of a text, each with its length in bytes.
+/// Returns the units of a text, each with its length in bytes.
 pub(super) fn units(text: &str) -> impl Iterator<Item = (Unit, usize)> + '_ {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -41,7 +40,7 @@ pub(super) fn units(text: &str) -> impl Iterator<Item = (Unit, usize)> + '_ {
     })
 }
 
-/// One character written as one to four escapes.
+/// Reads one character that is written as one to four escapes.
 fn escaped(text: &[u8]) -> Option<(Unit, usize)> {
     let mut octets = [0; 4];
     for count in 0..octets.len() {
@@ -57,12 +56,12 @@ fn escaped(text: &[u8]) -> Option<(Unit, usize)> {
     None
 }
 
-/// A URI within `URI_BYTES_MAX`.
+/// URI within `URI_BYTES_MAX`.
 #[derive(Debug)]
 pub struct Uri<'u> {
     text: &'u str,
     units: Vec<Unit>,
-    /// Where each unit begins in the text, and the text's end.
+    /// Byte position of each unit in the text, and the text's length.
     starts: Vec<usize>,
 }
 
@@ -87,12 +86,12 @@ impl<'u> Uri<'u> {
         &self.units
     }
 
-    /// Percent-decoded text between two units.
+    /// Returns the percent-decoded text between two units.
     pub(super) fn decoded(&self, from: usize, to: usize) -> Option<String> {
         self.units.get(from..to)?.iter().map(|unit| char::from_u32(unit & !ENCODED)).collect()
     }
 
-    /// Text between two units as it was written.
+    /// Returns the text between two units as it was written.
     pub(super) fn written(&self, from: usize, to: usize) -> Option<&'u str> {
         self.text.get(*self.starts.get(from)?..*self.starts.get(to)?)
     }

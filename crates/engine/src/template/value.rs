@@ -1,14 +1,14 @@
-//! Shape of a value: what stands before it, which characters it takes, how many.
+//! Syntax of a variable's value: the text before it, the characters it may contain, and how many.
 
 use super::parse::Variable;
 use super::uri::{STRAY, Unit, units};
 use super::{Modifier, Operator, UriTemplate};
 
-/// Shape of a variable's value in a URI.
+/// Syntax of a variable's value in a URI.
 pub(super) struct Value {
-    /// Everything before the value: `,` or `&name=`.
+    /// Text before the value: `,` or `&name=`.
     pub(super) lead: Vec<Unit>,
-    /// `;name` stands for an empty value as `;name=` does.
+    /// `;name` may stand for an empty value, as `;name=` does.
     may_omit_sign: bool,
     pub(super) min: usize,
     pub(super) max: usize,
@@ -40,7 +40,7 @@ impl Value {
         }
     }
 
-    /// The lead without its `=`, where an empty value may be written so.
+    /// Returns the lead without its `=`, if an empty value may be written so.
     pub(super) fn bare_name(&self) -> Option<&[Unit]> {
         let (_, name) = self.lead.split_last().filter(|_| self.may_omit_sign)?;
         Some(name)
@@ -51,7 +51,7 @@ impl Value {
     }
 }
 
-/// Characters that end a value. An exploded value holds its own separators.
+/// Returns the ASCII characters that end a value. An exploded value contains its own separators.
 fn excluded(operator: Operator, is_exploded: bool, is_delimited: bool) -> u128 {
     let ends = if is_delimited { "?#" } else { "" };
     let (always, own) = match operator {

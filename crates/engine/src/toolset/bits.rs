@@ -1,5 +1,6 @@
-//! A set of toolsets of one catalogue, by their place in it.
+//! Bit set over the toolsets of one catalogue, by their index.
 
+/// Set of toolsets.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Bits(Box<[u64]>);
 

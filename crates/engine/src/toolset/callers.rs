@@ -1,9 +1,8 @@
-//! Who besides the model may call a tool: programs that the model writes (R10.1).
+//! Callers of a tool besides the model: programs that the model writes (R10.1).
 //!
-//! Guarantees: where there are toolsets, only read-only tools of programmatic ones carry `allowed_callers`, and only
+//! Guarantees: if there are toolsets, only read-only tools of programmatic toolsets carry `allowed_callers`, and only
 //! for clients whose vendor has such callers; tools that write, are unannotated or return binary never do, whatever
-//! they claim. That code may call a tool is kept as the neutral caller [`CODE_EXECUTION`]; each vendor's names for it
-//! are a table.
+//! they claim. Internally the caller is the neutral [`CODE_EXECUTION`]; a table has each vendor's names for it.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +11,16 @@ use toolcrib_protocol::write;
 
 use crate::entry::Entry;
 
-/// The member of a tool, and the key in its `_meta` behind the vendor's prefix.
+/// Member of a tool's definition, and key in its `_meta` after the vendor's prefix.
 const MEMBER: &str = "allowed_callers";
 
-/// The neutral caller: a program that the model wrote. No vendor takes this name as it is.
+/// Neutral name of the caller: a program that the model wrote. Each vendor has its own names for it.
 pub const CODE_EXECUTION: &str = "code_execution";
 
-/// A tool says with this key of `_meta` that it returns binary content.
+/// Key of `_meta` with which a tool declares that it returns binary content.
 pub const RETURNS_BINARY: &str = "toolcrib/returnsBinary";
 
-/// Whose names for callers are used.
+/// Vendor whose names for callers are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Vendor {
     Anthropic,
@@ -38,7 +37,7 @@ impl Vendor {
     }
 }
 
-/// Each vendor's names for the callers of a tool that code may call.
+/// Each vendor's names for the callers of a tool that may be called from code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallerTable(BTreeMap<Box<str>, Vec<Box<str>>>);
 
@@ -58,7 +57,7 @@ impl CallerTable {
         self.0.insert(vendor.into(), names);
     }
 
-    /// The JSON array of a vendor's names; `None` where there are none.
+    /// Returns a vendor's names as a JSON array; `None` if it has none.
     #[must_use]
     pub fn render(&self, vendor: Vendor) -> Option<String> {
         let names = self.0.get(vendor.name()).filter(|names| !names.is_empty())?;
@@ -67,7 +66,7 @@ impl CallerTable {
     }
 }
 
-/// Whether code may call the tool at all, its toolset aside.
+/// Returns true if the tool may be called from code, provided that one of its toolsets is programmatic.
 #[must_use]
 pub fn is_callable_from_code(entry: &Entry) -> bool {
     let contract = entry.contract();
@@ -81,16 +80,16 @@ fn returns_binary(entry: &Entry) -> bool {
     said.unwrap_or_else(|| definition.output_schema().is_some_and(holds_encoded))
 }
 
-/// A schema that speaks of encoded content anywhere.
+/// Returns true if a schema has `contentEncoding` or `contentMediaType` anywhere.
 fn holds_encoded(node: Node<'_>) -> bool {
     let here = ["contentEncoding", "contentMediaType"].into_iter().any(|key| node.get(key).is_some());
     here || node.members().any(|(_, value)| holds_encoded(value)) || node.elements().any(holds_encoded)
 }
 
-/// A tool's raw definition with these callers, and without whatever it claimed itself; `None` where nothing changes.
+/// Returns a tool's definition as raw JSON with these callers in place of its own claims; `None` if nothing changes.
 #[must_use]
 pub fn with_callers(raw: &str, callers: Option<(Vendor, &str)>) -> Option<String> {
-    // Most tools claim nothing, which shows without reading them; an escape could hide the member's name.
+    // Shortcut: most definitions have no such member. An escape could hide its name, so those are parsed.
     if callers.is_none() && !raw.contains(MEMBER) && !raw.contains("\\u") {
         return None;
     }
@@ -128,7 +127,7 @@ pub fn with_callers(raw: &str, callers: Option<(Vendor, &str)>) -> Option<String
 mod tests {
     use super::*;
 
-    /// R10.1: the names come from a table, and stand in the tool and in `_meta`.
+    /// R10.1: callers are rendered per vendor from a table, into the tool and its `_meta`.
     #[test]
     fn callers_stand_in_the_tool_and_in_meta() {
         let mut table = CallerTable::default();
@@ -144,7 +143,7 @@ mod tests {
         assert_eq!(table.render(Vendor::Anthropic), None);
     }
 
-    /// R10.1: a claim of the tool's own is taken out where it may not stand.
+    /// R10.1: the tool's own claim is removed if it is not allowed.
     #[test]
     fn a_claim_that_may_not_stand_is_taken_out() {
         let raw = r#"{"name":"a","allowed_callers":["direct"]}"#;

@@ -1,7 +1,7 @@
-//! Which tools are in which toolset, for one state of the registry, and the views made of it.
+//! [`Catalogue`]: the members of each toolset in one state of the registry, the search index, and the views.
 //!
 //! Guarantees: built at most once per change, on first use; a view is built once per distinct standing and shared by
-//! every caller that has it; a new state begins without views, so none outlives its tools or what was selected.
+//! all callers that have it; a new state begins without views, so none outlives its tools or the selection.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
@@ -21,14 +21,14 @@ use crate::listing::Item;
 use crate::search::index::{Index, Text};
 use crate::view::View;
 
-/// A toolset with its tools.
+/// Toolset with its tools.
 #[derive(Debug)]
 pub struct Kit {
     pub name: Arc<str>,
     pub description: Box<str>,
     pub always_loaded: bool,
     pub programmatic: bool,
-    /// Places of its tools in the order of the list.
+    /// Indices of its tools, in the order of the list.
     pub members: Vec<u32>,
 }
 
@@ -36,11 +36,12 @@ pub struct Kit {
 struct Sets {
     kits: Vec<Kit>,
     by_name: HashMap<Arc<str>, usize>,
-    /// For each tool, the toolsets it is in.
+    /// For each tool, the indices of its toolsets.
     of_entry: Vec<Vec<u32>>,
     always: Bits,
 }
 
+/// Toolsets, search index and views of one state of the registry.
 #[derive(Debug)]
 pub struct Catalogue {
     all: Arc<View>,
@@ -58,7 +59,7 @@ impl Catalogue {
         Self { all, options, sets, index, views: Prepared::default(), forms: Forms::default() }
     }
 
-    /// What was declared and selected when this catalogue was made.
+    /// Returns the toolset options at the time this catalogue was made.
     #[must_use]
     pub fn options(&self) -> &Arc<ToolsetOptions> {
         &self.options
@@ -119,7 +120,7 @@ impl Catalogue {
         Sets { kits, by_name, of_entry, always }
     }
 
-    /// The toolsets, by name.
+    /// Returns the toolsets, sorted by name.
     #[must_use]
     pub fn kits(&self) -> &[Kit] {
         &self.sets().kits
@@ -145,37 +146,37 @@ impl Catalogue {
         self.all.entries()
     }
 
-    /// Where a tool stands in the list of all.
+    /// Returns the tool at an index of the list of all tools.
     #[must_use]
     pub fn entry(&self, at: usize) -> Option<&Arc<Entry>> {
         self.all.entries().get(at)
     }
 
-    /// Where the tool of that name stands, whoever sees it.
+    /// Returns the index of the tool of that name, independent of any view.
     #[must_use]
     pub fn place(&self, name: &str) -> Option<usize> {
         let wanted = self.all.get(name)?.rank();
         self.all.entries().binary_search_by(|entry| entry.rank().cmp(&wanted)).ok()
     }
 
-    /// Names of the toolsets a tool is in.
+    /// Returns the toolsets that a tool is in.
     pub fn toolsets_of(&self, at: usize) -> impl Iterator<Item = &Kit> {
         let sets = self.sets();
         sets.of_entry.get(at).into_iter().flatten().filter_map(|kit| sets.kits.get(*kit as usize))
     }
 
-    /// Whether a tool is in one of these toolsets and passes the standing's filter.
+    /// Returns true if a tool is in one of these toolsets and passes the read-only filter.
     #[must_use]
     pub fn admits(&self, at: usize, within: &Bits, read_only: bool) -> bool {
         let in_set =
             self.sets().of_entry.get(at).is_some_and(|of| of.iter().any(|kit| within.has(*kit as usize)));
-        // Where only readers are within reach, call_tool reaches nothing else.
+        // `call_tool` counts as read-only: in a read-only view it reaches only read-only tools.
         let reads =
             |entry: &Arc<Entry>| entry.contract().effect().read_only || entry.meta() == Some(Meta::Call);
         in_set && (!read_only || self.entry(at).is_some_and(reads))
     }
 
-    /// The search index over every tool but those of discovery.
+    /// Returns the search index over every tool except the discovery tools.
     #[must_use]
     pub fn index(&self) -> &Index {
         self.index.get_or_init(|| {
@@ -189,7 +190,7 @@ impl Catalogue {
         })
     }
 
-    /// The view of a standing; the same standing gets the same view.
+    /// Returns the view of a standing; equal standings share one view.
     #[must_use]
     pub fn view(&self, standing: &Standing) -> Arc<View> {
         self.views.get(standing, || self.build(standing))
@@ -231,8 +232,8 @@ impl Catalogue {
         View::of(shown)
     }
 
-    /// What lies behind `search_tools`: shorter where the list shows everything anyway. It says which toolsets, not how
-    /// many tools, so that a tool that comes or goes changes the lists of those who see it alone.
+    /// Returns the description of `search_tools`, which is short if every tool is listed anyway. It names the
+    /// toolsets but no counts, so that a tool that is added or removed changes only the lists that contain it.
     fn search_description(&self, standing: &Standing) -> String {
         if standing.loaded == standing.reach {
             return "Finds tools by what they do. All of them are listed already.".to_owned();
@@ -248,13 +249,13 @@ impl Catalogue {
         )
     }
 
-    /// How many tools of a toolset the standing's filter leaves.
+    /// Returns the number of a toolset's tools that the standing reaches.
     pub(crate) fn count(&self, kit: &Kit, standing: &Standing) -> usize {
         let members = kit.members.iter().map(|at| *at as usize);
         members.filter(|at| self.admits(*at, &standing.reach, standing.read_only)).count()
     }
 
-    /// The toolsets a standing reaches, discovery aside.
+    /// Returns the toolsets that a standing reaches, except `discovery`.
     pub(crate) fn reachable_kits<'a>(
         &'a self,
         standing: &'a Standing,
@@ -263,7 +264,7 @@ impl Catalogue {
         kits.filter(|(at, kit)| standing.reach.has(*at) && &*kit.name != DISCOVERY)
     }
 
-    /// How many tools a standing reaches, discovery aside.
+    /// Returns the number of tools that a standing reaches, except the discovery tools.
     pub(crate) fn reachable_count(&self, standing: &Standing) -> usize {
         let entries = self.all.entries().iter().enumerate();
         entries
@@ -274,12 +275,12 @@ impl Catalogue {
     }
 }
 
-/// A discovery tool with one member of its definition replaced.
+/// Returns a discovery tool with one member of its definition replaced.
 fn rewritten(entry: &Entry, member: &str, raw: &str) -> Item {
     Item::same(entry.item().key.clone(), entry.contract().definition().with_member(member, raw))
 }
 
-/// The first of many, and how many more there are.
+/// Joins the first `TOOLSETS_NAMED_MAX` names, and says how many more there are.
 pub(crate) fn enumerated(names: impl Iterator<Item = String>, between: &str) -> String {
     let names: Vec<String> = names.collect();
     let named = names.get(..TOOLSETS_NAMED_MAX).unwrap_or(&names).join(between);
@@ -301,7 +302,7 @@ fn described(name: &str, toolset: Option<&Toolset>) -> Box<str> {
 mod tests {
     use super::*;
 
-    /// `VIEWS_MAX`: a caller can ask for any selection, so a further view rewrites no definition anew.
+    /// `VIEWS_MAX`: a caller can ask for any selection, so views share the rewritten definitions of their tools.
     #[test]
     fn views_of_different_selections_share_their_items() {
         let engine = engine_with_tools(&["a", "b", "c"]);
@@ -317,7 +318,7 @@ mod tests {
         assert_eq!(one.fingerprint(), other.fingerprint(), "the same list in another state of the registry");
     }
 
-    /// The view of these toolsets, with the argument that takes a token.
+    /// Returns the view of these toolsets, with the token property in the schemas of gated tools.
     fn view(engine: &crate::Engine, names: &[&str]) -> Arc<View> {
         let catalogue = engine.registry().load_full().catalogue.clone();
         let loaded = catalogue.bits(names.iter().copied());
@@ -326,7 +327,7 @@ mod tests {
         catalogue.view(&Standing { reach, loaded, read_only: false, vendor: None, tokens })
     }
 
-    /// Tools of these names, each in a toolset of its own name.
+    /// Creates an engine with tools of these names, each in a toolset of its own name.
     fn engine_with_tools(names: &[&str]) -> crate::Engine {
         let engine =
             crate::Engine::new(crate::ServerInfo::new("x", "1"), crate::Options::default(), None).unwrap();
@@ -350,7 +351,7 @@ mod tests {
         }
     }
 
-    /// `TOOLSETS_NAMED_MAX`: what a model reads does not grow with the number of servers.
+    /// `TOOLSETS_NAMED_MAX`: the text that a model reads does not grow with the number of servers.
     #[test]
     fn no_more_than_toolsets_named_max_are_named() {
         let names = |count: usize| enumerated((0..count).map(|number| format!("s{number}")), ", ");

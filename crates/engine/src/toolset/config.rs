@@ -1,7 +1,8 @@
-//! Toolsets as configuration: the sections of `toolcrib.toml` about them, and the selection file of R3.2.
+//! Toolsets in the configuration: their sections of `toolcrib.toml`, and the selection file of R3.2
+//! (`TOOLCRIB_TOOLSET_CONFIG`).
 //!
-//! Refuses unknown keys, wrong types and names that cannot be toolsets', each with its line and column. Opens no file.
-//! The gateway's file has the four sections as members of these types beside its own, and makes a [`Config`] of them.
+//! Refuses unknown keys, wrong types and invalid toolset names, each with line and column. Opens no file. The
+//! gateway's configuration file has the four sections as members of these types, and builds a [`Config`] of them.
 //!
 //! ```toml
 //! [toolsets.git]
@@ -37,7 +38,7 @@ use super::selection::Names;
 use super::{BadToolsetName, Toolset, ToolsetOptions, check_name};
 use crate::mode::Mode;
 
-/// A configuration that cannot be used, and where it says so.
+/// Invalid configuration, with the position of the fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {message}")]
 pub struct ConfigError {
@@ -46,7 +47,7 @@ pub struct ConfigError {
     pub message: Box<str>,
 }
 
-/// The sections about toolsets.
+/// Sections of the configuration about toolsets.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -56,6 +57,7 @@ pub struct Config {
     pub allowed_callers: BTreeMap<String, Vec<Box<str>>>,
 }
 
+/// Section `[selection]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SelectionConfig {
@@ -78,18 +80,19 @@ impl Config {
         Ok(config)
     }
 
-    /// Refuses names that cannot be toolsets'. For a larger file that holds these sections: `text` is all of it.
+    /// Refuses invalid toolset names. `text` is the whole file, also if these sections are only part of it.
     pub fn check(&self, text: &str) -> Result<(), ConfigError> {
         self.bad_name().map_or(Ok(()), |(at, error)| Err(placed(text, at, &error.to_string())))
     }
 
-    /// The first name that cannot be a toolset's, and the byte where it stands.
+    /// Returns the first invalid toolset name with its byte position.
     #[must_use]
     pub fn bad_name(&self) -> Option<(usize, BadToolsetName)> {
         self.toolsets.keys().find_map(|name| Some((name.span().start, check_name(name.get_ref()).err()?)))
     }
 
-    /// Adds what is configured to what the code declared; for a toolset that both name, the configuration counts.
+    /// Adds the configuration to the options that the code set; for a toolset that both declare, the configuration
+    /// wins.
     pub fn apply(self, options: &mut ToolsetOptions) {
         for (name, mut toolset) in self.toolsets {
             toolset.name = name.into_inner().into();
@@ -114,7 +117,7 @@ impl Config {
     }
 }
 
-/// The file that `TOOLCRIB_TOOLSET_CONFIG` names.
+/// Content of the file that `TOOLCRIB_TOOLSET_CONFIG` names.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub struct SelectionFile {
@@ -137,7 +140,7 @@ impl SelectionFile {
     }
 }
 
-/// A byte of a text as line and column, both from 1.
+/// Converts a byte position to line and column, both counted from 1.
 fn placed(text: &str, at: usize, message: &str) -> ConfigError {
     let before = text.get(..at).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -180,7 +183,7 @@ anthropic = ["code_execution_20260521"]
         assert!(options.profiles_change && options.clients.len() == 1);
     }
 
-    /// R3.2: what is malformed or unknown is refused with its line and column.
+    /// R3.2: malformed or unknown entries are refused with line and column.
     #[test]
     fn faults_have_their_place() {
         let refused = |text: &str| {

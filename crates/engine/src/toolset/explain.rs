@@ -1,6 +1,8 @@
-//! Why a caller sees and can call a tool, or why not: the decisions of [`super::standing`] and [`crate::mode`] in words.
+//! [`Explanation`]: why a caller can or cannot see and call a tool, from the decisions of [`super::standing`] and
+//! [`crate::mode`].
 //!
-//! For operators only: it names tools and toolsets that the caller itself must not learn of (R3.6).
+//! For operators only: it names tools and toolsets that the caller must not learn of (R3.6: a hidden tool is refused
+//! like an unknown one).
 
 use std::fmt;
 
@@ -16,7 +18,7 @@ use crate::mode::Judged;
 use crate::safety::way::Gate;
 use crate::validation::Validation;
 
-/// One toolset that the tool is in.
+/// Membership of the tool in one toolset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Membership {
     pub toolset: Box<str>,
@@ -25,45 +27,46 @@ pub struct Membership {
     pub loaded: bool,
 }
 
-/// How a caller can call the tool.
+/// Way in which a caller can call the tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Callable {
     Directly,
-    /// It is not listed, but within reach.
+    /// Not listed, but reachable with `call_tool`.
     ThroughCallTool,
-    /// Refused like a tool that does not exist.
+    /// Refused like an unknown tool.
     No,
 }
 
+/// Explanation of one tool for one caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Explanation {
     pub tool: Box<str>,
-    /// The server it comes from, where there are several.
+    /// Upstream server that the tool comes from, if any.
     pub server: Option<Box<str>>,
     pub effect: &'static str,
     pub mode: Judged,
-    /// Absent: `enable_toolset` works for this caller.
+    /// Reason why `enable_toolset` does not work for this caller; `None` if it works.
     pub obstacle: Option<Box<str>>,
     pub toolsets: Vec<Membership>,
-    /// What decided which toolsets are loaded.
+    /// Source of the choice of loaded toolsets, in words.
     pub chosen_by: Box<str>,
-    /// The caller sees read-only tools alone.
+    /// `true` if the caller sees only read-only tools.
     pub read_only: bool,
     pub callable: Callable,
     pub reason: Box<str>,
-    /// Who besides the model may call it, in neutral words.
+    /// Neutral names of callers besides the model.
     pub callers: Vec<&'static str>,
-    /// What the tool carries as `allowed_callers` in this caller's list.
+    /// Value of `allowed_callers` in this caller's list.
     pub allowed_callers: Option<Box<str>>,
-    /// What is done where its schemas are not kept.
+    /// Validation modes of arguments and answers.
     pub validation: Validation,
     pub answers_have_schema: bool,
-    /// Whether a call has to be confirmed, and how.
+    /// Confirmation that a call needs, if any.
     pub gate: Gate,
 }
 
 impl Engine {
-    /// Explains a tool to whoever runs the server; `None` if there is no tool of that name.
+    /// Explains a tool to the operator; `None` if there is no tool of that name.
     #[must_use]
     pub fn explain(&self, caller: &Caller<'_>, tool: &str) -> Option<Explanation> {
         let snapshot = self.registry().load_full();

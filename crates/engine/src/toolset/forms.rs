@@ -1,19 +1,20 @@
-//! How each tool is listed, for every form that views list it in.
+//! Cache of the listed forms of each tool.
 //!
 //! A view is a selection of tools, and callers can ask for any selection. Rewriting a definition for each view would
-//! cost a caller nothing and the server 10 µs per tool and view; here it happens once per form and state of the registry.
+//! let a caller cost the server 10 µs per tool and view; here it is rewritten once per form and state of the
+//! registry.
 
 use std::sync::OnceLock;
 
 use super::callers::Vendor;
 use crate::listing::Item;
 
-/// What the form of a tool depends on besides the tool itself.
+/// Properties of a view that the listed form of a tool depends on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Form {
-    /// Whose names for callers from code it carries.
+    /// Vendor whose names for callers from code the form carries.
     pub(super) vendor: Option<Vendor>,
-    /// Whether it shows the argument that takes a confirmation token.
+    /// `true` if the input schema has the property for a confirmation token.
     pub(super) takes_token: bool,
 }
 
@@ -30,12 +31,12 @@ impl Form {
     }
 }
 
-/// The items of one state of the registry, each made when a view first lists it.
+/// Listed items of one state of the registry, each rendered when a view first lists it.
 #[derive(Debug, Default)]
 pub(super) struct Forms([OnceLock<Box<[OnceLock<Item>]>>; FORMS]);
 
 impl Forms {
-    /// Returns the item of the tool at this place of `tools`, made if it is not there.
+    /// Returns the item of the tool at index `at` of `tools` tools, rendered on first use.
     pub(super) fn get(&self, form: Form, at: usize, tools: usize, make: impl FnOnce() -> Item) -> Item {
         let items = self
             .0

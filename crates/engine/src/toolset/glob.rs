@@ -1,4 +1,4 @@
-//! Patterns over names: `*` is any text, `?` one character, everything else itself. Case counts.
+//! Glob patterns over names: `*` matches any text, `?` one character, every other character itself. Case-sensitive.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ impl Glob {
         &self.0
     }
 
-    /// In time linear in both, but for the last star that is tried again.
+    /// Matches with backtracking to the last `*` only, so at worst in the product of both lengths.
     #[must_use]
     pub fn matches(&self, text: &str) -> bool {
         let (mut pattern, mut rest) = (self.0.chars(), text.chars());

@@ -1,8 +1,8 @@
-//! The views of one catalogue that are kept ready.
+//! Cache of the views of one catalogue.
 //!
 //! Guarantees: equal standings share a view; no more than [`VIEWS_MAX`] views and about [`VIEWS_BYTES_MAX`] bytes are
-//! kept, whatever callers ask for; what is asked for often stays, since each full generation drops only the views
-//! that nobody asked for during the one before.
+//! kept, whatever callers ask for. Two generations: when the young one is full it replaces the old one, which drops
+//! only the views that were not requested in between.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,6 +11,7 @@ use super::standing::Standing;
 use crate::limits::{VIEWS_BYTES_MAX, VIEWS_MAX};
 use crate::view::View;
 
+/// Cached views by standing.
 #[derive(Debug, Default)]
 pub(super) struct Prepared(Mutex<Generations>);
 
@@ -22,12 +23,12 @@ struct Generations {
 }
 
 impl Prepared {
-    /// The view of this standing, built if it is not there.
+    /// Returns the view of this standing, built on a miss.
     pub(super) fn get(&self, standing: &Standing, build: impl FnOnce() -> View) -> Arc<View> {
         if let Some(view) = self.lock().find(standing) {
             return view;
         }
-        // Built outside the lock: of two callers that build the same, the first one's is kept.
+        // Built outside the lock: if two callers build the same view, the first one is kept.
         let built = Arc::new(build());
         let mut generations = self.lock();
         match generations.find(standing) {
@@ -85,7 +86,7 @@ mod tests {
         Standing { reach: Bits::all(TOOLSETS), loaded: bits, read_only: false, vendor: None, tokens: None }
     }
 
-    /// R3.5: the same standing gets the same prepared view.
+    /// R3.5: the same standing gets the same prepared view, and so the same bytes.
     #[test]
     fn equal_standings_share_a_view() {
         let prepared = Prepared::default();
@@ -94,8 +95,8 @@ mod tests {
         assert!(!Arc::ptr_eq(&view(5), &view(4)));
     }
 
-    /// `VIEWS_MAX`: a caller that asks for every combination cannot make the server keep them all, nor push out what
-    /// others use.
+    /// `VIEWS_MAX`: a caller that asks for every combination can neither make the server keep them all nor evict
+    /// views that others use.
     #[test]
     fn no_more_than_views_max_views_are_kept_and_those_in_use_stay() {
         let prepared = Prepared::default();
@@ -110,7 +111,7 @@ mod tests {
         assert!(prepared.len() <= VIEWS_MAX, "{}", prepared.len());
     }
 
-    /// `VIEWS_BYTES_MAX`: large views are dropped before there are many.
+    /// `VIEWS_BYTES_MAX`: large views are evicted before their number reaches the limit.
     #[test]
     fn no_more_than_views_bytes_max_bytes_are_kept() {
         let prepared = Prepared::default();

@@ -1,6 +1,6 @@
-//! What a modern principal has enabled, kept for it across connections (R3.4).
+//! Profiles: the toolsets that a modern principal has enabled, kept across connections (R3.4).
 //!
-//! Reading is on the way of every call, so it does not wait: a store keeps what it has at hand.
+//! Every call reads the caller's profile, so [`Profiles::get`] must not wait: a store keeps profiles in memory.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -10,9 +10,10 @@ use crate::limits::PROFILES_MAX;
 use crate::principal::Principal;
 use crate::tool::BoxFuture;
 
-/// The toolsets that are loaded for a principal, besides those that always are.
+/// Toolsets loaded for a principal, besides those that are always loaded.
 pub type Enabled = BTreeSet<Arc<str>>;
 
+/// Reason why a profile was not changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProfileError {
     #[error("more than {PROFILES_MAX} profiles are kept already")]
@@ -21,7 +22,7 @@ pub enum ProfileError {
     NotKept,
 }
 
-/// One toolset loaded or unloaded.
+/// Change of a profile: one toolset is loaded or unloaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     pub toolset: Arc<str>,
@@ -38,12 +39,12 @@ impl Step {
     }
 }
 
-/// Where profiles are kept.
+/// Store of profiles.
 pub trait Profiles: Send + Sync {
     fn get(&self, principal: &Principal) -> Option<Arc<Enabled>>;
 
-    /// Changes a profile, reading and writing as one step, so that of two changes at once none is lost. A principal
-    /// that has no profile yet begins with `start`.
+    /// Changes a profile. Reads and writes atomically, so that no concurrent change is lost. A principal without a
+    /// profile begins with `start`.
     fn change<'a>(
         &'a self,
         principal: &'a Principal,
@@ -58,7 +59,7 @@ impl fmt::Debug for dyn Profiles {
     }
 }
 
-/// Profiles that live as long as the process.
+/// Profiles kept in memory for the life of the process.
 #[derive(Debug, Default)]
 pub struct MemoryProfiles {
     by_principal: Mutex<HashMap<Principal, Arc<Enabled>>>,
@@ -103,7 +104,7 @@ mod tests {
         Step { toolset: toolset.into(), load: true }
     }
 
-    /// R3.4: a profile belongs to one principal, and a change keeps what was there.
+    /// R3.4: a profile belongs to one principal, and a change keeps the toolsets enabled before.
     #[tokio::test]
     async fn a_profile_is_found_only_by_its_principal() {
         let profiles = MemoryProfiles::default();
@@ -116,7 +117,7 @@ mod tests {
         assert_eq!(profiles.get(&bob), None);
     }
 
-    /// `PROFILES_MAX`: a store in memory does not grow without end, and keeps what it has.
+    /// `PROFILES_MAX`: the store in memory is bounded, and keeps the profiles it has.
     #[tokio::test]
     async fn no_more_than_profiles_max_profiles_are_kept() {
         let profiles = MemoryProfiles::default();

@@ -1,11 +1,11 @@
-//! What an operator or a request names: `all`, or some toolsets.
+//! Selections of toolsets by an operator or a request.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer};
 
-/// Names of toolsets.
+/// Names of toolsets, or all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Names {
     All,
@@ -13,7 +13,7 @@ pub enum Names {
 }
 
 impl Names {
-    /// Reads `a,b` or `all`; empty parts count for nothing.
+    /// Parses `a,b` or `all`; empty parts are ignored.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         Self::from_parts(text.split(',').map(str::trim).filter(|part| !part.is_empty()))
@@ -40,7 +40,7 @@ impl Names {
         }
     }
 
-    /// Those that both name.
+    /// Returns the names that are in both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         match (self, other) {
@@ -59,16 +59,16 @@ impl<'de> Deserialize<'de> for Names {
     }
 }
 
-/// What the address and headers of a request choose (R3.4). It only ever narrows.
+/// Selection by the URL and headers of a request (R3.4). It only narrows what the caller can reach.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// Absent: the request chose nothing.
+    /// `None` if the request selected nothing.
     pub toolsets: Option<Names>,
     pub read_only: bool,
 }
 
 impl Selection {
-    /// Narrows by everything another choice says.
+    /// Narrows by another selection.
     pub fn narrow_by(&mut self, other: &Self) {
         if let Some(names) = &other.toolsets {
             self.narrow(names.clone());
@@ -76,7 +76,7 @@ impl Selection {
         self.read_only |= other.read_only;
     }
 
-    /// Narrows by another choice of names.
+    /// Narrows by another set of names.
     pub fn narrow(&mut self, names: Names) {
         self.toolsets = Some(match self.toolsets.take() {
             Some(chosen) => chosen.and(names),
@@ -85,25 +85,26 @@ impl Selection {
     }
 }
 
-/// How a request came: what it chose, and what its transport says about the client.
+/// URL and headers of a request, as far as they matter for the caller's view: its selection and its user agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Approach {
     pub selection: Selection,
     pub user_agent: Option<Box<str>>,
 }
 
-/// Nothing chosen, nothing said.
+/// Approach without a selection and a user agent.
 static UNKNOWN: Approach =
     Approach { selection: Selection { toolsets: None, read_only: false }, user_agent: None };
 
 impl Approach {
-    /// What is known of one; most requests say nothing, and share nothing then.
+    /// Returns the approach, or the shared empty one if there is none.
     #[must_use]
     pub fn known(approach: Option<&Arc<Self>>) -> &Self {
         approach.map_or(&UNKNOWN, |approach| approach)
     }
 
-    /// The same approach, narrowed by what one request chooses; it cannot widen what a session was opened with.
+    /// Returns the approach narrowed by one request's selection; a request cannot widen what its session was opened
+    /// with.
     #[must_use]
     pub fn narrowed(self: Arc<Self>, by: &Selection) -> Arc<Self> {
         let mut selection = self.selection.clone();
@@ -115,7 +116,7 @@ impl Approach {
     }
 }
 
-/// A toolset that does not exist was named.
+/// Unknown toolset name, with the known ones.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown toolset {name:?}; known: {}", known.join(", "))]
 pub struct UnknownToolset {
@@ -127,7 +128,7 @@ pub struct UnknownToolset {
 mod tests {
     use super::*;
 
-    /// R3.4: several choices of one request narrow each other.
+    /// R3.4: several selections of one request narrow each other.
     #[test]
     fn choices_only_narrow() {
         let mut selection = Selection::default();

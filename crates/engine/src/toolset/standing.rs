@@ -1,8 +1,10 @@
-//! What one caller can reach and sees listed: the one place where every choice is put together (R3.2, R3.4).
+//! [`Standing`]: the toolsets that one caller reaches and has loaded. The only place where all choices are combined
+//! (R3.2, selection at start; R3.4, a limit is never widened by a request).
 //!
 //! ```text
 //! reach  = always loaded ∪ (operator's limit ∩ credential's limit ∩ the request's choice)
-//! loaded = always loaded ∪ (reach ∩ (what the caller enabled, else the request's choice, else the start's selection))
+//! loaded = always loaded ∪ (reach ∩ (what the caller enabled, else the request's choice, else the start's
+//! selection))
 //! ```
 //! Guarantees: a request only narrows; for a modern caller nothing here comes from a connection or, unless the
 //! operator lets calls change profiles, from an earlier call.
@@ -24,19 +26,19 @@ use crate::principal::Principal;
 use crate::safety::policy::Demand;
 use crate::view::View;
 
-/// Everything a view depends on, within one catalogue.
+/// Everything that a view depends on, within one catalogue.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Standing {
     pub reach: Bits,
     pub loaded: Bits,
     pub read_only: bool,
     pub vendor: Option<Vendor>,
-    /// Gated tools are shown with the argument that takes a token (R4.2).
+    /// Least demand from which tools are listed with the confirmation token property (R4.2); `None` for no tools.
     pub tokens: Option<Demand>,
 }
 
 impl Catalogue {
-    /// Places of the toolsets that these names select.
+    /// Returns the toolsets that these names select.
     fn chosen(&self, names: &Names) -> Bits {
         match names {
             Names::All => Bits::all(self.kits().len()),
@@ -46,7 +48,7 @@ impl Catalogue {
 }
 
 impl Engine {
-    /// Puts together what the operator allows and what the caller chose.
+    /// Combines the operator's limits with the caller's choices.
     #[must_use]
     pub fn standing(&self, caller: &Caller<'_>, catalogue: &Catalogue) -> Standing {
         let options = catalogue.options();
@@ -74,7 +76,7 @@ impl Engine {
         }
     }
 
-    /// The tools this caller sees.
+    /// Returns the tools that this caller sees.
     #[must_use]
     pub fn view_of(&self, caller: &Caller<'_>) -> Arc<View> {
         let snapshot = self.registry().load();
@@ -85,7 +87,7 @@ impl Engine {
         catalogue.view(&self.standing(caller, catalogue))
     }
 
-    /// The tool of this name among those that the caller sees.
+    /// Returns the tool of this name among those that the caller sees.
     #[must_use]
     pub fn seen(&self, caller: &Caller<'_>, name: &str) -> Option<Arc<Entry>> {
         let snapshot = self.registry().load();
@@ -96,7 +98,7 @@ impl Engine {
         catalogue.view(&self.standing(caller, catalogue)).get(name).cloned()
     }
 
-    /// The tools this caller sees, in the form they are listed in.
+    /// Returns the tools that this caller sees, in the form in which they are listed.
     #[must_use]
     pub fn listed(&self, caller: &Caller<'_>) -> Arc<View> {
         let Some(tokens) = self.safety().and_then(|safety| safety.tokens_from(caller)) else {
@@ -108,7 +110,7 @@ impl Engine {
         catalogue.view(&standing)
     }
 
-    /// A tool that the caller can reach, listed or not.
+    /// Returns a tool that the caller can reach, listed or not.
     #[must_use]
     pub fn reachable(&self, caller: &Caller<'_>, name: &str) -> Option<Arc<Entry>> {
         let snapshot = self.registry().load();
@@ -119,7 +121,7 @@ impl Engine {
         catalogue.entry(at).filter(|_| admitted).cloned()
     }
 
-    /// Whether every toolset that the configuration selects exists. To be asked when all tools are there.
+    /// Refuses a configuration that selects an unknown toolset. Called once all tools are registered.
     pub fn check_toolsets(&self) -> Result<(), UnknownToolset> {
         let snapshot = self.registry().load();
         let catalogue = &snapshot.catalogue;
@@ -127,7 +129,7 @@ impl Engine {
         unknown.map_or(Ok(()), |name| Err(unknown_toolset(name, catalogue, |_| true)))
     }
 
-    /// Whether everything a request names exists and is allowed to whoever sent it.
+    /// Refuses a request that selects a toolset which does not exist or is not allowed to its sender.
     pub fn check_selection(
         &self,
         principal: &Principal,
@@ -149,19 +151,21 @@ fn unknown_toolset(name: &str, catalogue: &Catalogue, shown: impl Fn(&Kit) -> bo
     UnknownToolset { name: name.into(), known }
 }
 
-/// What decides which of the toolsets within reach are loaded.
+/// Source that decides which of the reachable toolsets are loaded.
 #[derive(Debug)]
 pub(super) enum Choice<'a> {
-    /// What the caller enabled: in its session, or in its profile.
+    /// Toolsets that the caller enabled, in its session or profile.
     Enabled(Arc<Enabled>),
-    /// The request's address or headers.
+    /// URL or headers of the request.
     Request,
-    /// The operator, at the start.
+    /// Operator's selection at the start.
     Start(&'a Names),
+    /// No selection: all reachable toolsets are loaded.
     Nobody,
 }
 
-/// A legacy client enables on top of the address it came by; for a modern one the address says it all.
+/// Returns the source of the choice. A legacy client enables toolsets on top of its URL's selection; for a modern
+/// client the URL's selection takes precedence over its profile.
 pub(super) fn choice<'a>(options: &'a ToolsetOptions, caller: &Caller<'_>) -> Choice<'a> {
     let by_request = caller.approach().selection.toolsets.is_some();
     let enabled = match &caller.peer {

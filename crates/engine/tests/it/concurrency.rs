@@ -1,4 +1,4 @@
-//! Calls that come at once: models call several tools in one turn.
+//! Concurrent calls: models call several tools in one turn.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ async fn enable_all_at_once(side: Side) {
     assert_eq!(side.sees(&engine).await, (0..SETS).collect());
 }
 
-/// R3.4: of toolsets enabled at the same time in one session none is lost.
+/// R3.4: of several toolsets enabled concurrently in one session, none is lost.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn toolsets_enabled_at_once_in_a_session_are_all_loaded() {
     for _ in 0..50 {
@@ -27,7 +27,7 @@ async fn toolsets_enabled_at_once_in_a_session_are_all_loaded() {
     }
 }
 
-/// R3.4: nor of those enabled at the same time in one profile.
+/// R3.4: of several toolsets enabled concurrently in one profile, none is lost.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn toolsets_enabled_at_once_in_a_profile_are_all_loaded() {
     for _ in 0..50 {

@@ -1,4 +1,4 @@
-//! R3.4: what one caller enables no other caller sees, over many random steps.
+//! R3.4: a toolset that one caller enables is seen by no other caller, over many random steps.
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ fn steps() -> impl Strategy<Value = Vec<(usize, Act, usize)>> {
     vec((0..2_usize, act, 0..SETS), STEPS)
 }
 
-/// After every step both callers list exactly what they themselves enabled.
+/// Checks after every step that each caller lists exactly the toolsets that it enabled itself.
 async fn run(sides: [Side; 2], steps: Vec<(usize, Act, usize)>) -> Result<(), TestCaseError> {
     let engine = engine();
     let mut expected = [BTreeSet::new(), BTreeSet::new()];
@@ -49,7 +49,7 @@ async fn run(sides: [Side; 2], steps: Vec<(usize, Act, usize)>) -> Result<(), Te
                 expected[who].remove(&set);
             }
             Act::Call => {
-                // R3.6: what is not seen cannot be called.
+                // R3.6: a tool that is not listed cannot be called.
                 let answer = side.ask(&engine, "tools/call", json!({"name": format!("t{set}")})).await;
                 prop_assert_eq!(answer.get("error").is_none(), expected[who].contains(&set), "{}", answer);
             }
@@ -67,7 +67,7 @@ async fn run(sides: [Side; 2], steps: Vec<(usize, Act, usize)>) -> Result<(), Te
     Ok(())
 }
 
-/// Whatever a modern client or a legacy session of the same principal calls, the modern list stays the same.
+/// Checks that a modern client's list stays the same, whatever it or a legacy session of its principal calls.
 async fn run_modern(steps: Vec<(usize, Act, usize)>) -> Result<(), TestCaseError> {
     let engine = engine_with(ToolsetOptions { profiles_change: false, ..toolsets() });
     let ann = Principal::subject("ann");
@@ -101,7 +101,7 @@ fn walk(sides: [Side; 2], steps: Vec<(usize, Act, usize)>) -> Result<(), TestCas
 proptest! {
     #![proptest_config(ProptestConfig { cases: CASES, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// R3.4: two sessions of the same principal, 10,000 random steps.
+    /// R3.4: two sessions of one principal, 10,000 random steps.
     #[test]
     fn two_sessions_never_see_each_others_toolsets(steps in steps()) {
         let nobody = Principal::Anonymous;
@@ -122,7 +122,7 @@ proptest! {
         runtime.block_on(run_modern(steps))?;
     }
 
-    /// R3.4: a legacy session and a modern client of one principal do not change each other either.
+    /// R3.4: a legacy session and a modern client of one principal do not change each other.
     #[test]
     fn a_session_and_a_profile_of_one_principal_stay_apart(steps in steps()) {
         let ann = Principal::subject("ann");

@@ -1,4 +1,4 @@
-//! The engine without a transport.
+//! Tests of the engine without a transport.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 

@@ -1,4 +1,4 @@
-//! R3.4: a limit of the operator's is never widened, whatever a request chooses and whatever was called before.
+//! R3.4: an operator's limit is never widened, whatever a request selects and whatever was called before.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ fn named(sets: &Sets) -> Names {
     Names::These(sets.iter().map(|set| format!("s{set}").into()).collect())
 }
 
-/// What everybody, this credential and this request are limited to, what is loaded at the start, and calls.
+/// Limits of all callers, of one credential and of one request; toolsets loaded at the start; and calls.
 #[derive(Debug, Clone)]
 struct Case {
     allowed: Option<Sets>,
@@ -79,7 +79,7 @@ async fn run(case: Case) -> Result<(), TestCaseError> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// R3.4: what is listed, called, searched and named stays within operator ∩ credential ∩ request.
+    /// R3.4: a caller lists, calls, searches and names only tools within operator ∩ credential ∩ request.
     #[test]
     fn no_request_and_no_call_reaches_beyond_the_limits(case in case()) {
         tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(run(case))?;

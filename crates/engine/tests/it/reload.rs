@@ -1,10 +1,10 @@
-//! What is declared and selected can be replaced while the server runs.
+//! Replacing the declared and selected toolsets while the server runs.
 
 use toolcrib_engine::{Names, Principal, RegisterError, Toolset, ToolsetOptions};
 
 use crate::support::{Side, engine, engine_with, toolsets};
 
-/// R3.5: a new selection counts for everybody at once; what a session enabled stays enabled within it.
+/// R3.5: a new selection applies to all callers at once; toolsets that a session enabled stay enabled within it.
 #[tokio::test]
 async fn a_new_selection_takes_the_old_ones_place() {
     let engine = engine();
@@ -22,7 +22,7 @@ async fn a_new_selection_takes_the_old_ones_place() {
     assert_eq!((ann.sees(&engine).await, bob.sees(&engine).await), ([1].into(), [].into()));
 }
 
-/// R3.1: without toolsets the discovery tools go, and everything is listed.
+/// R3.1: without toolsets the discovery tools are removed, and every tool is listed.
 #[tokio::test]
 async fn discovery_tools_come_and_go_with_the_selection() {
     let engine = engine();
@@ -39,7 +39,7 @@ async fn discovery_tools_come_and_go_with_the_selection() {
     assert_eq!(count().await, (12, "private".into()));
 }
 
-/// R3.2: a toolset whose tools come later can be selected from the start, and is there when they are.
+/// R3.2: a toolset can be selected before its tools are registered, and has them once they are.
 #[tokio::test]
 async fn an_expected_toolset_can_be_selected_before_its_tools_come() {
     let select = |expected: Vec<Box<str>>| ToolsetOptions {
@@ -53,7 +53,7 @@ async fn an_expected_toolset_can_be_selected_before_its_tools_come() {
     assert_eq!(engine.check_toolsets(), Ok(()));
 }
 
-/// R2.2: a selection that cannot be is refused and changes nothing.
+/// R2.2: an invalid selection is refused and changes nothing.
 #[tokio::test]
 async fn a_refused_selection_changes_nothing() {
     let engine = engine();

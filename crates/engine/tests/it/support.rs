@@ -1,4 +1,4 @@
-//! An engine with a few toolsets, and callers of both eras.
+//! Engine with a few toolsets, and callers of both eras.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ impl Tool for Nothing {
     }
 }
 
-/// Toolsets `s0` to `s5`, none loaded at the start.
+/// Returns options with the toolsets `s0` to `s5`, none loaded at the start.
 pub(crate) fn toolsets() -> ToolsetOptions {
     ToolsetOptions {
         start: Some(Names::These(BTreeSet::new())),
@@ -36,12 +36,12 @@ pub(crate) fn toolsets() -> ToolsetOptions {
     }
 }
 
-/// An engine with the tools `t0` to `t5`, one in each toolset.
+/// Returns an engine with the tools `t0` to `t5`, one in each toolset.
 pub(crate) fn engine() -> Engine {
     engine_with(toolsets())
 }
 
-/// The same, selected in another way.
+/// Returns the engine with other toolset options.
 pub(crate) fn engine_with(toolsets: ToolsetOptions) -> Engine {
     let options = Options { toolsets, ..Options::default() };
     let engine = Engine::new(ServerInfo::new("x", "1"), options, None).unwrap();
@@ -53,7 +53,7 @@ pub(crate) fn engine_with(toolsets: ToolsetOptions) -> Engine {
     engine
 }
 
-/// One caller.
+/// Test caller.
 #[derive(Clone)]
 pub(crate) struct Side {
     session: Option<Arc<Session>>,
@@ -72,7 +72,7 @@ impl Side {
         Self { session: None, principal: principal.clone(), approach: Arc::default() }
     }
 
-    /// The same caller, whose requests choose this.
+    /// Sets the selection of the caller's requests.
     pub(crate) fn by(mut self, selection: Selection) -> Self {
         self.approach = Arc::new(Approach { selection, user_agent: None });
         self
@@ -97,7 +97,7 @@ impl Side {
         self.ask(engine, "tools/call", params).await
     }
 
-    /// Numbers of the tools that it has listed.
+    /// Returns the numbers of the tools that the caller has listed.
     pub(crate) async fn sees(&self, engine: &Engine) -> BTreeSet<usize> {
         let list = self.ask(engine, "tools/list", json!({})).await;
         let tools = list["result"]["tools"].as_array().unwrap();

@@ -1,4 +1,4 @@
-//! A server in this process and a client that knows nothing but TCP and HTTP/1.1.
+//! Server in this process, and a client of plain TCP and HTTP/1.1 without any MCP code.
 
 #![allow(dead_code, unreachable_pub)]
 #![allow(
@@ -23,7 +23,7 @@ pub const LEGACY: &str = "2025-11-25";
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A running server; dropped, it stops.
+/// Running server; dropping it stops it.
 pub struct Running {
     pub address: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
@@ -79,7 +79,7 @@ impl Answer {
         })
     }
 
-    /// The messages of an event stream.
+    /// Returns the messages of an event stream.
     pub fn events(&self) -> Vec<Value> {
         messages(&self.body)
     }
@@ -93,14 +93,14 @@ pub fn messages(text: &str) -> Vec<Value> {
         .collect()
 }
 
-/// An open connection on which a request was sent.
+/// Open connection on which a request was sent.
 pub struct Open {
     tcp: TcpStream,
     pub text: String,
 }
 
 impl Open {
-    /// Reads until the text holds `wanted` so many times.
+    /// Reads until the text contains `wanted`.
     pub async fn until(&mut self, wanted: &str) -> String {
         self.until_count(wanted, 1).await
     }
@@ -120,7 +120,7 @@ impl Open {
         self.text.clone()
     }
 
-    /// Sends more on it.
+    /// Sends more text on the connection.
     pub async fn more(&mut self, text: &str) {
         self.tcp.write_all(text.as_bytes()).await.unwrap();
     }
@@ -186,7 +186,7 @@ fn dechunk(mut text: &str) -> String {
     out
 }
 
-/// The body of a modern request.
+/// Returns the body of a modern request.
 pub fn modern_body(id: u64, method: &str, params: Value) -> String {
     modern_body_with(id, method, params, json!({}))
 }
@@ -203,7 +203,7 @@ pub fn modern_body_with(id: u64, method: &str, mut params: Value, capabilities: 
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()
 }
 
-/// The headers of a modern request.
+/// Returns the headers of a modern request.
 pub fn modern_headers<'a>(method: &'a str, name: Option<&'a str>) -> Vec<(&'a str, &'a str)> {
     let mut headers = vec![("MCP-Protocol-Version", MODERN), ("Mcp-Method", method)];
     headers.extend(name.map(|name| ("Mcp-Name", name)));
@@ -220,7 +220,7 @@ pub async fn modern_with(to: SocketAddr, method: &str, params: Value, capabiliti
     send(to, "POST", &modern_headers(method, name.as_deref()), &body).await
 }
 
-/// Opens a legacy session; gives its id.
+/// Opens a legacy session; returns its id.
 pub async fn initialize(to: SocketAddr, version: &str, capabilities: Value, more: &[(&str, &str)]) -> String {
     let body = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
         "protocolVersion": version, "capabilities": capabilities, "clientInfo": {"name": "raw", "version": "0"}}});

@@ -1,4 +1,4 @@
-//! What a request chooses, what a credential may, and what neither can change.
+//! Views chosen by URL, header and credential, and the limits that none of them can widen.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use toolcrib::{HttpOptions, Mode, Names, Server};
 use crate::shed::*;
 use crate::support::*;
 
-/// R3.4: a modern client's list never changes because of a call, and the call says what would change it.
+/// R3.4: a modern client's list never changes because of a call, and the answer says what would change it.
 #[tokio::test]
 async fn a_modern_list_is_the_same_whatever_was_called() {
     let running = serve(&server()).await;
@@ -34,7 +34,7 @@ async fn a_modern_list_is_the_same_whatever_was_called() {
     }
 }
 
-/// R3.4: where the operator allows it, enabling changes the principal's stored profile, and nobody else's.
+/// R3.4: if the operator allows it, enabling changes the principal's own stored profile and no other.
 #[tokio::test]
 async fn a_profile_belongs_to_its_principal() {
     let server = fill(
@@ -66,13 +66,13 @@ async fn a_profile_belongs_to_its_principal() {
     assert_eq!(enable("ann").await["isError"], Value::Null);
     assert!(list("ann").await.contains(&"drop_all".to_owned()));
     assert!(!list("bob").await.contains(&"drop_all".to_owned()));
-    // A limit of the operator's is never widened: to the intern, admin does not exist.
+    // An operator's limit is never widened: for the intern, `admin` does not exist.
     let refused = enable("intern-7").await;
     assert!(said(&refused).contains("There is no toolset"), "{refused}");
 }
 
-/// R3.4: what an address chose a legacy client can unload and load again, and never widen; a modern one is told where to
-/// choose.
+/// R3.4: toolsets chosen by URL can be unloaded and loaded again by a legacy client, never widened; a modern client
+/// is told to choose by URL.
 #[tokio::test]
 async fn an_address_bounds_what_calls_can_do() {
     let running = serve(&with_profiles()).await;
@@ -85,7 +85,7 @@ async fn an_address_bounds_what_calls_can_do() {
     assert_eq!(called(to, &id, "enable_toolset", set("git")).await["structuredContent"]["changed"], true);
     assert_eq!(listed(to, &id).await.len(), 4);
     assert!(said(&called(to, &id, "enable_toolset", set("admin")).await).contains("There is no toolset"));
-    // A later request of the session can narrow, for itself.
+    // A later request of the session can narrow, for itself only.
     let headers = [("Mcp-Session-Id", id.as_str()), ("X-MCP-Readonly", "true"), ("X-MCP-Toolsets", "all")];
     let narrowed = post(to, "/mcp", &headers, &legacy_body(9, "tools/list", json!({}))).await.result();
     assert_eq!(names(&narrowed), ["audit_read", "git_log", "ping"]);
@@ -96,7 +96,7 @@ async fn an_address_bounds_what_calls_can_do() {
     assert!(refused["isError"] == true && said(&refused).contains("chose already"), "{refused}");
 }
 
-/// R3.4: a server that declares no toolset gives everybody everything, and still lets a request ask for less.
+/// R3.4: a server that declares no toolset shows every caller every tool, and still lets a request select fewer.
 #[tokio::test]
 async fn a_server_without_toolsets_lets_a_request_narrow() {
     let plain = fill(Server::new("plain", "1").unwrap());
@@ -114,7 +114,7 @@ async fn a_server_without_toolsets_lets_a_request_narrow() {
     assert_eq!(modern_list(to, "/mcp?toolsets=nothing", &[]).await.status, 400);
 }
 
-/// R3.4: what one credential may not reach it does not hear of either.
+/// R3.4: a toolset that a credential may not reach is not named to it either.
 #[tokio::test]
 async fn a_refused_choice_names_only_what_the_credential_allows() {
     let limit = |options: &mut toolcrib::engine::Options| {
@@ -131,7 +131,7 @@ async fn a_refused_choice_names_only_what_the_credential_allows() {
     assert_eq!(modern_list(to, "/mcp?toolsets=admin", &[("Authorization", "ann")]).await.status, 200);
 }
 
-/// R3.4: the address and the headers choose, narrow each other, and never widen.
+/// R3.4: URL and headers select, narrow each other, and never widen.
 #[tokio::test]
 async fn a_view_is_chosen_by_address_or_header() {
     let server = fill(
@@ -171,14 +171,14 @@ async fn a_view_is_chosen_by_address_or_header() {
     }
     let nowhere = modern_list(to, "/mcp/y", &[]).await;
     assert_eq!(nowhere.status, 404);
-    // A legacy session stays where it was opened.
+    // A legacy session keeps the selection of the URL that opened it.
     let id = session(to, "/mcp/x/git/readonly", "gemini-cli").await;
     assert_eq!(listed(to, &id).await, ["git_log", "ping"]);
     let reach = legacy(to, &id, "tools/call", json!({"name": "audit_read"})).await;
     assert_eq!(reach.code(), -32602);
 }
 
-/// R3.5: same view, same bytes, whatever the order of connection; other views are others.
+/// R3.5: equal views are equal bytes, independent of the order of connection; different views differ.
 #[tokio::test]
 async fn views_are_shared_bytes() {
     let running = serve(&server()).await;

@@ -1,4 +1,4 @@
-//! The six discovery tools, as clients of both eras call them.
+//! The six discovery tools, called by clients of both eras.
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -7,7 +7,7 @@ use toolcrib::{Context, Server, ToolError, ToolSpec};
 use crate::shed::*;
 use crate::support::*;
 
-/// R3.1: the six are there, always loaded, each with annotations and an output schema.
+/// R3.1: the six tools are always loaded, each with annotations and an output schema.
 #[tokio::test]
 async fn the_six_discovery_tools_are_listed_with_contracts() {
     let running = serve(&server()).await;
@@ -39,7 +39,7 @@ async fn the_six_discovery_tools_are_listed_with_contracts() {
     assert!(plain.list(&toolcrib::Filter::default()).is_empty());
 }
 
-/// R3.1: toolsets and the tools of one, in exactly the promised shape.
+/// R3.1: the list of toolsets and the tools of one have exactly the specified shape.
 #[tokio::test]
 async fn toolsets_are_listed_and_described() {
     let running = serve(&server()).await;
@@ -74,7 +74,7 @@ async fn toolsets_are_listed_and_described() {
     }
 }
 
-/// R3.1, R3.4, R3.5, R3.6: a dynamic legacy client loads a toolset, is told once, and nobody else sees it.
+/// R3.1, R3.4, R3.5, R3.6: a dynamic legacy client loads a toolset and is notified once; no other client sees it.
 #[tokio::test]
 async fn a_dynamic_client_loads_a_toolset_for_itself_alone() {
     let running = serve(&server()).await;
@@ -103,13 +103,13 @@ async fn a_dynamic_client_loads_a_toolset_for_itself_alone() {
     let text = news.until_count("list_changed", 2).await;
     assert_eq!(text.matches("list_changed").count(), 2, "{text}");
     assert_eq!(listed(to, &ann).await, before);
-    // What the other is told is a change that is its own.
+    // The other client is notified only of its own change.
     called(to, &bob, "enable_toolset", json!({"toolset_name": "reading"})).await;
     let text = other_news.until("list_changed").await;
     assert_eq!(text.matches("list_changed").count(), 1, "{text}");
 }
 
-/// R3.5: a tool that comes is told to those who see its toolset and to nobody else; both lists stay true.
+/// R3.5: a new tool is announced only to clients that see its toolset; both lists stay correct.
 #[tokio::test]
 async fn a_change_is_told_to_those_who_see_it() {
     let server = server();
@@ -129,14 +129,14 @@ async fn a_change_is_told_to_those_who_see_it() {
     assert_eq!(heard.matches("list_changed").count(), 1, "five changes are one notification: {heard}");
     assert_eq!(listed(to, &ann).await.len(), 10);
     assert_eq!(legacy(to, &bob, "tools/list", json!({})).await.body, before);
-    // The next thing that Bob hears of is his.
+    // Bob's next notification is about his own toolset.
     add("git_tag", "git");
     let heard = other_news.until("list_changed").await;
     assert_eq!(heard.matches("list_changed").count(), 1, "{heard}");
     assert!(listed(to, &bob).await.contains(&"git_tag".to_owned()));
 }
 
-/// R3.4, R3.6: in a read-only view call_tool is a reader too, and reaches readers alone.
+/// R3.4, R3.6: in a read-only view `call_tool` is read-only itself and reaches only read-only tools.
 #[tokio::test]
 async fn call_tool_of_a_read_only_view_reaches_readers_alone() {
     let running = serve(&server()).await;
@@ -151,7 +151,7 @@ async fn call_tool_of_a_read_only_view_reaches_readers_alone() {
     assert_eq!(legacy(to, &id, "tools/call", params).await.code(), -32602);
 }
 
-/// R3.1, R3.3: a client that cannot re-list is told what to do instead, and call_tool does it.
+/// R3.1, R3.3: a client that cannot re-list is told the alternatives, and `call_tool` works for it.
 #[tokio::test]
 async fn a_static_client_is_told_and_reaches_the_tool_all_the_same() {
     let running = serve(&server()).await;
@@ -165,7 +165,7 @@ async fn a_static_client_is_told_and_reaches_the_tool_all_the_same() {
     let through = called(to, &id, "call_tool", json!({"name": "drop_all", "arguments": {"n": 1}})).await;
     assert_eq!(said(&through), "done {\"n\":1}");
     assert_eq!(through["structuredContent"], json!({"text": "done {\"n\":1}"}));
-    // The inner tool's contract decides, and an inner tool that is not there is an unknown one.
+    // The inner tool's contract decides, and an inner tool that does not exist is an unknown tool.
     let bad = called(to, &id, "call_tool", json!({"name": "drop_all", "arguments": {"n": "x"}})).await;
     assert_eq!(bad["isError"], true);
     assert!(said(&bad).contains("/n"), "{bad}");
@@ -176,7 +176,7 @@ async fn a_static_client_is_told_and_reaches_the_tool_all_the_same() {
     }
 }
 
-/// R3.1: a client without a stream of its own hears of the change on the stream of the call.
+/// R3.1: a client without a stream of its own gets the notification on the stream of the call.
 #[tokio::test]
 async fn list_changed_comes_with_the_call_where_there_is_no_other_stream() {
     let running = serve(&server()).await;
@@ -191,7 +191,7 @@ async fn list_changed_comes_with_the_call_where_there_is_no_other_stream() {
     assert_eq!(heard.last().unwrap()["result"]["structuredContent"]["changed"], true);
 }
 
-/// R3.1: the search finds what is not listed, with signature, toolset and effect.
+/// R3.1: the search finds tools that are not listed, with signature, toolset and effect.
 #[tokio::test]
 async fn search_finds_what_is_not_listed() {
     let running = serve(&server()).await;
@@ -211,7 +211,7 @@ async fn search_finds_what_is_not_listed() {
     );
 }
 
-/// `SEARCH_RESULTS_MAX`: a search gives no more than it may, and asking for more is a mistake.
+/// `SEARCH_RESULTS_MAX`: a search returns no more than that, and a larger `limit` is a bad argument.
 #[tokio::test]
 async fn a_search_for_more_than_search_results_max_is_refused() {
     let running = serve(&server()).await;
@@ -224,7 +224,7 @@ async fn a_search_for_more_than_search_results_max_is_refused() {
     assert_eq!(search(most + 1).await.result()["isError"], true);
 }
 
-/// R3.1, R3.3: over stdio, a legacy client loads and a modern one is refused, on the same process.
+/// R3.1, R3.3: over stdio to one process, a legacy client loads a toolset and a modern one is refused.
 #[tokio::test]
 async fn both_eras_meet_toolsets_over_stdio() {
     let server = server();

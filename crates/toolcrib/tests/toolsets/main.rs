@@ -1,4 +1,4 @@
-//! R3, R10.1: toolsets as legacy and modern clients meet them, over HTTP and stdio.
+//! R3, R10.1: toolsets for legacy and modern clients, over HTTP and stdio.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! What shows how a client can be served, and what follows from it.
+//! Client modes: the evidence for them, and their effects.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use toolcrib::{HttpOptions, Names, Server, ToolError};
 use crate::shed::*;
 use crate::support::*;
 
-/// R3.3: a client that is seen to list again after a change is dynamic, whatever it is called.
+/// R3.3: a client that re-lists after a change is dynamic, whatever its name is.
 #[tokio::test]
 async fn listing_again_after_a_change_is_evidence() {
     let server = server();
@@ -27,8 +27,8 @@ async fn listing_again_after_a_change_is_evidence() {
     assert_eq!(enable().await["isError"], Value::Null);
 }
 
-/// R3.3, R3.4, R3.5: an open listen stream for list changes is evidence that a modern client re-lists; the change is told
-/// on the streams of whoever it concerns, once, and on no others.
+/// R3.3, R3.4, R3.5: an open listen stream for list changes is evidence that a modern client re-lists; a change is
+/// sent once, and only on the streams of callers whose list changed.
 #[tokio::test]
 async fn an_open_listen_stream_is_evidence() {
     let options = HttpOptions { authenticator: Arc::new(Bearer), ..HttpOptions::default() };
@@ -64,13 +64,13 @@ async fn an_open_listen_stream_is_evidence() {
     let list = modern_list(to, "/mcp", &[("Authorization", "ann")]).await.result();
     assert!(names(&list).contains(&"drop_all".to_owned()));
     assert_eq!((&list["cacheScope"], &list["ttlMs"]), (&json!("private"), &json!(0)));
-    // Bob's stream is silent until something concerns him.
+    // Bob's stream is silent until his own list changes.
     assert_eq!(enable("bob", "reading").await["structuredContent"]["changed"], true);
     let heard = bob.until("list_changed").await;
     assert_eq!(heard.matches("list_changed").count(), 1, "{heard}");
     assert_eq!(ann.text.matches("list_changed").count(), 1);
     drop((ann, other_wish));
-    // With the stream the evidence goes.
+    // Closing the stream removes the evidence.
     let gone = async {
         while enable("ann", "reading").await["isError"] != true {
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
@@ -83,7 +83,7 @@ async fn an_open_listen_stream_is_evidence() {
     tokio::time::timeout(std::time::Duration::from_secs(10), gone).await.expect("the evidence goes");
 }
 
-/// R3.3: a client that declares that it follows list changes is believed.
+/// R3.3: a client that declares that it follows list changes is dynamic.
 #[tokio::test]
 async fn a_declared_capability_is_evidence() {
     let running = serve(&server()).await;
@@ -106,7 +106,7 @@ async fn a_declared_capability_is_evidence() {
     }
 }
 
-/// R3.3: the user agent counts where the name says nothing, and the operator's word before both.
+/// R3.3: the user agent counts if the name matches nothing, and the operator's setting before both.
 #[tokio::test]
 async fn the_user_agent_and_the_operators_word_decide_too() {
     let mode = |server: Server, name: &'static str, agent: &'static str| async move {
@@ -137,7 +137,7 @@ async fn the_user_agent_and_the_operators_word_decide_too() {
     }
 }
 
-/// R3.3: the mode, its reason, and why a tool is seen or not can be read.
+/// R3.3: the mode, its reason, and the visibility of a tool can be read.
 #[test]
 fn explain_says_why() {
     let server = server();
@@ -159,7 +159,7 @@ fn explain_says_why() {
     assert!(server.explain("nothing", "x").is_none());
 }
 
-/// R10.1: read-only tools of programmatic toolsets carry callers, for anthropic clients and nobody else.
+/// R10.1: read-only tools of programmatic toolsets carry `allowed_callers`, only for anthropic clients.
 #[tokio::test]
 async fn only_readers_of_programmatic_toolsets_carry_callers() {
     let running = serve(&server()).await;
@@ -186,8 +186,8 @@ async fn only_readers_of_programmatic_toolsets_carry_callers() {
     assert!(callers(modern(to, "tools/list", json!({})).await.result()).is_empty());
 }
 
-/// R10.1: what writes, says nothing about itself or returns binary never carries callers, whatever it claims; the names
-/// are the operator's.
+/// R10.1: a tool that writes, is unannotated or returns binary never carries `allowed_callers`, whatever it claims;
+/// the operator configures the names.
 #[tokio::test]
 async fn claims_of_callers_count_for_nothing() {
     let file = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("callers.toml");

@@ -1,11 +1,11 @@
-//! What the operator selects when a server starts.
+//! Operator's selection of toolsets at the start.
 
 use toolcrib::HttpOptions;
 
 use crate::shed::*;
 use crate::support::*;
 
-/// R3.2: the flag wins over the file; what is unknown, malformed or missing stops the start.
+/// R3.2: the flag overrides the file; an unknown, malformed or missing value stops the start.
 #[tokio::test]
 async fn a_bad_selection_stops_the_start() {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));

@@ -1,4 +1,4 @@
-//! A server with a few toolsets, and the words that tests ask it with.
+//! Test server with a few toolsets, and helpers for requests to it.
 
 use std::net::SocketAddr;
 
@@ -47,7 +47,7 @@ pub(crate) fn fill(server: Server) -> Server {
     server
 }
 
-/// A server that loads `git` at start.
+/// Returns a server that loads `git` at the start.
 pub(crate) fn server() -> Server {
     fill(builder().options(|options| options.toolsets.start = Some(Names::parse("git"))).build().unwrap())
 }
@@ -87,7 +87,7 @@ pub(crate) async fn listed(to: SocketAddr, session: &str) -> Vec<String> {
 
 pub(crate) async fn called(to: SocketAddr, session: &str, name: &str, arguments: Value) -> Value {
     let answer = legacy(to, session, "tools/call", json!({"name": name, "arguments": arguments})).await;
-    // A session without a stream of its own hears of changes on the stream of the call.
+    // A session without its own stream gets notifications on the stream of the call.
     match answer.events().pop() {
         Some(mut last) => last["result"].take(),
         None => answer.result(),
@@ -104,7 +104,7 @@ pub(crate) fn said(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap()
 }
 
-/// A tool that is there and does nothing.
+/// Tool that does nothing.
 #[derive(Debug)]
 pub(crate) struct Nothing;
 
@@ -123,7 +123,7 @@ impl Authenticator for Bearer {
     }
 }
 
-/// A server with profiles whose callers have credentials, and no word about modes.
+/// Returns a server with profiles whose callers have credentials, without a configured mode.
 pub(crate) fn with_profiles() -> Server {
     let options = |options: &mut toolcrib::engine::Options| {
         options.toolsets.start = Some(Names::parse("git"));

@@ -1,9 +1,9 @@
-//! How a confirmation is shown or asked for, best way first (R4.5).
+//! Confirmation of a gated call, best way first (R4.5).
 //!
-//! An answer that this server sealed; the word of a trusted gateway; a token or an approval's handle that came along;
-//! else a question: `input_required`
-//! (modern), `elicitation/create` (legacy), the queue, and last the two-step token, which proves no person. Nothing
-//! waits without end, and every refusal says what to do.
+//! Order: an answer that this server sealed; a trusted gateway's statement; a token or approval handle in the
+//! arguments; else a question: `input_required` (modern), `elicitation/create` (legacy), the approval queue, and last
+//! the two-step token, which does not prove that a person agreed. Every wait has a deadline, and every refusal says
+//! what to do next.
 
 use serde_json::json;
 use toolcrib_contract::Digest;
@@ -33,7 +33,7 @@ pub(super) async fn confirmed(call: &Gated<'_>, safety: &Safety) -> Result<Clear
     let who = Who::of(call.caller);
     let resolved = &call.stage.0;
     let person = resolved.entry.judged().demand == Demand::Human;
-    // A client's person is no operator: only the queue will do.
+    // The person at the client is not an operator: `emergency_unlock` accepts only an approval from the queue.
     let operator = resolved.entry.safety() == Some(SafetyTool::Unlock);
     let round = call.engine.round(call.caller, call.request)?;
     if !operator && let Some(clearance) = answered(call, safety, &who, &round)? {
@@ -50,7 +50,7 @@ pub(super) async fn confirmed(call: &Gated<'_>, safety: &Safety) -> Result<Clear
     if !operator && let Some(clearance) = ask_client(call, safety, &who, &round, unvouched.as_ref()).await? {
         return Ok(clearance);
     }
-    // Whoever is behind the gateway could not show this server's own tokens and handles.
+    // A client behind a gateway could not present this server's tokens or approval handles, so none is offered.
     if let Some(why) = unvouched {
         return Err(call.refuse(safety, &who, "gateway not believed", unbelieved(call, &why)));
     }
@@ -65,7 +65,7 @@ pub(super) async fn confirmed(call: &Gated<'_>, safety: &Safety) -> Result<Clear
     ))
 }
 
-/// A gateway's statement that this call was confirmed, if one came along.
+/// Checks a gateway's statement that this call was confirmed, if one came with it.
 fn vouched(call: &Gated<'_>, safety: &Safety, person: bool) -> Option<Result<Clearance, Unvouched>> {
     let statement = call.request.params.meta?.get(vouch::STATEMENT)?;
     let own = safety.voucher()?.public();
@@ -88,7 +88,7 @@ fn unbelieved(call: &Gated<'_>, why: &Unvouched) -> ToolResult {
     ))
 }
 
-/// What a modern client brought back, if this server sealed it.
+/// Returns the clearance in the state that a modern client brought back, if this server sealed it.
 fn answered(
     call: &Gated<'_>,
     safety: &Safety,
@@ -112,7 +112,7 @@ fn answered(
     if agrees(&Reply(raw.into())) { sealed(nonce) } else { Err(declined(call, safety, who)) }
 }
 
-/// A person agreed to a call of another contract, or under another policy.
+/// Refuses a call whose contract or policy changed after the person agreed.
 fn changed(call: &Gated<'_>, safety: &Safety, who: &Who) -> Refusal {
     let name = call.stage.0.entry.name();
     let text = format!(
@@ -155,7 +155,7 @@ fn presented(
     Err(call.refuse(safety, who, "no token", ToolResult::error(text)))
 }
 
-/// Asks the client's person, where the client can; `None` where it cannot.
+/// Asks the person at the client; `None` if the client cannot ask.
 async fn ask_client(
     call: &Gated<'_>,
     safety: &Safety,
@@ -168,7 +168,7 @@ async fn ask_client(
     }
     let entry = &call.stage.0.entry;
     let message = vouch::question(entry.name(), entry.judged().effect.destructive, call.arguments().raw());
-    // A person sees every argument or is asked elsewhere.
+    // The person must see every argument; a question that is too long goes to the queue instead.
     if message.chars().count() > CONFIRMATION_CHARS_MAX {
         return Ok(None);
     }
@@ -227,7 +227,7 @@ fn about(call: &Gated<'_>, safety: &Safety, who: &Who, kind: Kind, note: &str) -
     }
 }
 
-/// The call waits in the queue; the client gets a handle to come back with.
+/// Puts the call into the approval queue and refuses it with the handle to retry with.
 async fn queue(call: &Gated<'_>, safety: &Safety, who: &Who, person: bool) -> Refusal {
     match enqueue(call, safety, who).await {
         Ok(id) => waiting(call, safety, &id, person),

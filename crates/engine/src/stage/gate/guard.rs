@@ -1,4 +1,5 @@
-//! The guard: the emergency stop, and callers that repeat one call without end (R4.7).
+//! Emergency stop and loop guard: refuses stopped callers, and stops a caller that repeats one call without end
+//! (R4.7).
 
 use crate::answer::ToolResult;
 use crate::caller::Caller;
@@ -58,7 +59,7 @@ pub(super) fn refuse_if_stopped(call: &Call<'_, Checked<'_>>, safety: &Safety) -
     }
 }
 
-/// Returns what a caller is told that a stop is in force for.
+/// Returns the text that tells a caller about the stop in force for it; `None` if there is none.
 pub(crate) fn stopped(caller: &Caller<'_>, safety: &Safety) -> Option<String> {
     if !safety.stops().any() {
         return None;
@@ -74,7 +75,7 @@ pub(crate) fn stopped(caller: &Caller<'_>, safety: &Safety) -> Option<String> {
     ))
 }
 
-/// Whether a tool works during a stop: those that find tools, and those of the stop itself.
+/// Returns true if a tool works during a stop: discovery tools and the tools of the stop itself do.
 pub(crate) fn works_when_stopped(entry: &Entry) -> bool {
     match entry.behind() {
         Behind::Discovery(_) => true,
@@ -101,7 +102,7 @@ async fn stop_caller(call: &Call<'_, Checked<'_>>, safety: &Safety, times: u32) 
     call.refuse(safety, &who, "loop", ToolResult::error(text))
 }
 
-/// How the stop ends.
+/// Returns the text that says how the stop ends.
 fn way_out(safety: &Safety, stop: &Stop, now_ms: u64) -> String {
     let unlock = safety.command(&stop.scope.unlock());
     let way = format!("an operator can lift it: `{unlock}`, REST, or an approval of emergency_unlock.");

@@ -1,4 +1,4 @@
-//! Templates and URIs that make a backtracking matcher run for seconds or years.
+//! Templates and URIs on which a backtracking matcher would run for seconds or years.
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -35,12 +35,12 @@ fn index(templates: impl Iterator<Item = String>) -> TemplateIndex {
     TemplateIndex::new(templates.collect::<BTreeMap<_, _>>().values())
 }
 
-/// Has every literal of `{+a}x{b}a{c}a!` in its place, and a `/` where none may be.
+/// Returns a URI with every literal of `{+a}x{b}a{c}a!` in its place, and a `/` where none may be.
 fn almost_fitting() -> String {
     format!("x/{}!", "a".repeat(URI_BYTES_MAX - 3))
 }
 
-/// Runs a search to its end; also returns how often it let others run.
+/// Runs a search to its end; also returns how often it yielded.
 fn search(index: &TemplateIndex, uri: &str) -> (Result<Option<index::Match>, TooMuchWork>, usize) {
     let uri = Uri::new(uri).unwrap();
     let mut work = Work::default();
@@ -54,8 +54,8 @@ fn search(index: &TemplateIndex, uri: &str) -> (Result<Option<index::Match>, Too
     unreachable!("the loop has no other end")
 }
 
-/// R5.6: the two templates that blocked a worker for 5 and for 15 seconds. The best of a few runs counts, because the
-/// machine may be busy.
+/// R5.6: the two templates that blocked a worker thread for 5 and for 15 seconds. The best of a few runs counts,
+/// because the machine may be busy.
 #[test]
 fn templates_that_invite_backtracking_are_answered_at_once() {
     let six = "a://{a}a{b}a{c}a{d}a{e}a{f}ax";
@@ -92,7 +92,7 @@ fn work_is_proportional_to_template_and_uri() {
     }
 }
 
-/// R5.6: ten thousand templates that fit almost cost one request no more than `TEMPLATE_STEPS_MAX`.
+/// R5.6: ten thousand templates that almost match cost one request no more than `TEMPLATE_STEPS_MAX`.
 #[test]
 fn a_search_over_template_steps_max_is_refused() {
     let many = index((0..10_000).map(|number| format!("{{+a{number}}}x{{b}}a{{c}}a!")));
@@ -110,7 +110,7 @@ fn a_long_search_lets_other_requests_run() {
     assert!(2 * pauses >= TEMPLATE_STEPS_MAX / TEMPLATE_STEPS_AT_ONCE, "{pauses}");
 }
 
-/// Only templates whose literal beginning the URI has are looked at; the longest beginning wins.
+/// Only templates whose literal prefix the URI has are tried; the longest prefix wins.
 #[test]
 fn the_longest_literal_beginning_wins() {
     let texts = ["{+all}", "a://{x}", "a://b/{x}", "a://b/{y}", "a://b~{x}", "a://{y}/{z}"];

@@ -1,10 +1,10 @@
-//! Round trip: what RFC 6570 makes of a template and values gives these values back.
+//! Round trip: matching an RFC 6570 expansion returns the values that were expanded.
 
 use proptest::prelude::*;
 
 use super::matched;
 
-/// RFC 6570 expansion of one variable with a text as its value.
+/// RFC 6570 expansion of one variable with a string value.
 fn expanded(operator: &str, name: &str, value: &str, is_begun: bool) -> String {
     let (opening, separator) = match operator {
         "" | "+" => ("", ","),
@@ -31,7 +31,7 @@ fn encoded(value: &str, keeps_reserved: bool) -> String {
     value.chars().map(|c| if is_kept(c) { c.to_string() } else { encode(c) }).collect()
 }
 
-/// An expression with its values; `None` is undefined. Only kinds whose values cannot be mistaken for their
+/// Expressions with their values; `None` is undefined. Only kinds whose values cannot be confused with their
 /// neighbours: simple and path values are encoded, named values carry their names.
 fn expression() -> impl Strategy<Value = (&'static str, Vec<Option<String>>)> {
     let text = "[a-c/?#&=;,.% é✓\u{1F600}-]{0,5}";

@@ -1,4 +1,4 @@
-//! Comparison with the backtracking matcher that this one replaced, for templates that it could match.
+//! Comparison with the backtracking matcher that this one replaced, for templates that both can match.
 
 use proptest::prelude::*;
 
@@ -25,7 +25,7 @@ fn pieces(template: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// Exponential in the number of variables.
+/// Reference matcher, exponential in the number of variables.
 fn backtrack(pieces: &[Piece<'_>], uri: &str, found: &mut Vec<(String, String)>) -> bool {
     let Some((piece, pieces)) = pieces.split_first() else { return uri.is_empty() };
     let (name, end) = match piece {
