@@ -1,4 +1,4 @@
-//! `toolcrib add` and `toolcrib remove`: servers of `toolcrib.toml`, in the words of `claude mcp add`.
+//! `toolcrib add` and `toolcrib remove`: edit the servers in `toolcrib.toml`, with the options of `claude mcp add`.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::exit::{Exit, Failure};
 use crate::form::Form;
 use crate::words;
 
-/// The file that is written where none is named.
+/// Configuration file that is written if `--config` is not given.
 pub(crate) const CONFIG: &str = "toolcrib.toml";
 pub(crate) const SECTION: &str = "servers";
 pub(crate) const HEAD: &str =

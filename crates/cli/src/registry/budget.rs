@@ -1,4 +1,4 @@
-//! Entries made to fit, and made whole again.
+//! `toolcrib registry compact|expand`: fits an entry into a size budget, and restores it (R6.5).
 
 use std::path::PathBuf;
 
