@@ -175,7 +175,7 @@ impl Safe {
         })
     }
 
-    /// Returns HTTP options for `listen`: no authentication on loopback, credentials required elsewhere.
+    /// Returns HTTP options for `listen`: credentials are optional on loopback and required elsewhere.
     pub(crate) fn http(&self, listen: &str) -> HttpOptions {
         let authenticator = Arc::new(Credentialled::new(self.safety.clone(), !is_loopback(listen)));
         HttpOptions { authenticator, ..HttpOptions::default() }
