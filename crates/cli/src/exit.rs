@@ -6,15 +6,15 @@ use std::process::ExitCode;
 /// Exit code of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// The verb completed and found nothing to report.
+    /// Done, nothing found.
     Nothing = 0,
-    /// The verb completed and reports findings.
+    /// Done, something found.
     Findings = 1,
-    /// The command line, the configuration or the input is wrong.
+    /// The words, the configuration or the input are wrong.
     Usage = 2,
-    /// A side of a comparison, a server or a store could not be loaded or reached.
+    /// A side could not be loaded or reached.
     Unreachable = 3,
-    /// Internal error of the program.
+    /// A fault of the program itself.
     Internal = 4,
 }
 
