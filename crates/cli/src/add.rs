@@ -178,7 +178,7 @@ fn with(entry: &mut Value, name: &str, members: Map<String, Value>) {
     }
 }
 
-/// Every variable has some value: what it is counts when the servers start.
+/// Environment in which every variable is set: the values only matter when the servers start.
 struct Anything;
 
 impl Environment for Anything {

@@ -101,7 +101,7 @@ fn elsewhere(args: &Args, server: &str, tool: &str, runtime: &Runtime) -> Outcom
     let safe = Safe::at_terminal(&args.data, policy, runtime)?;
     let drift = target.pins.as_ref().map(gateway::pinned).transpose()?;
     runtime.block_on(async {
-        // The engine serves the upstream's tools under any name, so the gate adds no tools of its own here.
+        // The gate's own tools are left out: the upstream's tools may have their names.
         let builder = safe.apply(Server::builder("toolcrib", env!("CARGO_PKG_VERSION")));
         let builder = builder.options(|options| options.offers_safety_tools = false);
         let front = builder.build().map_err(|error| Failure::new(Exit::Internal, error))?;

@@ -30,7 +30,7 @@ pub(crate) struct CompactArgs {
     output: Option<PathBuf>,
 }
 
-/// A target by name, or from a file.
+/// Returns a target by name, or reads it from a file.
 pub(crate) fn target(name: &str) -> Result<Target, Failure> {
     if let Ok(target) = name.parse() {
         return Ok(target);

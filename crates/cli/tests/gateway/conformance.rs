@@ -83,7 +83,7 @@ fn a_client_of_the_suite() {
     let is_logged_out = || gateway.get("/readyz").1.contains("toolcrib auth s");
     if is_logged_out() {
         visit.log_in();
-        // The server needs a login in some scenarios only.
+        // The gateway picks up a login by itself. In some scenarios the login is refused, so the wait has an end.
         let end = Instant::now() + Duration::from_secs(3);
         while is_logged_out() && Instant::now() < end {
             std::thread::park_timeout(Duration::from_millis(50));

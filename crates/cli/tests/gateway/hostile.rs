@@ -179,19 +179,19 @@ fn harm_in_a_list(over: Over, behaviour: &str, says: &str) {
     trial.assert_small(baseline, behaviour);
 }
 
-/// R5.6: no answer at all.
+/// R5.6: no answer at all, over stdio.
 #[test]
 fn a_stdio_server_that_hangs_before_its_answer_is_refused_in_time() {
     harm_in_a_call(Stdio, "hang", "did not answer within 1000 ms");
 }
 
-/// R5.6
+/// R5.6: no answer at all, over HTTP.
 #[test]
 fn an_http_server_that_hangs_before_its_answer_is_refused_in_time() {
     harm_in_a_call(Http, "hang", "did not answer within 1000 ms");
 }
 
-/// R5.6
+/// R5.6: the answer stops in the middle of a line.
 #[test]
 fn a_stdio_server_that_hangs_inside_its_answer_is_refused_in_time() {
     harm_in_a_call(Stdio, "half", "did not answer within 1000 ms");
@@ -217,7 +217,7 @@ fn a_stdio_server_that_babbles_is_given_up() {
     harm_in_a_call(Stdio, "babble", "its stdout is no MCP");
 }
 
-/// R5.6
+/// R5.6: a response body that is no JSON.
 #[test]
 fn garbage_over_http_is_named() {
     harm_in_a_call(Http, "garbage", "no valid JSON");
@@ -230,7 +230,7 @@ fn an_answer_with_a_wrong_id_over_stdio_is_nobodys() {
     harm_in_a_call(Stdio, "string-id", "did not answer within 1000 ms");
 }
 
-/// R5.6
+/// R5.6: a response with another id is named in the refusal.
 #[test]
 fn an_answer_with_a_wrong_id_over_http_is_named() {
     harm_in_a_call(Http, "wrong-id", "an id that was not asked");
@@ -288,13 +288,13 @@ fn a_depth_bomb_over_stdio_is_no_answer() {
     harm_in_a_call(Stdio, "depth-bomb", "did not answer within 1000 ms");
 }
 
-/// R5.6
+/// R5.6: 100,000 brackets, over HTTP.
 #[test]
 fn a_depth_bomb_over_http_is_refused_by_the_limits_name() {
     harm_in_a_call(Http, "depth-bomb", "JSON_DEPTH_MAX");
 }
 
-/// R5.6
+/// R5.6: the process ends within its answer.
 #[test]
 fn a_stdio_server_that_closes_in_the_middle_of_a_frame_is_named() {
     harm_in_a_call(Stdio, "closes-mid-frame", "process ended");
@@ -313,7 +313,7 @@ fn a_result_that_is_no_object_is_named() {
     harm_in_a_call(Stdio, "no-object", "its result is no object");
 }
 
-/// R5.6
+/// R5.6: a list of a million tools.
 #[test]
 fn a_million_tools_are_refused_by_the_limits_name() {
     harm_in_a_list(Stdio, "million-tools", "UPSTREAM_MESSAGE_BYTES_MAX");
