@@ -1,4 +1,4 @@
-//! The commit that the binary was built from, for `--version`; "unknown" outside a checkout.
+//! Sets `TOOLCRIB_COMMIT`, the commit that the binary is built from, for `--version`; "unknown" outside a checkout.
 
 use std::process::Command;
 

@@ -1,8 +1,8 @@
-//! Advisories against the versions in Cargo.lock, without network.
+//! Checks the versions in Cargo.lock against an advisory database, without network access.
 //!
-//! The snapshot of the advisory database is read here and not by `cargo deny`, which wants a git clone under a name
-//! made from the URL it was fetched from. Fails on a vulnerability and on unsound code; warns of crates without a
-//! maintainer. `advisories.toml` lists what is accepted, each with a reason and a last day.
+//! The snapshot of the database is read here, because `cargo deny` requires a git clone with a name derived from its
+//! URL. Fails on a vulnerability and on unsound code, warns of unmaintained crates. `advisories.toml` lists the
+//! accepted advisories, each with a reason and a last day.
 
 mod advisory;
 mod exception;
@@ -17,10 +17,10 @@ use lock::Package;
 
 use crate::shell;
 
-/// Folder of the snapshot, seen from the root of the workspace.
+/// Folder of the snapshot, relative to the root of the workspace.
 const SNAPSHOT: &str = "../shared/data/advisory-db/crates";
 
-/// Checks the lock of this workspace; says so where there is no snapshot to check it against.
+/// Checks the workspace's lock file. Prints that nothing was checked if there is no snapshot.
 pub(crate) fn run() -> Result<()> {
     let root = shell::root();
     let snapshot = root.join(SNAPSHOT);
@@ -61,7 +61,7 @@ fn judge_workspace(root: &Path, snapshot: &Path) -> Result<Report> {
     judge(&packages, &advisories(snapshot)?, &exceptions, &Day::today()?)
 }
 
-/// Reads every advisory; one that cannot be read fails the check instead of being left out.
+/// Reads every advisory. An unreadable one fails the check.
 fn advisories(snapshot: &Path) -> Result<Vec<Advisory>> {
     let mut advisories = Vec::new();
     for folder in entries(snapshot)? {
@@ -200,7 +200,7 @@ mod tests {
         }
     }
 
-    /// The lock of this workspace has no open advisory, where the snapshot is beside it.
+    /// The workspace's lock has no open advisory. Checked only if the snapshot is beside the repository.
     #[test]
     fn the_lock_of_this_workspace_has_no_open_advisory() {
         let root = shell::root();

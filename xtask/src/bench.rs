@@ -1,6 +1,6 @@
-//! `xtask bench NAME`: builds and runs a benchmark of crates/bench, optimised, and passes its options on.
+//! `xtask bench NAME`: builds and runs a benchmark of crates/bench in release mode, with its options.
 //!
-//! The benchmarks need the whole product; they are a crate of their own so that this program stays quick to build.
+//! The benchmarks depend on the whole product; they are a separate crate so that this program stays quick to build.
 
 use anyhow::Result;
 
@@ -16,8 +16,13 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
+<<<<<<< HEAD
     if args.words.iter().any(|word| word == "cli" || word == "gateway") {
         // They measure the program itself.
+=======
+    if args.words.iter().any(|word| word == "cli") {
+        // This benchmark measures the binary itself.
+>>>>>>> c-cli
         run_command(&mut cargo(["build", "--release", "--locked", "--quiet", "-p", "toolcrib-cli"]))?;
     }
     if args.words.iter().any(|word| word == "gateway") {

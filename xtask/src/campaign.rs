@@ -1,6 +1,6 @@
-//! `xtask campaign hostile|crash|tamper`: builds the release binary and the campaign program, and runs one campaign.
+//! `xtask campaign hostile|crash|tamper`: builds the release binary and the campaign program, and runs a campaign.
 //!
-//! With `--small` the development build is used with small sizes, which is what `xtask test` does.
+//! `--small` uses the development build and small sizes, as `xtask test` does.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use anyhow::Result;
 
 use crate::shell::{self, cargo, command, run as run_command};
 
-/// Sizes of the short versions that `xtask test` runs.
+/// Sizes of the short campaigns that `xtask test` runs.
 const SMALL_CRASH: [&str; 4] = ["--calls", "320", "--kills", "18"];
 const SMALL_TAMPER: [&str; 4] = ["--tries", "3", "--records", "1100"];
 
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
 }
 
-/// Runs the short versions, as a step of the test run.
+/// Runs the short campaigns, as a step of the test run.
 pub(crate) fn small() -> Result<()> {
     let sized = Sized { small: true, seed: 1, ..Sized::default() };
     measure("crash", &sized, &SMALL_CRASH)?;
@@ -112,7 +112,7 @@ fn binary(given: Option<&PathBuf>, folder: &Path) -> PathBuf {
     given.cloned().unwrap_or_else(|| folder.join("toolcrib"))
 }
 
-/// Builds what the tests build and returns its folder.
+/// Builds the workspace in the development profile and returns the folder of its binaries.
 fn development() -> Result<PathBuf> {
     shell::built_binary("toolcrib")?;
     Ok(shell::target_directory()?.join("debug"))

@@ -1,4 +1,4 @@
-//! `xtask conformance`: the official suite with both of its requirement sets, against a given server or our own.
+//! `xtask conformance`: runs both requirement sets of the official suite against a given server or the own ones.
 //!
 //! Passing means more than the suite's exit code; see [`toolcrib_testkit::conformance`].
 
@@ -14,11 +14,11 @@ use toolcrib_testkit::process::Process;
 
 use crate::shell;
 
-/// The binary with the fixture that the suite asks for.
+/// Binary of the suite's fixture.
 pub(crate) const SERVER: &str = "conformance-server";
-/// The same on the official Rust SDK.
+/// Binary of the fixture on the official Rust SDK.
 const RMCP_SERVER: &str = "rmcp-conformance-server";
-/// The binary that serves other servers.
+/// Binary of the gateway.
 const GATEWAY: &str = "toolcrib";
 const START_PATIENCE: Duration = Duration::from_secs(20);
 
@@ -48,32 +48,32 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
 }
 
-/// Our own server, the gateway before it, and the gateway before the official SDK's.
+/// Tests the own fixture, the gateway in front of it, and the gateway in front of the official SDK's fixture.
 pub(crate) fn everything() -> Result<()> {
     own_server()?;
     through_gateway()?;
     before_rmcp()
 }
 
-/// Starts the conformance server on a port of its own and runs both sets against it.
+/// Starts the fixture on a free port and runs both sets against it.
 fn own_server() -> Result<()> {
     let (_server, url) = started(SERVER)?;
     conformant(&suite(&url, "server")?)
 }
 
-/// The gateway in front of the conformance server has to reach the same mark.
+/// Requires that the gateway in front of the fixture conforms as well.
 fn through_gateway() -> Result<()> {
     let (_server, behind) = started(SERVER)?;
     let (_gateway, url) = gateway(&behind)?;
     conformant(&suite(&url, "gateway")?)
 }
 
-/// The gateway in front of the official SDK's server has to pass whatever that server passes by itself.
+/// Requires that the gateway passes all that the official SDK's fixture behind it passes.
 fn before_rmcp() -> Result<()> {
     let (server, behind) = started(RMCP_SERVER)?;
     println!("    the official SDK's server by itself");
     let direct = suite(&behind, "rmcp")?;
-    // A fresh one: the suite leaves sessions and changed lists behind.
+    // A new process: the suite leaves sessions and changed lists behind.
     drop(server);
     let (_server, behind) = started(RMCP_SERVER)?;
     let (_gateway, url) = gateway(&behind)?;
@@ -91,7 +91,7 @@ fn local_address() -> Result<SocketAddr> {
     Ok(SocketAddr::from(([127, 0, 0, 1], port::free()?)))
 }
 
-/// A fixture that listens, and its URL.
+/// Starts a fixture and returns it with its URL.
 fn started(binary: &str) -> Result<(Process, String)> {
     let address = local_address()?;
     let mut command = Command::new(shell::built_binary(binary)?);
@@ -100,14 +100,14 @@ fn started(binary: &str) -> Result<(Process, String)> {
     Ok((server, format!("http://{address}/mcp")))
 }
 
-/// The gateway before a server, without prefixes: the suite's names are fixed.
+/// Starts the gateway in front of a server, without prefixes, because the suite's names are fixed.
 fn gateway(behind: &str) -> Result<(Process, String)> {
     let address = local_address()?;
     let own = shell::target_directory()?.join("conformance-gateway");
     std::fs::create_dir_all(&own)?;
-    // The fixture's tools say nothing about themselves: every call would have to be confirmed.
+    // The fixture's tools have no annotations, so every call would need a confirmation.
     std::fs::write(own.join("policy.toml"), "[safety]\ndestructive = \"never\"\n")?;
-    // So that the suite's check of parallel streams meets streams, as it does at the server itself.
+    // The suite's check of parallel streams needs streams, as from the fixture itself.
     let config = format!(
         "listen = \"{address}\"\nprefix = \"never\"\nstreams_when_listed_first = true\n[servers.fixture]\nurl = \"{behind}\"\n"
     );
@@ -121,7 +121,7 @@ fn gateway(behind: &str) -> Result<(Process, String)> {
     Ok((gateway, format!("http://{address}/mcp")))
 }
 
-/// Both sets against one server.
+/// Runs both sets against one server.
 fn suite(url: &str, label: &str) -> Result<Vec<Report>> {
     let deps = Deps::under(&shell::root());
     let results = shell::target_directory()?.join("conformance").join(label);

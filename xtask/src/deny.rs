@@ -1,4 +1,4 @@
-//! `xtask deny`: advisories against Cargo.lock, then `cargo deny` with deny.toml.
+//! `xtask deny`: checks advisories against Cargo.lock, then runs `cargo deny` with deny.toml.
 
 use anyhow::{Result, bail};
 use toolcrib_testkit::deps::Deps;

@@ -1,8 +1,8 @@
 //! `xtask fuzz`: runs the fuzz targets with the plain driver, or one of them under libFuzzer.
 //!
-//! The plain driver needs nothing but the workspace: it mutates generated inputs, in the development profile, where
-//! overflow and debug assertions panic. `--libfuzzer` is for campaigns: coverage-guided, needs a nightly toolchain and
-//! cargo-fuzz, which the tests do not.
+//! The plain driver needs only the workspace. It mutates generated inputs in the development profile, where overflows
+//! and debug assertions panic. `--libfuzzer` is for campaigns: it is coverage-guided and needs a nightly toolchain and
+//! cargo-fuzz.
 
 use anyhow::{Context as _, Result};
 

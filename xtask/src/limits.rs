@@ -1,8 +1,8 @@
-//! `xtask limits`: LIMITS.md lists every limit in the code, with its value, its meaning and the test that meets it.
+//! `xtask limits`: checks that LIMITS.md lists every limit in the code, with its value, its meaning and a test.
 //!
-//! A limit is a `pub const` in a file named limits.rs, with a comment that says what is counted. The table between the
-//! two markers is generated; a difference is an error, `--fix` writes it anew. A limit that no test names is listed as
-//! open and counted.
+//! A limit is a `pub const` in a file named limits.rs, with a comment that says what it limits. The table between the
+//! two markers is generated: a difference is an error, and `--fix` rewrites it. A limit that no test names is listed as
+//! open.
 
 use std::fmt::Write as _;
 
@@ -78,7 +78,7 @@ fn limits_in(text: &str, package: &str) -> Result<Vec<Limit>> {
             meaning.push(comment.trim());
         } else if let Some(rest) = line.strip_prefix("pub const ") {
             let (name, rest) = rest.split_once(": ").with_context(|| format!("no type: {line}"))?;
-            // rustfmt breaks a long constant after the sign.
+            // rustfmt breaks a long constant after the equals sign.
             let rest = match rest.strip_suffix(" =") {
                 Some(kind) => format!("{kind} = {}", lines.next().unwrap_or_default().trim()),
                 None => rest.to_owned(),
@@ -101,7 +101,7 @@ fn limits_in(text: &str, package: &str) -> Result<Vec<Limit>> {
     Ok(limits)
 }
 
-/// A product of whole numbers becomes its value; anything else stays as it is written.
+/// Evaluates a product of integers; any other expression is returned as it is.
 fn evaluate(expression: &str) -> String {
     let factors = expression.split(" * ").map(|factor| factor.replace('_', "").parse::<u128>().ok());
     let value = factors.reduce(|product, factor| product?.checked_mul(factor?)).flatten();

@@ -1,7 +1,6 @@
-//! `cargo run -p xtask -- <verb>`: the tasks of this workspace that cargo alone cannot do, one file per verb.
+//! `cargo run -p xtask -- <verb>`: tasks of this workspace that cargo cannot do, one file per verb.
 //!
-//! Every verb ends with exit code 0 only when what it promises is true; the reason for anything else is the last
-//! line on standard error.
+//! A verb exits with 0 only if it succeeded. Otherwise the reason is the last line on standard error.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
 mod advisories;

@@ -1,5 +1,5 @@
-//! `xtask new-rule ID`: a rule of contract change as a file with everything it needs, and its line in the list. What is
-//! left to write is the sentence, the pair that shows it, and the code that finds it; the tests fail until all are there.
+//! `xtask new-rule ID`: scaffolds the file of a contract change rule and adds it to the list of rules. The author then
+//! writes its message, its old/new pair and the code that detects it; the tests fail until all of them exist.
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::json;
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The source with the rule in its list, in order, and the list's length right.
+/// Inserts the rule into the sorted list in the source and updates the list's length.
 fn with_line(text: &str, id: &str) -> Option<String> {
     let (before, rest) = text.split_once("files![\n")?;
     let (body, after) = rest.split_once("];")?;

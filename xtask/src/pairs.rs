@@ -1,16 +1,17 @@
-//! `xtask pairs`: the containment prover against plain validators. By default a million random pairs, where a proof with
-//! a counterexample ends the run; with `--score` the labelled pairs of a folder, as a table beside the published peers.
+//! `xtask pairs`: compares the containment prover with plain validators. By default it draws a million random pairs and
+//! stops at a proof that a validator disproves. With `--score` it scores a folder of labelled pairs beside published
+//! peers.
 
 use anyhow::Result;
 
 use crate::shell::{built_binary, cargo, command, root, run as run_command};
 
-/// Labelled pairs of our own, in every clone.
+/// Folder of the project's own labelled pairs, relative to the root of the workspace.
 const OWN_PAIRS: &str = "crates/containment/tests/pairs";
-/// Those of others, where they are at hand.
+/// Folder of labelled pairs of other projects, if it is beside the clone.
 const SHARED_PAIRS: &str = "../shared/data/contract-pairs";
 
-/// Of random pairs, in a test run.
+/// Seconds of random pairs in a test run.
 const FUZZ_SECONDS: u64 = 60;
 
 #[derive(Debug, clap::Args)]
@@ -35,7 +36,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
 }
 
-/// Prints the score on every labelled pair at hand, then draws pairs for a minute; an answer that is wrong fails.
+/// Prints the score on all labelled pairs, then draws random pairs for [`FUZZ_SECONDS`]. A wrong verdict fails.
 pub(crate) fn judge() -> Result<()> {
     for folder in [OWN_PAIRS, SHARED_PAIRS] {
         let path = root().join(folder);

@@ -1,9 +1,9 @@
-//! `xtask provision`: what the tests need besides cargo's own dependencies, installed under `.deps`.
+//! `xtask provision`: installs the dependencies of the tests, other than cargo's own, under `.deps`.
 //!
-//! Everything but Debian's PostgreSQL is pinned, and installed by name through the ordinary clients (cargo, npm, pip), so it comes from
-//! whatever registry the machine is set up for. Each part leaves a stamp with the exact recipe it was made from: a
-//! second run compares the stamps and ends at once, a changed pin rebuilds that part alone, and a run that was cut off
-//! leaves no stamp.
+//! Everything except Debian's packages is pinned and installed by name through the ordinary clients (cargo, npm, pip),
+//! from the registry that the machine is configured for. Each part leaves a stamp with its exact recipe: a second run
+//! finds the stamps current and ends at once, a changed pin rebuilds only its part, and an interrupted run leaves no
+//! stamp.
 
 mod cargo_tool;
 mod debian;
@@ -31,8 +31,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     provision(args.force)
 }
 
-/// Proxies that the gateway is raced against; nginx, and wrk to call them, where this machine lets us install them. One
-/// that cannot be had is said, and its race is left out.
+/// Installs the proxies that the gateway is compared with, and the load generator wrk. One that cannot be installed is
+/// reported, and its comparison is left out.
 pub(crate) fn rivals() -> Result<()> {
     let deps = Deps::under(&shell::root());
     std::fs::create_dir_all(deps.folder())?;

@@ -1,7 +1,7 @@
-//! `xtask requirements`: docs/requirements.md says for each requirement which tests prove it, and says the truth.
+//! `xtask requirements`: checks that docs/requirements.md lists, for each requirement, exactly the tests that prove it.
 //!
-//! The list of numbers is fixed here; the summaries are written by people; the proof column is what the scan of the
-//! tests finds, and any difference is an error. `--fix` writes the column anew.
+//! The requirement numbers are fixed here, and people write the summaries. The column of proofs must equal the result
+//! of scanning the tests: any difference is an error, and `--fix` rewrites the column.
 
 mod table;
 
@@ -15,7 +15,7 @@ use crate::sources::{self, TestFunction};
 
 const FILE: &str = "docs/requirements.md";
 
-/// How many requirements each chapter has, from R1 on.
+/// Number of requirements in each chapter, from R1 on.
 const CHAPTERS: [usize; 14] = [9, 9, 6, 9, 10, 7, 7, 5, 5, 3, 3, 5, 3, 3];
 
 #[derive(Debug, clap::Args)]
@@ -59,7 +59,7 @@ fn expected() -> BTreeSet<String> {
     chapters.flat_map(|(count, chapter)| (1..=*count).map(move |item| format!("R{chapter}.{item}"))).collect()
 }
 
-/// The tests that name each requirement.
+/// Returns the tests that name each requirement.
 fn proofs(tests: &[TestFunction]) -> BTreeMap<String, BTreeSet<String>> {
     let mut proofs: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for test in tests {

@@ -1,5 +1,6 @@
-//! `xtask safety`: the hard tests of R4 in full size, against the real binary: a thousand tokens with a hundred parallel
-//! redemptions each, forty kills in mid-call, every position of a log of ten thousand records. Takes some minutes.
+//! `xtask safety`: the safety tests of R4 in full size against the real binary: a thousand tokens with a hundred
+//! parallel redemptions each, forty kills during calls, every position in a log of ten thousand records. Takes some
+//! minutes.
 
 use anyhow::Result;
 

@@ -1,7 +1,7 @@
-//! Starting other programs: from the root of the workspace, without standard input, failing with the whole command.
+//! Runs other programs from the root of the workspace, without standard input. A failure names the whole command.
 //!
-//! `cargo run` puts variables about *this* package into the environment; they are taken out again, so that a nested
-//! cargo sees what it would see from a shell and rebuilds nothing.
+//! `cargo run` sets environment variables about *this* package. They are removed, so that a nested cargo sees the same
+//! environment as in a shell and rebuilds nothing.
 
 use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -27,7 +27,7 @@ pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// Cargo itself, the one that runs this program.
+/// Returns a command for the cargo that runs this program.
 pub(crate) fn cargo<I, S>(arguments: I) -> Command
 where
     I: IntoIterator<Item = S>,
@@ -38,7 +38,7 @@ where
     command
 }
 
-/// Runs to the end with the output passed through.
+/// Runs a command with its output passed through.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let line = render(command);
     println!("    $ {line}");
@@ -49,7 +49,7 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs to the end quietly and returns standard output.
+/// Runs a command and returns its standard output.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let line = render(command);
     let output = command.output().with_context(|| format!("cannot start `{line}`"))?;
@@ -59,7 +59,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     String::from_utf8(output.stdout).with_context(|| format!("`{line}` did not print UTF-8"))
 }
 
-/// Runs to the end, passes standard error through line by line, and returns those lines that `keep` asks for.
+/// Runs a command, passes its standard error through, and returns the lines of it that `keep` accepts.
 pub(crate) fn run_keeping(command: &mut Command, keep: impl Fn(&str) -> bool) -> Result<(bool, Vec<String>)> {
     let line = render(command);
     println!("    $ {line}");
@@ -79,15 +79,15 @@ pub(crate) fn run_keeping(command: &mut Command, keep: impl Fn(&str) -> bool) ->
     Ok((child.wait()?.success(), kept))
 }
 
-/// Whether a program answers `--version`, as a test for its presence.
+/// Returns true if the command succeeds; used with `--version` to test for a program.
 pub(crate) fn answers(command: &mut Command) -> bool {
     command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
 }
 
-/// Builds every target of the workspace in the development profile, as the tests do, and returns a binary's path.
+/// Builds every target of the workspace in the development profile and returns the path of a binary.
 ///
-/// One profile and one set of features for everything: asking cargo for a single package would select other features
-/// of shared dependencies and build them a second time.
+/// One profile and one set of features for everything: building a single package would select other features of shared
+/// dependencies and build them a second time.
 pub(crate) fn built_binary(name: &str) -> Result<PathBuf> {
     run(&mut cargo(["build", "--workspace", "--all-targets", "--locked", "--quiet"]))?;
     let path = target_directory()?.join("debug").join(format!("{name}{}", std::env::consts::EXE_SUFFIX));

@@ -1,8 +1,8 @@
-//! The sources of the workspace as text: which files git knows, which tests they hold, and what stands above each test.
+//! Scans the workspace's sources as text: the files that git knows, their tests, and the comment above each test.
 //!
-//! A cheap scan, not a parser. It leans on two things that the same test run checks before: rustfmt's layout (an item
-//! ends at a closing brace with the indentation of its first line) and tests written as plain functions under an
-//! attribute that ends in `test`.
+//! A cheap scan, not a parser. It relies on rustfmt's layout (an item ends at a closing brace with the indentation of
+//! its first line), which the same test run checks before, and on tests being plain functions under an attribute that
+//! ends in `test`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,20 +11,20 @@ use anyhow::{Context as _, Result};
 
 use crate::shell::{command, output, root};
 
-/// A test function and what is written about it.
+/// Test function with its comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TestFunction {
     pub(crate) file: String,
-    /// As the test runner shows it: `package: module::name`, or `package::binary: name` for an integration test.
+    /// Id as the test runner prints it: `package: module::name`, or `package::binary: name` for an integration test.
     pub(crate) id: String,
-    /// Requirement numbers in the comment directly above it or at the start of its name.
+    /// Requirement numbers in the comment directly above the test, or at the start of its name.
     pub(crate) requirements: BTreeSet<String>,
-    /// The comment directly above it.
+    /// Comment directly above the test.
     pub(crate) comment: String,
     pub(crate) body: String,
 }
 
-/// Every file that git tracks or would track, relative to the root.
+/// Returns every file that git tracks or would track, relative to the root.
 pub(crate) fn files() -> Result<Vec<String>> {
     let listed = output(command("git").args(["ls-files", "--cached", "--others", "--exclude-standard"]))?;
     let mut files: Vec<String> = listed.lines().map(str::to_owned).collect();
@@ -38,13 +38,13 @@ pub(crate) fn read(file: &str) -> Result<String> {
     std::fs::read_to_string(root().join(file)).with_context(|| file.to_owned())
 }
 
-/// Every test of the workspace, in the order of files.
+/// Returns every test of the workspace, in the order of files.
 pub(crate) fn tests() -> Result<Vec<TestFunction>> {
     let mut tests = Vec::new();
     for file in files()? {
         if file.ends_with(".rs")
             && let Some((folder, package)) = package_of(&file)?
-            // Its own tests hold samples of sources, which would be taken for tests.
+            // xtask's own tests contain sample sources that would be taken for tests.
             && folder != "xtask"
         {
             let inside = file.strip_prefix(&folder).unwrap_or(&file).trim_start_matches('/');
@@ -54,7 +54,7 @@ pub(crate) fn tests() -> Result<Vec<TestFunction>> {
     Ok(tests)
 }
 
-/// The folder and name of the package that a file belongs to.
+/// Returns the folder and name of the package that a file belongs to.
 pub(crate) fn package_of(file: &str) -> Result<Option<(String, String)>> {
     for folder in Path::new(file).ancestors().skip(1) {
         let manifest = root().join(folder).join("Cargo.toml");
@@ -67,7 +67,7 @@ pub(crate) fn package_of(file: &str) -> Result<Option<(String, String)>> {
     Ok(None)
 }
 
-/// Where a file sits in its package.
+/// Location of a file in its package.
 struct Place {
     binary: String,
     modules: Vec<String>,
@@ -91,7 +91,7 @@ impl Place {
 fn tests_in(text: &str, file: &str, place: &Place) -> Vec<TestFunction> {
     let lines: Vec<&str> = text.lines().collect();
     let mut tests = Vec::new();
-    // Inline modules that are open here: name and indentation.
+    // Open inline modules: name and indentation.
     let mut open: Vec<(&str, usize)> = Vec::new();
     let mut above = String::new();
     let mut is_test = false;
@@ -155,7 +155,7 @@ fn function_name(line: &str) -> Option<&str> {
     rest.strip_prefix("fn ")?.split(['(', '<']).next()
 }
 
-/// `R7.3` and its like, as whole words.
+/// Returns the requirement numbers in a text, such as `R7.3`, as whole words.
 pub(crate) fn numbers_in(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '.' || c == '_'));
     words.map(|word| word.trim_matches('.')).filter(|word| is_number(word)).map(str::to_owned).collect()
@@ -166,7 +166,7 @@ fn is_number(word: &str) -> bool {
     word.strip_prefix('R').and_then(|rest| rest.split_once('.')).is_some_and(|(a, b)| digits(a) && digits(b))
 }
 
-/// `r7_3_a_verdict_has_a_witness` names R7.3.
+/// Returns the requirement in a test's name: `r7_3_a_verdict_has_a_witness` names R7.3.
 fn number_in_name(name: &str) -> Option<String> {
     let mut words = name.strip_prefix('r')?.splitn(3, '_');
     let number = format!("R{}.{}", words.next()?, words.next()?);

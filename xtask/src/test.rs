@@ -1,8 +1,8 @@
 //! `xtask test`: everything that must hold before a change lands, in one command, from a fresh clone.
 //!
-//! The steps run in the order below and the first that fails ends the run with its name. All of them use the
-//! development profile and the same selection of packages, so that nothing is built twice. The test runner's closing
-//! line is printed again at the end, where people and machines look for it.
+//! The steps run in the order below, and the first failure ends the run with the step's name. All steps use the
+//! development profile and the same selection of packages, so that nothing is built twice. The test runner's last line
+//! is printed again at the end, where people and machines look for it.
 
 use std::time::{Duration, Instant};
 
@@ -42,7 +42,7 @@ enum Step {
     Conformance,
 }
 
-/// Cheap checks first: a run that is going to fail should not make anybody wait for it.
+/// Steps in order, cheap checks first, so that a failing run fails early.
 const STEPS: [Step; 13] = [
     Step::Provision,
     Step::Format,
@@ -121,7 +121,7 @@ fn take(step: Step, summary: &mut Option<String>) -> Result<()> {
     }
 }
 
-/// Runs the tests and returns the runner's closing line.
+/// Runs the tests and returns the runner's last line.
 fn tests() -> Result<String> {
     let path = Deps::under(&shell::root()).path_variable();
     if !answers(cargo(["nextest", "--version"]).env("PATH", &path)) {

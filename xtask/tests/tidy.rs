@@ -1,6 +1,6 @@
-//! Style as tests, over every file that git knows.
+//! Style rules as tests, over every file that git knows.
 //!
-//! What is forbidden is spelt in pieces here, so that this file does not forbid itself.
+//! Forbidden words are split here, so that this file does not forbid itself.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test: what cannot go on must stop")]
 
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::process::Command;
 const FILE_LINES_MAX: usize = 800;
 const ARCHITECTURE_LINES_MAX: usize = 250;
 
-/// Lock files: written by tools, long, and with addresses of their own.
+/// Lock files: written by tools, long, and with addresses.
 const WRITTEN_BY_TOOLS: [&str; 3] = ["Cargo.lock", "package-lock.json", "requirements.txt"];
 
 fn root() -> PathBuf {
@@ -42,7 +42,7 @@ fn is_source(file: &str) -> bool {
     [".rs", ".mjs", ".js", ".ts", ".py", ".html", ".css"].iter().any(|ending| file.ends_with(ending))
 }
 
-/// Every file for which `wrong` finds a reason.
+/// Returns a complaint for every file for which `wrong` returns a reason.
 fn complaints(wrong: impl Fn(&str) -> Option<String>) -> Vec<String> {
     files().iter().filter_map(|file| wrong(file).map(|why| format!("{file}: {why}"))).collect()
 }
@@ -79,7 +79,7 @@ fn every_module_says_at_its_head_what_it_is() {
     assert_none(&complaints(|file| {
         let text = file.ends_with(".rs").then(|| text(file))??;
         let first = text.lines().find(|line| !line.trim().is_empty());
-        // The head of a module of unit tests is the module it tests.
+        // A module of unit tests is described by the head of the module it tests.
         let is_tests = matches!(name(file), "tests.rs");
         (!is_tests && !first.is_some_and(|line| line.starts_with("//!"))).then(|| "no `//!` head".to_owned())
     }));

@@ -1,4 +1,4 @@
-//! `toolcrib add` and `toolcrib remove`: servers of `toolcrib.toml`, in the words of `claude mcp add`.
+//! `toolcrib add` and `toolcrib remove`: edit the servers in `toolcrib.toml`, with the options of `claude mcp add`.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::exit::{Exit, Failure};
 use crate::form::Form;
 use crate::words;
 
-/// The file that is written where none is named.
+/// Configuration file that is written if `--config` is not given.
 pub(crate) const CONFIG: &str = "toolcrib.toml";
 pub(crate) const SECTION: &str = "servers";
 pub(crate) const HEAD: &str =
@@ -178,7 +178,7 @@ fn with(entry: &mut Value, name: &str, members: Map<String, Value>) {
     }
 }
 
-/// Every variable has some value: what it is counts when the servers start.
+/// Environment in which every variable is set: the values only matter when the servers start.
 struct Anything;
 
 impl Environment for Anything {

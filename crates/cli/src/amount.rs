@@ -1,6 +1,6 @@
-//! Amounts as people write them: `90d`, `512MiB`.
+//! Parses durations and sizes with units: `90d`, `512MiB`.
 
-/// Reads an age with its unit; gives milliseconds.
+/// Parses a duration with its unit and returns milliseconds.
 pub(crate) fn duration_ms(text: &str) -> Result<u64, String> {
     let units =
         [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000), ("w", 604_800_000)];
@@ -8,7 +8,7 @@ pub(crate) fn duration_ms(text: &str) -> Result<u64, String> {
         .ok_or_else(|| "an age is a number and one of ms, s, m, h, d, w, such as 90d".to_owned())
 }
 
-/// Reads a size with its unit, or without one in bytes.
+/// Parses a size; without a unit it is in bytes.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     let units = [
         ("", 1),

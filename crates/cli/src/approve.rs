@@ -1,4 +1,4 @@
-//! `toolcrib approve list|allow|deny`: the calls that wait for a person.
+//! `toolcrib approve list|allow|deny`: shows and decides the calls that wait for a person's approval.
 
 use std::fmt::Write as _;
 

@@ -1,7 +1,7 @@
-//! `toolcrib audit list|verify|export|prune|unknown`: what was decided, and that nobody changed it since.
+//! `toolcrib audit list|verify|export|prune|unknown`: shows the audit log and verifies that nobody changed it.
 //!
-//! An export is one record a line, each with its hash, and the signed end last; it can be verified anywhere with the
-//! public key alone. Whatever only reads also works on a folder that cannot be written.
+//! An export has one record per line, each with its hash, and ends with the signed head; the public key alone suffices
+//! to verify it. Verbs that only read also work on a read-only data folder.
 
 mod prune;
 mod verify;
@@ -142,7 +142,7 @@ fn export(data: &Data, out: Option<&Path>) -> Outcome {
     };
     let base = log.base().map_err(unkept)?;
     writeln!(sink, "{}", export::title(folder.key().map_err(unkept)?, base.as_ref())).map_err(failed)?;
-    // The end is read first: what is appended meanwhile is not part of this export.
+    // The head is read first: records that are appended during the export are not part of it.
     let head = log.head().map_err(unkept)?;
     let end = head.as_ref().map_or(0, |head| head.seq);
     let mut at = base.map_or(0, |base| base.seq);
@@ -169,7 +169,7 @@ fn export(data: &Data, out: Option<&Path>) -> Outcome {
     Ok(Exit::Nothing)
 }
 
-/// Puts the records that are there into a file and begins anew after the last number that was ever signed.
+/// Exports the existing records to a file and starts a new log, numbered after the last record that was ever signed.
 fn restart(reason: &str, form: Form, data: &Data) -> Outcome {
     let folder = data.open()?;
     let (log, key) = (folder.audit(), folder.keys.signer.public());
@@ -202,7 +202,8 @@ fn restart(reason: &str, form: Form, data: &Data) -> Outcome {
 fn unknown(form: Form, data: &Data) -> Outcome {
     let intents = match operate(data, async |safety| safety.store().unknown(u32::MAX).await.map_err(unkept)) {
         Ok(intents) => intents,
-        // Where nothing can be written, calls that are still open have not been told from those that run.
+        // On a read-only folder, calls that still run cannot be told from those that were interrupted: all open intents
+        // are listed.
         Err(failure) => match data.look() {
             Ok(folder) => folder.audit().unended().map_err(unkept)?,
             Err(_) => return Err(failure),

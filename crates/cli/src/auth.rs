@@ -1,4 +1,4 @@
-//! `toolcrib auth`: logs in to a server that asks for OAuth, with the browser, and keeps its tokens (R5.9).
+//! `toolcrib auth`: logs in to an upstream server with OAuth in the browser, and keeps the server's tokens (R5.9).
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -70,7 +70,7 @@ fn log_in(name: &str, endpoint: &Endpoint, no_browser: bool) -> Outcome {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::new(Exit::Internal, error))?;
     let shown = runtime.block_on(login(name, endpoint, |url| {
-        // A closed pipe is no failure of ours.
+        // A closed pipe must not end the login.
         let _ = print(&format!("Open this to log in to {name}:\n\n  {url}\n\n"));
         if !no_browser {
             open(url);
@@ -88,7 +88,7 @@ fn usage(error: anyhow::Error) -> Failure {
     Failure::new(Exit::Usage, error)
 }
 
-/// The server as the file has it; a URL that stands in no file is one of its own.
+/// Returns the server's specification from the configuration file, or one made from a URL.
 fn spec(args: &Args) -> Result<Spec, Failure> {
     let word = args.server.as_deref().unwrap_or_default();
     let is_url = word.starts_with("http://") || word.starts_with("https://");
@@ -104,7 +104,7 @@ fn spec(args: &Args) -> Result<Spec, Failure> {
     found.map(|source| source.spec.clone()).ok_or_else(unknown)
 }
 
-/// Asks the desktop; whoever has none opens the printed address.
+/// Opens `url` in the desktop's browser. Failure is ignored, because the address is printed as well.
 fn open(url: &str) {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let mut command = Command::new(program);

@@ -1,8 +1,8 @@
-//! `toolcrib call SERVER/TOOL key=value…`: one call, through the same stages as any other.
+//! `toolcrib call SERVER/TOOL key=value…`: makes one call through the same stages as a served call.
 //!
-//! The server stands behind an engine of its own for the time of the call, so that its arguments are checked by the
-//! contract before anything leaves, and its answer before it is shown. The call passes the gate, the emergency stop and
-//! the audit of the data folder (R12.3). The person at the terminal answers what the gate or the server asks.
+//! The server stands behind an engine of its own for this call: the arguments are checked against the contract before
+//! they are sent, and the answer before it is shown. The call passes the gate, the emergency stop and the audit of the
+//! data folder (R12.3). Questions of the gate or the server are asked at the terminal.
 
 pub(crate) mod arguments;
 mod person;
@@ -101,7 +101,7 @@ fn elsewhere(args: &Args, server: &str, tool: &str, runtime: &Runtime) -> Outcom
     let safe = Safe::at_terminal(&args.data, policy, runtime)?;
     let drift = target.pins.as_ref().map(gateway::pinned).transpose()?;
     runtime.block_on(async {
-        // The server's own tools are called, whatever they are named; the gate has no tools here.
+        // The gate's own tools are left out: the upstream's tools may have their names.
         let builder = safe.apply(Server::builder("toolcrib", env!("CARGO_PKG_VERSION")));
         let builder = builder.options(|options| options.offers_safety_tools = false);
         let front = builder.build().map_err(|error| Failure::new(Exit::Internal, error))?;
@@ -115,7 +115,7 @@ fn elsewhere(args: &Args, server: &str, tool: &str, runtime: &Runtime) -> Outcom
     })
 }
 
-/// Puts one server behind an engine, and waits until its tools are there.
+/// Puts one server behind an engine and waits until the server's tools are listed.
 pub(crate) async fn behind(
     front: &Server,
     source: Source,
@@ -138,12 +138,12 @@ pub(crate) async fn behind(
     }
 }
 
-/// A call that is about to be made.
+/// A call in preparation, with the engine that runs it.
 struct Called<'a> {
     args: &'a Args,
     safe: &'a Safe,
     server: &'a Server,
-    /// The server whose tool it is; none for the demonstration, which is in this process.
+    /// The server that has the tool; `None` for the demonstration, which runs in this process.
     source: Option<(&'a Source, &'a Gateway)>,
 }
 
@@ -190,7 +190,7 @@ impl Called<'_> {
         self.told(&entry, &result, &person, needs_person)
     }
 
-    /// The tool of this name, as it is served here.
+    /// Returns the tool's entry, looked up by its served name.
     fn entry(&self, tool: &str) -> Result<Arc<Entry>, Failure> {
         let served = self.source.map_or_else(|| tool.to_owned(), |(source, _)| source.served_name(tool));
         if let Some(entry) = self.server.get(&served) {
@@ -214,7 +214,7 @@ impl Called<'_> {
         Err(usage(anyhow!("there is no tool {tool:?}")).hint(hint))
     }
 
-    /// Says what came of it.
+    /// Prints the result and returns the exit code.
     fn told(&self, entry: &Entry, result: &Value, person: &Person, needs_person: bool) -> Outcome {
         if person.was_missing {
             let error = anyhow!("there is no terminal to ask at");
@@ -252,7 +252,7 @@ impl Called<'_> {
     }
 }
 
-/// Takes the token or the handle of an approval out of the arguments, unless the tool has an argument of that name.
+/// Removes the confirmation token or approval handle from the arguments, unless the tool has an argument of that name.
 fn take_token(entry: &Entry, given: &mut Value) -> Option<String> {
     let schema = entry.contract().definition().input_schema();
     let owns = schema.and_then(|schema| schema.get("properties")?.get(ARGUMENT)).is_some();
@@ -263,7 +263,8 @@ fn take_token(entry: &Entry, given: &mut Value) -> Option<String> {
     }
 }
 
-/// Structured content, laid out; else the texts. What a server sends cannot steer the terminal.
+/// Formats the structured content, else the text blocks. Control characters in texts are escaped, so that a server
+/// cannot steer the terminal.
 fn spoken(result: &Value) -> String {
     if let Some(content) = result.get("structuredContent") {
         return serde_json::to_string_pretty(content).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `toolcrib capture WHAT [-- COMMAND…]`: asks a running server for its tools and fills them into its entry.
+//! `toolcrib capture WHAT [-- COMMAND…]`: asks a running server for its tools and writes them into its entry (R6.6).
 
 mod launch;
 
@@ -55,7 +55,7 @@ pub(crate) struct Args {
     command: Vec<String>,
 }
 
-/// The entry that is filled.
+/// The entry to fill: a file, or a server of the catalogue.
 enum Entry {
     File(PathBuf),
     Stored(Catalogue),
@@ -126,7 +126,8 @@ fn keep(entry: Entry, args: &Args, filled: &str, root: Node<'_>) -> Result<(), F
     }
 }
 
-/// One definition that is none fails the whole: an entry that lacks it would lie.
+/// Asks the server for its tools. A single unreadable definition fails the whole capture, because an entry without it
+/// would be incomplete.
 fn ask(spec: &Spec, patience: Duration) -> Result<Vec<Definition>, Failure> {
     let runtime = tokio::runtime::Runtime::new().map_err(|error| Failure::new(Exit::Internal, error))?;
     let unreachable = |error: anyhow::Error| Failure::new(Exit::Unreachable, error);
@@ -143,7 +144,7 @@ fn ask(spec: &Spec, patience: Duration) -> Result<Vec<Definition>, Failure> {
         .map_err(unreachable)
 }
 
-/// How the server is reached: as told, else as its entry says.
+/// Returns how to reach the server: from the options, else from its entry.
 fn spec(args: &Args, server: Node<'_>, name: &str) -> Result<Spec, Failure> {
     if let Some(spec) = Spec::command(name, &args.command) {
         return Ok(spec);
@@ -163,7 +164,8 @@ fn spec(args: &Args, server: Node<'_>, name: &str) -> Result<Spec, Failure> {
     Ok(spec)
 }
 
-/// `Name: value`; `${VARIABLE}` in a value is read from the environment, so that a secret need not stand in a command.
+/// Parses headers `Name: value`. `${VARIABLE}` in a value is read from the environment, so that no secret has to stand
+/// on the command line.
 pub(crate) fn headers(given: &[String]) -> Result<Vec<(String, String)>, Failure> {
     let usage = |error: anyhow::Error| Failure::new(Exit::Usage, error);
     let one = |text: &String| {

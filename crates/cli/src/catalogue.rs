@@ -1,4 +1,4 @@
-//! The catalogue that verbs read: the store, or a file taken into memory.
+//! The catalogue that verbs read: the store, or a catalogue file loaded into memory.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Opens it.
+    /// Opens the catalogue.
     pub(crate) fn open(&self) -> Result<Catalogue, Failure> {
         match (&self.file, &self.store) {
             (Some(file), _) => in_memory(file),
@@ -33,7 +33,7 @@ impl Place {
         }
     }
 
-    /// The data folder that is meant where nobody names a database.
+    /// Returns the data folder, used if no database is named.
     fn folder() -> Result<PathBuf, Failure> {
         DataFolder::default_path(|name| std::env::var(name).ok()).ok_or_else(|| {
             Failure::new(Exit::Usage, anyhow!("neither TOOLCRIB_DATA nor HOME is set"))
@@ -42,7 +42,7 @@ impl Place {
     }
 }
 
-/// A file's servers in a catalogue that dies with the program.
+/// Loads a file's servers into an in-memory catalogue.
 pub(crate) fn in_memory(file: &Path) -> Result<Catalogue, Failure> {
     let store = Catalogue::in_memory().map_err(unreachable)?;
     let mut options = Options::default();
@@ -63,16 +63,16 @@ pub(crate) fn unreachable(error: StoreError) -> Failure {
     Failure::new(Exit::Unreachable, error)
 }
 
-/// A server, and perhaps one of its tools, as somebody names them.
+/// A server, and the tool if one was named.
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) server: ServerRow,
     pub(crate) tools: Vec<Definition>,
-    /// The tool that was named.
+    /// The tool that was named, if any.
     pub(crate) tool: Option<Definition>,
 }
 
-/// Finds `SERVER`, `SERVER/TOOL`, each with the server's whole name or its last part.
+/// Finds `SERVER` or `SERVER/TOOL`, each by the server's full name or its last path segment.
 pub(crate) fn find(store: &Catalogue, wanted: &str) -> Result<Found, Failure> {
     if let Some(server) = server(store, wanted)? {
         let tools = tools(store, &server)?;
@@ -93,7 +93,7 @@ pub(crate) fn find(store: &Catalogue, wanted: &str) -> Result<Found, Failure> {
         .hint("`toolcrib list` shows what it has"))
 }
 
-/// The latest version of the server called `name`; several that share a last part are an error.
+/// Returns the latest version of the server `name`. A last path segment that several servers share is an error.
 fn server(store: &Catalogue, name: &str) -> Result<Option<ServerRow>, Failure> {
     let exact = name.to_owned();
     let row = store

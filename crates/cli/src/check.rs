@@ -1,4 +1,4 @@
-//! `toolcrib check`: what servers offer now, against what the lock or a registry file says.
+//! `toolcrib check`: compares what servers offer now with the lock or a registry file (R7.1).
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         whole.join(judged, many.then_some(server));
     }
     let mut places = vec![place(&shown_word)];
-    // A tool that is new stands in what was read, where that is a file.
+    // A new tool is located in the file that it was read from.
     places.extend(args.servers.iter().map(|word| place(word)));
     let exit = args.judge.conclude(whole, &Places::new(places))?;
     if args.judge.is_for_people() && !approvals.is_empty() && args.registry.is_none() {
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 impl Args {
-    /// The line that pins one tool as it is now, to be copied whole.
+    /// Returns the command line that pins one tool as it is now.
     fn approval(&self, server: &str, word: Option<&str>, many: bool, tool: &str) -> String {
         let mut line = String::from("  toolcrib lock");
         let mut say = |word: &str| line.push_str(&format!(" {}", for_shell(word)));
@@ -78,7 +78,7 @@ impl Args {
         }
         let tool = match word {
             Some(word) => {
-                // A name with these is no NAME=SERVER, and is the server's own.
+                // A name with these characters cannot be given as NAME=SERVER; it is the server's own name.
                 let is_own = server.contains(['/', ':', '.', '#', '?']);
                 say(&if is_own { word.to_owned() } else { format!("{server}={word}") });
                 tool.to_owned()
@@ -91,23 +91,23 @@ impl Args {
     }
 }
 
-/// A word as a shell takes it.
+/// Quotes a word for a POSIX shell.
 fn for_shell(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=#@,+%".contains(c);
     if word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
-/// Tools with a finding, each once; one that was renamed under both of its names.
+/// Returns the tools with findings, each once; a renamed tool under both names.
 fn changed(report: &Report) -> BTreeSet<&str> {
     let renamed = report.changes.iter().filter(|change| change.id == "tool.renamed");
     let now = renamed.filter_map(|change| change.new.as_ref()?.as_str());
     report.changes.iter().map(|change| change.tool.as_str()).chain(now).collect()
 }
 
-/// A server before and now.
+/// A server's definitions before and now.
 struct Pair {
     server: String,
-    /// What it was asked for by, unless the configuration names it.
+    /// The server as it was named on the command line; `None` if the lock names it and the configuration finds it.
     word: Option<String>,
     old: Vec<Definition>,
     new: Vec<Definition>,
@@ -125,7 +125,7 @@ fn pinned_by_lock(args: &Args) -> Result<Vec<Pair>, Failure> {
     if let (1, Some(only), [one]) = (pinned.len(), pinned.first(), live.as_mut_slice())
         && !args.servers.iter().any(|word| word.contains('='))
     {
-        // One server on either side is the same server, whatever its file or address is called.
+        // One server on each side is the same server, whatever its file or address is called.
         one.server = (*only).to_owned();
     }
     let asked = args.servers.iter().map(|word| Some(bare(word).to_owned())).chain(std::iter::repeat(None));

@@ -1,4 +1,4 @@
-//! `toolcrib compat --batch PAIRS.jsonl`: judges pairs of schemas; `--score FOLDER` compares with known verdicts.
+//! `toolcrib compat --batch PAIRS.jsonl` judges pairs of schemas; `--score FOLDER` compares with known verdicts (R7.2).
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, IsTerminal as _, Read};
@@ -45,7 +45,7 @@ enum Format {
 
 pub(crate) fn run(args: &Args) -> Outcome {
     let Format::Json = args.format;
-    // Known verdicts are plain semantics, so the score is taken in the open world unless asked otherwise.
+    // Known verdicts follow plain JSON Schema semantics, so the default world of a score is the open one.
     let default = if args.score.is_some() { WorldName::Open } else { WorldName::Declared };
     let prover = Prover::new(Options {
         world: args.world.unwrap_or(default).into(),
@@ -65,7 +65,7 @@ fn opened(path: &Path) -> Result<File, Failure> {
     file.map_err(|error| Failure::new(Exit::Unreachable, error))
 }
 
-/// How far the reading of files is; answers that scroll by at a terminal are progress enough.
+/// Shows how far the files are read, unless the answers themselves scroll by at a terminal.
 fn progress(files: &[PathBuf], answers: bool) -> Option<Progress> {
     let sizes = files.iter().filter_map(|path| std::fs::metadata(path).ok());
     let bytes: u64 = sizes.map(|about| about.len()).sum();

@@ -1,4 +1,4 @@
-//! `toolcrib completions SHELL` and `toolcrib man`: generated from the definition of the command line itself.
+//! `toolcrib completions SHELL` and `toolcrib man`, generated from the clap definition of the command line.
 
 use clap::CommandFactory as _;
 use clap_complete::Shell;

@@ -1,4 +1,4 @@
-//! `toolcrib config`: what a configuration file says, before anything is started by it.
+//! `toolcrib config`: validates and describes configuration files without starting a server.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,5 @@
-//! `toolcrib connect CLIENT`: puts Toolcrib into a client's own file, shown first, with a way back.
+//! `toolcrib connect CLIENT`: writes Toolcrib into a client's own configuration file after showing the change, and can
+//! undo it (R8.5).
 
 pub(crate) mod client;
 
@@ -118,7 +119,7 @@ fn take_back(args: &Args, path: &Path) -> Outcome {
     said(args, path, word, &format!("{} {how}\n", path.display()))
 }
 
-/// Shows a change and asks, unless told not to.
+/// Shows the change and asks for confirmation. Returns false for `--dry-run`, true for `--yes`.
 fn agreed(args: &Args, path: &Path, before: &str, after: &str) -> Result<bool, Failure> {
     args.form.remark(&format!("{}\n{}", path.display(), edit::shown(before, after)))?;
     if args.dry_run {
@@ -143,7 +144,7 @@ fn remove(client: Client, path: &Path, text: &str, name: &str) -> Result<String,
     remove(path, text, client.section(), name)
 }
 
-/// The servers in a client's file, as the file has them; a whole TOML file as the JSON it stands for.
+/// Returns the servers in a client's file; those of a TOML file converted to JSON.
 pub(crate) fn servers(client: Client, path: &Path, text: &str) -> Result<Value, EditError> {
     let whole: Value = if client.is_toml() {
         toml_edit::de::from_str(text).map_err(|error| EditError::Malformed {

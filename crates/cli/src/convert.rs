@@ -1,4 +1,4 @@
-//! `toolcrib convert`: catalogue files between formats, lossless both ways.
+//! `toolcrib convert`: converts catalogue files between formats, lossless both ways (R6.3).
 
 use std::path::{Path, PathBuf};
 
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let progress = Progress::new(&format!("converting {}", args.input.display()), 0);
     let converted = convert(&bytes, to, &options)
         .or_else(|error| match error {
-            // The file's own name is a guess that a file with other servers need not bear out.
+            // The file's name was only a guess at the server's name.
             ConvertError::NoSuchServer { .. } if args.name.is_none() => {
                 options.name = None;
                 convert(&bytes, to, &options)
@@ -112,7 +112,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(Exit::Nothing)
 }
 
-/// Reads a file that was named on the command line, and no more of it than is ever taken.
+/// Reads a file, and refuses one over `JSON_FILE_BYTES_MAX` without reading it whole.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     use std::io::Read as _;
     let limit = JSON_FILE_BYTES_MAX;
@@ -128,13 +128,13 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// A file's name without its endings, as the name of what is in it.
+/// Returns the file name up to its first dot, used as the server's name.
 pub(crate) fn stem(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?;
     name.split('.').next().filter(|stem| !stem.is_empty()).map(str::to_owned)
 }
 
-/// The failure that a conversion's error is.
+/// Converts a conversion error into a failure with its exit code and hint.
 pub(crate) fn failure(path: &Path, error: ConvertError) -> Failure {
     let exit = if matches!(error, ConvertError::Issue(_)) { Exit::Findings } else { Exit::Usage };
     let hint = match &error {
@@ -152,7 +152,7 @@ pub(crate) fn failure(path: &Path, error: ConvertError) -> Failure {
     }
 }
 
-/// Says on standard error what was found.
+/// Prints the issues of a report to standard error.
 pub(crate) fn tell(file: &str, report: &Report) {
     for issue in report.issues() {
         eprintln!(

@@ -1,4 +1,4 @@
-//! `toolcrib credential add|list|revoke`: who may come with a bearer token, and how far it is trusted.
+//! `toolcrib credential add|list|revoke`: manages bearer credentials and their rights.
 
 use anyhow::anyhow;
 use serde_json::json;

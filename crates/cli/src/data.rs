@@ -1,4 +1,4 @@
-//! Where the program keeps what must outlive it: `--data`, else `TOOLCRIB_DATA`, else the user's data folder.
+//! The data folder of persistent state: `--data`, else `TOOLCRIB_DATA`, else the user's data folder.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,11 +18,11 @@ pub(crate) struct Data {
     data: Option<PathBuf>,
 }
 
-/// The folder's part with the tokens of servers that ask for OAuth.
+/// Subfolder with the OAuth tokens for upstream servers.
 const TOKENS: &str = "oauth";
 
 impl Data {
-    /// Where the folder is, whether it is there or not.
+    /// Returns the folder's path, whether or not the folder exists.
     pub(crate) fn path(&self) -> Option<PathBuf> {
         self.data.clone().or_else(|| DataFolder::default_path(|name| std::env::var(name).ok()))
     }
@@ -34,9 +34,9 @@ impl Data {
         })
     }
 
-    /// How this folder is operated: the words that a command needs to find it, wherever the command is run.
+    /// Returns the options that a printed command needs to find this folder, whatever directory it is run in.
     pub(crate) fn operating(&self) -> Operating {
-        // A variable of this process may not be set where the command is copied to.
+        // `TOOLCRIB_DATA` may not be set in the shell that the command is copied to, so it is ignored.
         let variable = |name: &str| if name == "TOOLCRIB_DATA" { None } else { std::env::var(name).ok() };
         let usual = DataFolder::default_path(variable);
         let here = self.path().map(|path| std::path::absolute(&path).unwrap_or(path));
@@ -49,12 +49,12 @@ impl Data {
         Operating { words, person: None }
     }
 
-    /// Returns the command line that does `verb` on this folder.
+    /// Returns the full command line that runs `verb` on this folder.
     pub(crate) fn command(&self, verb: &str) -> String {
         self.operating().command(verb)
     }
 
-    /// Where tokens of servers are kept; nothing is made.
+    /// Returns the path of the OAuth tokens. Creates nothing.
     pub(crate) fn tokens(&self) -> Result<PathBuf, Failure> {
         Ok(self.place()?.join(TOKENS))
     }
@@ -64,8 +64,8 @@ impl Data {
         DataFolder::open(&path).map_err(|error| unopened(&path, error))
     }
 
-    /// Opens the folder for reading; it may lie where nothing can be written. A folder that is not there, or that an
-    /// earlier version made, is made or brought up to date first.
+    /// Opens the folder read-only, so it may be on a read-only file system. A missing folder is created first, and one
+    /// of an earlier version is migrated first.
     pub(crate) fn look(&self) -> Result<ReadFolder, Failure> {
         let path = self.place()?;
         if !ReadFolder::exists(&path) {
@@ -87,7 +87,7 @@ fn unopened(path: &std::path::Path, error: StoreError) -> Failure {
     Failure::new(Exit::Unreachable, error).hint("choose another folder with --data")
 }
 
-/// Runs an operator's work over the folder's safety.
+/// Opens the data folder and runs `work` with its `Safety`.
 pub(crate) fn operate<T>(
     data: &Data,
     work: impl AsyncFnOnce(&Safety) -> Result<T, Failure>,
@@ -112,12 +112,12 @@ pub(crate) fn now_ms() -> u64 {
     u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Returns a moment as people read it.
+/// Formats a time in milliseconds since 1970 for people.
 pub(crate) fn since(ms: u64) -> String {
     toolcrib_registry::time::written(i64::try_from(ms).unwrap_or(i64::MAX))
 }
 
-/// Who decides, for the audit.
+/// Returns the name of the operator for the audit: the command line and the user who runs it.
 pub(crate) fn operator() -> String {
     let user = std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).unwrap_or_default();
     if user.is_empty() { "command line".to_owned() } else { format!("command line ({user})") }

@@ -1,4 +1,4 @@
-//! The server that `serve` has where none is named: the trading desk of `toolcrib-desk`.
+//! The demonstration server: the trading desk of `toolcrib-desk`, which `serve` runs if no server is named.
 
 use toolcrib::Server;
 

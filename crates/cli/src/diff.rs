@@ -1,4 +1,4 @@
-//! `toolcrib diff OLD NEW`: what broke, with the call that used to work.
+//! `toolcrib diff OLD NEW`: compares two tool lists; each break comes with a call that used to work (R7.1, R7.3).
 
 use toolcrib_change::Places;
 

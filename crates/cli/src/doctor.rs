@@ -1,7 +1,6 @@
-//! `toolcrib doctor`: each thing that can keep Toolcrib from working, looked at, with what to do.
+//! `toolcrib doctor`: checks each condition that can keep Toolcrib from working, and says what to do.
 //!
-//! Only looks: nothing is started but a listener that is closed at once, and nothing is written. A data folder that is
-//! not there is not made.
+//! Starts nothing but a listener, which is closed at once, and writes nothing. A missing data folder is not created.
 
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -40,7 +39,7 @@ pub(crate) struct Args {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Health {
     Fine,
-    /// Worth knowing, no fault.
+    /// Worth knowing, but not a fault.
     Note,
     Fault,
 }
@@ -126,7 +125,7 @@ fn configuration(path: &Path) -> Vec<Finding> {
     findings
 }
 
-/// The emergency stop, the end of the audit, and calls whose end nobody knows.
+/// Reports the emergency stops, the end of the audit, and the number of calls with an unknown outcome.
 fn kept(data: &Data) -> Vec<Finding> {
     let Some(path) = data.path().filter(|path| path.is_dir()) else { return Vec::new() };
     let shown = path.display().to_string();
@@ -166,7 +165,7 @@ fn kept(data: &Data) -> Vec<Finding> {
     findings
 }
 
-/// Where a command is, as a shell would find it.
+/// Returns the path of a program, looked up on `PATH` as a shell does.
 fn program(name: &str) -> Option<PathBuf> {
     if name.contains('/') {
         return Some(PathBuf::from(name)).filter(|path| path.is_file());
@@ -176,7 +175,7 @@ fn program(name: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// Nothing is said of a client that is not there.
+/// Reports whether a client is connected; `None` if the client is not installed.
 fn client(client: Client) -> Option<Finding> {
     let path = client.file_here(Scope::User).filter(|path| is_there(path))?;
     let connect = format!("`toolcrib connect {}`", client.name());
@@ -205,7 +204,7 @@ fn table(findings: &[Finding]) -> String {
         };
         table.row([sign, what.clone(), said.clone()]);
     }
-    // What to do must be read whole.
+    // Rendered without a width limit, because instructions must not be cut.
     table.render_plain()
 }
 

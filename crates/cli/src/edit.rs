@@ -1,8 +1,8 @@
-//! Changing files that belong to somebody: one entry, nothing else, shown first, undone on request.
+//! Edits configuration files of other programs: changes one entry and nothing else.
 //!
-//! Guarantees: every byte outside the entry stays (comments, order, spacing); the outcome is parsed and compared with
-//! the intent before anything is written; a write is whole or not at all (a temporary file beside it, then a rename), keeps
-//! the file's permissions and follows links. Refuses a file that it cannot read as what it should be.
+//! Guarantees: every byte outside the entry stays (comments, order, spacing). A JSON result is parsed and compared with
+//! the intent before it is written. A write is atomic (temporary file, then rename), keeps the file's permissions and
+//! follows symbolic links. Refuses a file that does not parse.
 
 pub(crate) mod json;
 pub(crate) mod toml;
@@ -11,7 +11,7 @@ pub(crate) mod undo;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Why a file is left alone.
+/// Reason why a file is left unchanged.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum EditError {
     #[error("{}: {cause}", path.display())]
@@ -26,7 +26,7 @@ pub(crate) enum EditError {
     NothingToUndo { path: PathBuf },
 }
 
-/// The text of a file; `None` where there is none.
+/// Returns the text of a file, or `None` if it does not exist.
 pub(crate) fn read(path: &Path) -> Result<Option<String>, EditError> {
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
@@ -35,10 +35,10 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, EditError> {
     }
 }
 
-/// Whole or not at all.
+/// Writes a file atomically: a temporary file beside it, then a rename.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), EditError> {
     let io = |cause| EditError::Io { path: path.to_owned(), cause };
-    // Through a link, so that the link stays one.
+    // Writes to the target of a symbolic link, so that the link stays a link.
     let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).map_err(io)?;
@@ -60,7 +60,7 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), EditError> {
     written.map_err(io)
 }
 
-/// The lines that differ, as people know them from diffs.
+/// Formats the changed lines as a diff with two lines of context.
 pub(crate) fn shown(before: &str, after: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();

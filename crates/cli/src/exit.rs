@@ -1,9 +1,9 @@
-//! Exit codes, the same for every verb, and failures that carry one.
+//! Exit codes, shared by every verb, and failures that carry an exit code.
 
 use std::borrow::Cow;
 use std::process::ExitCode;
 
-/// What the program tells the shell.
+/// Exit code of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Done, nothing found.
@@ -24,7 +24,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a verb could not do its work.
+/// Error of a verb, with its exit code and an optional hint.
 #[derive(Debug)]
 pub(crate) struct Failure {
     exit: Exit,
@@ -42,13 +42,13 @@ impl Failure {
         self
     }
 
-    /// Says first what the failure means.
+    /// Adds `context` in front of the error message.
     pub(crate) fn context(mut self, context: &'static str) -> Self {
         self.error = self.error.context(context);
         self
     }
 
-    /// One clear line, and a hint where there is one.
+    /// Prints the error on one line and the hint, if any, to standard error. Prints nothing for a broken pipe.
     pub(crate) fn report(self) -> Exit {
         let broken_pipe = self
             .error
@@ -71,7 +71,8 @@ impl std::fmt::Display for Failure {
     }
 }
 
-/// Writes to standard output; a reader that went away ends the program quietly.
+/// Writes `text` to standard output, with a final line feed. A broken pipe becomes a failure that [`Failure::report`]
+/// does not print.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     use std::io::Write as _;
     let mut out = std::io::stdout().lock();

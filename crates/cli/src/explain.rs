@@ -1,7 +1,7 @@
-//! `toolcrib explain TOOL --as CLIENT`: why a client sees a tool and can call it, or why not (R8.4).
+//! `toolcrib explain TOOL --as CLIENT`: says why a client sees a tool and can call it, or why not (R8.4).
 //!
-//! Nothing is served or called. The tools are those of a configuration, whose servers are started and asked, of a file
-//! of definitions, or the demonstration's; they are judged by the same code and the same policy as `serve` has.
+//! Serves nothing and calls no tool. The tools come from a configuration (its servers are started and asked), from a
+//! file of definitions, or from the demonstration. They are judged by the code and the policy that `serve` uses.
 
 mod report;
 mod subject;
@@ -129,7 +129,7 @@ fn told(args: &Args, subject: &Subject) -> Result<String, Failure> {
     let own = args.tool.strip_prefix(subject::DESK).filter(|_| account.is_none()).unwrap_or(&args.tool);
     let served = account.as_ref().map_or(own, |account| &account.source.served_as);
     let explanation = engine.explain(&caller, served).filter(|_| {
-        // A tool of another server may have the name that this one would have.
+        // Another server's tool may have the served name that this tool would have.
         account.as_ref().is_none_or(|account| account.keeps_out().is_none())
     });
     let report = match (explanation, account) {

@@ -1,4 +1,4 @@
-//! In which form a verb says what it did: a sentence for people, or one JSON object of a stable shape for machines.
+//! Output format of a verb: text for people, or one JSON object for machines.
 
 use serde_json::Value;
 
@@ -30,12 +30,12 @@ impl Form {
         self.format == Format::Json
     }
 
-    /// Says one thing in the form that is wanted.
+    /// Prints `text` or `json`, depending on the format.
     pub(crate) fn say(self, text: &str, json: &Value) -> Result<(), Failure> {
         if self.is_json() { print(&json.to_string()) } else { print(text) }
     }
 
-    /// Says what only people want to know.
+    /// Prints `text` only in the format for people.
     pub(crate) fn remark(self, text: &str) -> Result<(), Failure> {
         if self.is_json() { Ok(()) } else { print(text) }
     }

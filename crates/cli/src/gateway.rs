@@ -1,4 +1,4 @@
-//! The gateway as `serve` runs it: servers from the command line or a file, one endpoint, a log on stderr.
+//! The gateway as `serve` runs it: servers from the command line or a file, one endpoint, and a log on standard error.
 
 mod access;
 mod pages;
@@ -28,19 +28,19 @@ use crate::serve::{ADDRESS, Args, bind, signatures, stop};
 use crate::terminal::counted;
 use crate::toolsets::Toolsets;
 
-/// How long the first answers of the servers are waited for before anybody is served over stdio.
+/// Maximum wait for the servers' first tool lists before serving over stdio.
 const STDIO_PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long the greeting waits; clients are served meanwhile.
+/// Maximum wait before the greeting is printed; clients are served meanwhile.
 const GREETING_PATIENCE: Duration = Duration::from_secs(60);
 
-/// Between two looks at how many servers have answered.
+/// Interval between updates of the start-up progress.
 const PROGRESS_LOOK: Duration = Duration::from_millis(100);
 
-/// Threads that serve connections.
+/// Maximum worker threads that serve connections.
 const THREADS_MAX: usize = 16;
 
-/// Tools shown in a greeting.
+/// Maximum tools listed in the greeting.
 const SHOWN_TOOLS_MAX: usize = 40;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -49,7 +49,7 @@ pub(crate) enum Prefix {
     Never,
 }
 
-/// Sends spans to the collector that file or environment name.
+/// Starts the span exporter if the file or the environment names a collector.
 fn exporter(config: &Config) -> anyhow::Result<Option<Arc<Exporter>>> {
     let settings = Settings::read(config.otlp_endpoint.as_deref(), &ProcessEnvironment)?;
     Ok(settings.map(Exporter::start).transpose()?)
@@ -68,7 +68,7 @@ pub(crate) async fn run(args: &Args, config: Config, safe: &Safe) -> Outcome {
     })?;
     let pages = Arc::new(Pages::new(server.engine().clone(), spans.clone()));
     let drift = config.pins.as_ref().map(pinned).transpose()?;
-    // Listening comes first: nothing is started for an address that cannot be had.
+    // The address is bound first: no server is started if it is taken.
     let mut porter = None;
     let bound = match args.stdio {
         true => None,
@@ -119,7 +119,7 @@ pub(crate) async fn run(args: &Args, config: Config, safe: &Safe) -> Outcome {
     Ok(Exit::Nothing)
 }
 
-/// Applies what the file says about TLS, HTTP/2 and reverse proxies.
+/// Applies the file's settings for TLS, HTTP/2 and reverse proxies.
 fn secured(bound: BoundServer, config: &Config) -> anyhow::Result<BoundServer> {
     let peers = config.trusted_proxies.clone();
     let proxies = TrustedProxies::new(peers.networks, peers.unix);
@@ -154,11 +154,11 @@ async fn greet(gateway: Arc<Gateway>, server: Server, origin: String, kept: Stri
         text.push_str(&format!("  and {more} more\n"));
     }
     text.push_str(&format!("\n{kept}\nconnect\n{}\nstop with Ctrl-C\n", crate::greeting::lines(&url)));
-    // A closed pipe is no failure of ours.
+    // A closed pipe is no error.
     let _ = print(&text);
 }
 
-/// Waits for the first answers of the servers, and shows how many there are.
+/// Waits for the servers' first tool lists and shows progress.
 async fn settled(gateway: &Gateway, patience: Duration) {
     let progress = Progress::new("starting servers", gateway.status().len());
     let (done, _) = progress.counters();
@@ -172,7 +172,7 @@ async fn settled(gateway: &Gateway, patience: Duration) {
     }
 }
 
-/// The server that will stand in front of what a configuration names; nothing is started yet.
+/// Builds the gateway's own server for a configuration. Starts no upstream server.
 pub(crate) fn front(
     config: &Config,
     toolsets: &Toolsets,
@@ -187,12 +187,12 @@ pub(crate) fn front(
     Ok(server)
 }
 
-/// The lock that the servers are held to.
+/// Loads the lock that the servers are compared with.
 pub(crate) fn pinned(pins: &Pins) -> Result<Drift, Failure> {
     Ok(Drift::new(crate::lock::load(&pins.lock)?, pins.classes))
 }
 
-/// What the command line or its file says; nothing is started yet.
+/// Returns the configuration of the command line or its file. Starts nothing.
 pub(crate) fn config(args: &Args) -> Result<Config, Failure> {
     let mut config = named(args).map_err(|error| Failure::new(Exit::Usage, error))?;
     config.keep_tokens_in(&args.data.tokens()?);
@@ -211,7 +211,7 @@ fn named(args: &Args) -> anyhow::Result<Config> {
     let spec = match &args.url {
         Some(url) => {
             let mut spec = Spec::url("server", url);
-            // Whoever logs in names the URL.
+            // `toolcrib auth URL` stores the tokens under the URL, not under the name.
             if let Transport::Http(endpoint) = &mut spec.transport {
                 let known_as = Some(url.clone());
                 endpoint.oauth = Some(OAuth { known_as, is_implicit: true, ..OAuth::default() });
@@ -228,11 +228,11 @@ fn named(args: &Args) -> anyhow::Result<Config> {
 
 fn log_to_stderr(json: bool) {
     let builder = tracing_subscriber::fmt().with_writer(|| Beside).with_max_level(level());
-    // Only the first one counts, which is this one.
+    // Fails only if a subscriber is already set, which nothing does before.
     let _ = if json { builder.json().try_init() } else { builder.with_ansi(false).try_init() };
 }
 
-/// `TOOLCRIB_LOG` is one of error, warn, info, debug, trace.
+/// Returns the log level of `TOOLCRIB_LOG`: error, warn, info, debug or trace; info by default.
 fn level() -> tracing_subscriber::filter::LevelFilter {
     let wanted = std::env::var("TOOLCRIB_LOG").ok();
     wanted.and_then(|text| text.parse().ok()).unwrap_or(tracing_subscriber::filter::LevelFilter::INFO)

@@ -1,4 +1,4 @@
-//! What `serve` says first: what it serves, where, and the line that connects each known client.
+//! The greeting of `serve`: the tools, the address, and a command for each known client.
 
 use serde_json::{Value, json};
 use toolcrib::Server;
@@ -6,7 +6,8 @@ use toolcrib::Server;
 use crate::connect::client::Client;
 use crate::terminal::{Paint, Style, Table};
 
-/// What a demonstration says; `kept` is where things are kept. Programs read the address off the first line.
+/// Returns the greeting of the demonstration. `kept` describes the data folder. Programs parse the address from the
+/// first line.
 pub(crate) async fn text(server: &Server, origin: &str, kept: &str) -> String {
     let url = format!("{origin}/mcp");
     let style = Style::of_stdout();
@@ -17,7 +18,7 @@ pub(crate) async fn text(server: &Server, origin: &str, kept: &str) -> String {
     format!("toolcrib serves at {url}\n\n{what}\n{kept}\nconnect\n{}\nstop with Ctrl-C\n", lines(&url))
 }
 
-/// The toolsets, which are loaded, and what they are for.
+/// Lists the toolsets, whether each is loaded, and their descriptions.
 async fn toolsets(server: &Server, style: Style) -> String {
     let options = server.engine().toolsets();
     let answer = server.call("list_available_toolsets", json!({})).await.unwrap_or_default();
@@ -35,7 +36,7 @@ async fn toolsets(server: &Server, style: Style) -> String {
     table.render(style)
 }
 
-/// The line for each client: its own command where it has one, else ours.
+/// Lists a command for each client: the client's own if it has one, else `toolcrib connect`.
 pub(crate) fn lines(url: &str) -> String {
     let mut table = Table::new(&[]);
     for client in Client::ALL {
@@ -44,7 +45,7 @@ pub(crate) fn lines(url: &str) -> String {
     table.render_plain()
 }
 
-/// How this program was called, so that its lines can be copied.
+/// Returns the path that this program was started by, so that printed commands can be copied.
 fn program() -> String {
     let first = std::env::args().next().unwrap_or_default();
     if first.contains('/') { first } else { "toolcrib".to_owned() }

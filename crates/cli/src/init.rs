@@ -1,7 +1,7 @@
-//! `toolcrib init`: a `toolcrib.toml` from what the user's clients have already.
+//! `toolcrib init`: creates a `toolcrib.toml` from the servers of the user's clients.
 //!
-//! The clients' files are only read. A server that two clients have in the same words is taken once; one that they have
-//! in different words is taken under a second name. What cannot be carried over is said, never left out silently.
+//! The clients' files are only read. A server with the same entry in two clients is taken once; with different entries
+//! it is taken under a second name. Every entry that cannot be converted is reported.
 
 use std::path::{Path, PathBuf};
 
@@ -36,7 +36,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Default)]
 struct Import {
-    /// Name, entry, and the client it is from.
+    /// Name, entry, and the title of the client that has it.
     found: Vec<(String, Value, &'static str)>,
     remarks: Vec<String>,
 }
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let mut import = Import::default();
     for client in clients {
         let user = client.file_here(Scope::User);
-        // In the home folder the two are one file.
+        // In the home folder, both scopes can be the same file.
         let project = client.file_here(Scope::Project).filter(|path| !same(user.as_deref(), path));
         for path in user.iter().chain(&project) {
             import.read(client, path);
@@ -131,13 +131,13 @@ impl Import {
     }
 }
 
-/// A name that can stand before a tool's.
+/// Replaces the characters that may not stand in a tool name prefix.
 fn allowed(name: &str) -> String {
     let good = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' };
     name.chars().map(good).collect()
 }
 
-/// A client's words as those of `toolcrib.toml`.
+/// Converts a client's entry into one of `toolcrib.toml`.
 fn translated(server: &Value) -> Result<Value, &'static str> {
     let text = |name: &str| server.get(name).and_then(Value::as_str);
     if server.to_string().contains("${input:") {
@@ -174,7 +174,7 @@ fn translated(server: &Value) -> Result<Value, &'static str> {
     Ok(Value::Object(entry))
 }
 
-/// Numbers and truths among variables become texts; what is empty is left out.
+/// Copies a member that is not empty, with scalar values in it converted to strings.
 fn copy(server: &Value, from: &str, to: &str, entry: &mut Map<String, Value>) {
     let plain = |value: &Value| match value {
         Value::String(_) => value.clone(),

@@ -1,4 +1,4 @@
-//! The words about verdicts that `diff` and `check` share, and how a report is shown and what it comes to.
+//! The options that `diff` and `check` share, and how they print a report and choose the exit code (R7.6).
 
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
@@ -72,14 +72,14 @@ enum Format {
     Html,
 }
 
-/// One side of a comparison: the word it was asked for by, and what is there.
+/// One side of a comparison: the word that names it, and its definitions.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Side<'a> {
     pub(crate) word: &'a str,
     pub(crate) definitions: &'a [Definition],
 }
 
-/// What changed, and the schemas that nothing could be judged by.
+/// Report of a comparison, and the schemas that cannot be judged.
 #[derive(Debug, Default)]
 pub(crate) struct Judged {
     pub(crate) report: Report,
@@ -87,13 +87,13 @@ pub(crate) struct Judged {
 }
 
 impl Judged {
-    /// Adds a further server's; with a name, its tools are called `server/tool`.
+    /// Appends another server's result. With a name, its tools are called `server/tool`.
     pub(crate) fn join(&mut self, other: Judged, server: Option<&str>) {
         self.report.join(other.report, server);
         self.unusable.extend(other.unusable);
     }
 
-    /// Refuses to pass a judgement on what is no contract, unless every such tool is waived.
+    /// Fails if a tool has an unusable schema and no waiver.
     fn refuse_unusable(&self) -> Result<(), Failure> {
         let left: Vec<&Fingerprint> = self.report.unusable().map(|(change, _)| &change.fingerprint).collect();
         let named = self.unusable.iter().filter(|(fingerprint, _)| left.contains(&fingerprint));
@@ -105,7 +105,7 @@ impl Judged {
     }
 }
 
-/// Schemas that are none, each by a line that names file, tool and place.
+/// Returns the failure for unusable schemas; each line names file, tool and location.
 pub(crate) fn unusable(mut lines: Vec<String>) -> Option<Failure> {
     const LINES_SHOWN: usize = 20;
     let count = lines.len();
@@ -122,7 +122,7 @@ pub(crate) fn unusable(mut lines: Vec<String>) -> Option<Failure> {
 }
 
 impl Judge {
-    /// What changed from `old` to `new`.
+    /// Compares `old` with `new`.
     pub(crate) fn compare(&self, old: Side<'_>, new: Side<'_>) -> Judged {
         let options = Options {
             world: self.world.into(),
@@ -149,7 +149,7 @@ impl Judge {
         self.format == Format::Terminal
     }
 
-    /// Shows what is left of a report after the waivers, in `places` where a format shows places.
+    /// Applies the waivers, prints the report, and returns the exit code. `places` locates findings in files.
     pub(crate) fn conclude(&self, mut judged: Judged, places: &Places) -> Outcome {
         if let Some(path) = &self.waivers {
             let text = std::fs::read_to_string(path)
@@ -181,7 +181,7 @@ impl Judge {
     }
 }
 
-/// The day, `YYYY-MM-DD`, in UTC.
+/// Returns today's date in UTC, `YYYY-MM-DD`.
 fn today() -> String {
     let mut day = toolcrib_registry::time::now();
     day.truncate("YYYY-MM-DD".len());

@@ -1,4 +1,4 @@
-//! `toolcrib lint FILE…`
+//! `toolcrib lint FILE…`: checks tool definitions and catalogue files, and repairs `tools` with `--fix` (R6.4).
 
 mod catalogue;
 

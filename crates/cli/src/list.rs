@@ -1,4 +1,4 @@
-//! `toolcrib list [--show-tools]`: what the catalogue has, before anything runs.
+//! `toolcrib list [--show-tools]`: lists the servers of the catalogue (R8.2).
 
 use serde_json::{Value, json};
 use toolcrib_contract::Definition;
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
 }
 
 impl Args {
-    /// What to do where nothing is listed.
+    /// Returns a hint for an empty list.
     fn nothing(&self) -> String {
         match &self.search {
             Some(part) => format!("no server has {part:?} in its name; `toolcrib search` looks at tools"),
@@ -80,7 +80,7 @@ impl Args {
     }
 }
 
-/// The first tool stands on the server's row, the rest below with a blank name.
+/// Formats the servers with their tools: the first tool on the server's row, the others below with a blank name.
 fn with_tools_text(servers: &[(ServerRow, Vec<ToolRow>)]) -> String {
     let mut rows: Vec<[String; 2]> = Vec::new();
     for (server, tools) in servers {

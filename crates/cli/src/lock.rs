@@ -1,4 +1,4 @@
-//! `toolcrib lock`: pins what servers offer, and approves single tools by the digest that was reviewed.
+//! `toolcrib lock`: pins what servers offer, and approves single tools by the digest that was reviewed (R7.7).
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::judge::unusable;
 use crate::origin::{Origin, Origins};
 use crate::terminal::counted;
 
-/// The file's usual name.
+/// Default name of the lock file.
 pub(crate) const LOCK: &str = "toolcrib.lock";
 
 #[derive(Debug, clap::Args)]
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(Exit::Nothing)
 }
 
-/// What nothing can be judged by is pinned only by somebody who knows; of an approval only what is approved counts.
+/// Fails if a schema is unusable; with approvals, only the approved tools are checked.
 fn refuse_unusable(words: &[String], origins: &[Origin], approvals: &[String]) -> Result<(), Failure> {
     let names = approvals.iter().filter_map(|approval| approval.rsplit_once('@'));
     let names: Vec<&str> =
@@ -93,7 +93,7 @@ fn refuse_unusable(words: &[String], origins: &[Origin], approvals: &[String]) -
     }
 }
 
-/// A lock tells servers apart by their names.
+/// Fails if two servers have the same name, because a lock identifies servers by name.
 pub(crate) fn twice(origins: &[Origin]) -> Result<(), Failure> {
     let mut names: Vec<&str> = origins.iter().map(|origin| origin.server.as_str()).collect();
     names.sort_unstable();
@@ -106,7 +106,7 @@ pub(crate) fn twice(origins: &[Origin]) -> Result<(), Failure> {
     }
 }
 
-/// Reads a lock; every digest in it is checked.
+/// Reads a lock and verifies every digest in it.
 pub(crate) fn load(path: &Path) -> Result<Lock, Failure> {
     let bytes = read(path).map_err(|failure| failure.hint("`toolcrib lock SERVER…` makes one"))?;
     let text = String::from_utf8(bytes)
@@ -140,7 +140,7 @@ fn approve(lock: &mut Lock, origins: &[Origin], approval: &str) -> Result<(), Fa
     })
 }
 
-/// Written whole beside the old one, then put in its place: a full disk or a kill leaves the old one.
+/// Writes the lock to a temporary file, then renames it: a full disk or a kill leaves the old lock.
 fn save(path: &Path, lock: &Lock) -> Result<(), Failure> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let beside = path.with_file_name(format!(".{name}.{}", std::process::id()));
@@ -148,7 +148,7 @@ fn save(path: &Path, lock: &Lock) -> Result<(), Failure> {
         .and_then(|()| std::fs::File::open(&beside)?.sync_all())
         .and_then(|()| std::fs::rename(&beside, path));
     written.with_context(|| path.display().to_string()).map_err(|error| {
-        // What is left of the attempt is of no use to anybody.
+        // Removes the incomplete temporary file.
         let _ = std::fs::remove_file(&beside);
         Failure::new(Exit::Unreachable, error)
     })

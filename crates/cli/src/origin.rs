@@ -1,5 +1,5 @@
-//! Where definitions come from, by one word: a file in any format, one server of a registry file, a running server by
-//! its URL, or a server that the configuration names.
+//! Reads definitions from the source that a word names: a file in any format, one server of a registry file, a running
+//! server by its URL, or a server in the configuration.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -24,7 +24,7 @@ use crate::source;
 pub(crate) const HELP: &str = "A side is a file ({\"tools\":[…]}, an array, one definition, a lock, a server.json, a registry file as \
                                FILE#SERVER), the URL of a running server, or the name of a server in toolcrib.toml.";
 
-/// The file of servers that is read where none is named.
+/// Default configuration file.
 const CONFIG: &str = "toolcrib.toml";
 
 /// How words are read.
@@ -38,7 +38,7 @@ pub(crate) struct Origins {
     patience: u64,
 }
 
-/// One server to be called, and what the configuration holds its calls to.
+/// Server to be called, with the pins and the policy that its configuration sets for calls.
 #[derive(Debug)]
 pub(crate) struct Target {
     pub(crate) source: Source,
@@ -47,25 +47,25 @@ pub(crate) struct Target {
     pub(crate) safety: Option<Policy>,
 }
 
-/// Definitions, and the server they are of.
+/// Definitions, and the name of the server that they belong to.
 #[derive(Debug)]
 pub(crate) struct Origin {
     pub(crate) server: String,
     pub(crate) definitions: Vec<Definition>,
 }
 
-/// What is before and after the sign in `NAME=WORD`.
+/// Splits `NAME=WORD`. A word that is an existing file is not split.
 fn named(word: &str) -> Option<(&str, &str)> {
     let pair = word.split_once('=').filter(|_| !Path::new(word).exists());
     pair.filter(|(name, _)| !name.is_empty() && !name.contains(['/', ':', '.', '#', '?']))
 }
 
-/// The word without the name that it is given.
+/// Returns the word without its `NAME=`.
 pub(crate) fn bare(word: &str) -> &str {
     named(word).map_or(word, |(_, word)| word)
 }
 
-/// Where findings about what a word stands for can be shown: lines, if it is a file.
+/// Returns the location for findings about a word: lines, if it is a file.
 pub(crate) fn place(word: &str) -> Place {
     let word = bare(word);
     let path = match word.rsplit_once('#') {
@@ -80,7 +80,7 @@ pub(crate) fn place(word: &str) -> Place {
 }
 
 impl Origins {
-    /// Reads what `word` stands for. `NAME=WORD` calls the server NAME.
+    /// Reads the source that `word` names. `NAME=WORD` calls the server NAME.
     pub(crate) fn read(&self, word: &str) -> Result<Origin, Failure> {
         if let Some((name, word)) = named(word) {
             return Ok(Origin { server: name.to_owned(), ..self.read(word)? });
@@ -97,7 +97,7 @@ impl Origins {
         }
     }
 
-    /// Reads several, and shows how far it is.
+    /// Reads several sources and shows progress.
     pub(crate) fn read_all(&self, words: &[String]) -> Result<Vec<Origin>, Failure> {
         let progress = Progress::new("reading servers", words.len());
         let read = |word: &String| {
@@ -109,7 +109,7 @@ impl Origins {
         words.iter().map(read).collect()
     }
 
-    /// The file of servers, if one was named.
+    /// Returns the configuration file, if one was named.
     pub(crate) fn config(&self) -> Option<&Path> {
         self.config.as_deref()
     }
@@ -118,7 +118,7 @@ impl Origins {
         Duration::from_secs(self.patience)
     }
 
-    /// A server by its URL or its name in the configuration, as `serve` would have it.
+    /// Returns the server to call, by its URL or its name in the configuration, configured as in `serve`.
     pub(crate) fn target(&self, word: &str, data: &Data) -> Result<Target, Failure> {
         let unknown = |known: &str| {
             let error = anyhow!("there is no server {word:?} (known: {known})");
@@ -141,7 +141,7 @@ impl Origins {
         Ok(Target { source, pins: config.pins.filter(|_| !is_url), safety: config.safety })
     }
 
-    /// Names of the servers in the configuration; none if there is no such file.
+    /// Returns the names of the servers in the configuration, empty if there is no such file.
     pub(crate) fn names(&self) -> Result<Vec<String>, Failure> {
         if self.config.is_none() && !Path::new(CONFIG).exists() {
             return Ok(Vec::new());
@@ -177,7 +177,8 @@ impl Origins {
         self.live(&source.spec, Some(name))
     }
 
-    /// Asks a running server; one definition that is none fails the whole, because a judgement on a part would lie.
+    /// Asks a running server. A single unreadable definition fails the whole, because a comparison of a part would
+    /// mislead.
     fn live(&self, spec: &Spec, name: Option<&str>) -> Result<Origin, Failure> {
         let unreachable = |error: anyhow::Error| Failure::new(Exit::Unreachable, error);
         let runtime = tokio::runtime::Runtime::new().map_err(|error| Failure::new(Exit::Internal, error))?;
@@ -201,7 +202,7 @@ impl Origins {
     }
 }
 
-/// With what `toolcrib auth` left for it, if somebody logged in.
+/// Adds the tokens that `toolcrib auth` stored for this server, if any.
 fn with_tokens(mut spec: Spec) -> Spec {
     if let Ok(tokens) = Data::default().tokens() {
         spec.keep_tokens_in(&tokens);
@@ -209,7 +210,7 @@ fn with_tokens(mut spec: Spec) -> Spec {
     spec
 }
 
-/// What a server calls itself.
+/// Returns the name that the server introduces itself by, else `otherwise`.
 fn own_name(info: Option<&str>, otherwise: &str) -> String {
     let document = info.and_then(|info| Document::parse(info.as_bytes(), &Limits::message()).ok());
     let name = document.and_then(|info| info.root().get("name")?.as_str().map(std::borrow::Cow::into_owned));

@@ -1,8 +1,8 @@
-//! How far long work is, on standard error.
+//! Progress of long work, drawn as one line on standard error.
 //!
-//! Guarantees: nothing is shown where standard error is no terminal, under `--quiet`, or where `CI` or `NO_COLOR` is set
-//! or `TERM` is `dumb`; work that is done at once shows nothing; the line is gone before anything else is said, also by a
-//! log that goes on meanwhile ([`Beside`]).
+//! Guarantees: nothing is drawn if standard error is no terminal, under `--quiet`, or if `CI` or `NO_COLOR` is set or
+//! `TERM` is `dumb`. Work shorter than one tick draws nothing. The line is erased before other output, also before log
+//! lines during the work ([`Beside`]).
 
 use std::io::{IsTerminal as _, Read, Write};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,26 +11,26 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Between two looks; also how long work may take without anything being shown.
+/// Interval between redraws, and delay before the first.
 const TICK: Duration = Duration::from_millis(150);
 
-/// Characters of a whole bar.
+/// Width of the bar in characters.
 const BAR_CHARS: usize = 24;
 
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Whether the line is on the terminal now; looked at and changed under the lock of standard error alone.
+/// `true` while the line is on the terminal. Read and changed only under the lock of standard error.
 static DRAWN: AtomicBool = AtomicBool::new(false);
 
-/// To the beginning of the line, and nothing is left of it.
+/// Control sequence: carriage return, then erase to the end of the line.
 const CLEARED: &str = "\r\u{1b}[K";
 
-/// Nothing is shown from now on.
+/// Turns progress off for the rest of the process.
 pub(crate) fn be_quiet() {
     QUIET.store(true, Ordering::Relaxed);
 }
 
-/// Work under way; dropped when it is over.
+/// Progress of one piece of work; dropped at its end.
 pub(crate) struct Progress {
     tally: Arc<Tally>,
     shown: Option<(SyncSender<()>, JoinHandle<()>)>,
@@ -39,7 +39,7 @@ pub(crate) struct Progress {
 #[derive(Debug)]
 struct Tally {
     what: String,
-    /// What of it is done, and 0 of nothing that is known.
+    /// Amount done. A `total` of 0 means that it is unknown.
     done: Arc<AtomicUsize>,
     total: Arc<AtomicUsize>,
     now: Mutex<String>,
@@ -47,7 +47,7 @@ struct Tally {
 }
 
 impl Progress {
-    /// `total` is 0 where nobody knows.
+    /// Starts showing progress. `total` is 0 if it is unknown.
     pub(crate) fn new(what: &str, total: usize) -> Self {
         let tally = Arc::new(Tally {
             what: what.to_owned(),
@@ -60,7 +60,7 @@ impl Progress {
         Self { tally, shown }
     }
 
-    /// What is worked on now.
+    /// Names the current item.
     pub(crate) fn at(&self, name: &str) {
         let name = toolcrib_contract::text::one_line(name);
         *self.tally.now.lock().unwrap_or_else(PoisonError::into_inner) = name;
@@ -70,12 +70,12 @@ impl Progress {
         self.tally.done.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The counters, for work that counts by itself: done, and of how many.
+    /// Returns the counters of done and total, for work that updates them itself.
     pub(crate) fn counters(&self) -> (Arc<AtomicUsize>, Arc<AtomicUsize>) {
         (self.tally.done.clone(), self.tally.total.clone())
     }
 
-    /// A reader that counts what was read of it.
+    /// Wraps a reader so that bytes read count as done.
     pub(crate) fn reading<R: Read>(&self, inner: R) -> Reading<R> {
         Reading { inner, done: self.tally.done.clone() }
     }
@@ -85,7 +85,7 @@ impl Drop for Progress {
     fn drop(&mut self) {
         if let Some((end, thread)) = self.shown.take() {
             drop(end);
-            // A thread that only draws has nothing to say about how it ended.
+            // A panic of the drawing thread is ignored.
             let _ = thread.join();
         }
     }
@@ -104,7 +104,7 @@ impl<R: Read> Read for Reading<R> {
     }
 }
 
-/// Standard error for whoever speaks while work is under way: a line that is drawn there goes first.
+/// Standard error for writers during the work: erases the drawn line first.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Beside;
 
@@ -136,7 +136,7 @@ fn show(tally: Arc<Tally>) -> (SyncSender<()>, JoinHandle<()>) {
             let columns = rustix::termios::tcgetwinsize(std::io::stderr()).map_or(80, |size| size.ws_col);
             let line: String = tally.line().chars().take(usize::from(columns).saturating_sub(1)).collect();
             let mut out = std::io::stderr().lock();
-            // A terminal that went away has nobody to tell.
+            // Write errors of a closed terminal are ignored.
             let _ = write!(out, "{CLEARED}{line}").and_then(|()| out.flush());
             DRAWN.store(true, Ordering::Relaxed);
         }

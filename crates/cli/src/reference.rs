@@ -1,4 +1,4 @@
-//! `toolcrib reference` (hidden): the command line as Markdown, for docs/reference/cli.md.
+//! `toolcrib reference` (hidden): prints the command line as Markdown, for docs/reference/cli.md.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! `toolcrib registry …`: the catalogue itself.
+//! `toolcrib registry …`: imports, exports and serves the catalogue (R6).
 
 mod budget;
 mod import;

@@ -1,4 +1,4 @@
-//! Gate, emergency stop, audit and credentials, for every server that this program runs.
+//! Gate, emergency stop, audit and credentials for every server that this program runs (R12.3).
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -24,16 +24,16 @@ use toolcrib_store::{DataFolder, Keys, SqliteProfiles, SqliteSafety, Store};
 use crate::data::{Data, operator, unkept};
 use crate::exit::{Exit, Failure};
 
-/// The secret of the operator's credential that the first start makes.
+/// File in the data folder with the secret of the operator's credential, which the first start creates.
 const OPERATOR_FILE: &str = "operator.token";
 
-/// How long the end of a process waits for the database file to be whole.
+/// Maximum wait of a final checkpoint of the database.
 const CLOSING_PATIENCE: Duration = Duration::from_secs(10);
 
-/// What switches safety on.
+/// Safety of a server, with the data folder behind it.
 pub(crate) struct Safe {
     safety: Arc<Safety>,
-    /// None where nothing is kept, which is only so while nothing is served.
+    /// `None` if there is no data folder, which is only allowed while nothing is served.
     kept: Option<Kept>,
 }
 
@@ -43,7 +43,8 @@ struct Kept {
 }
 
 impl Safe {
-    /// Opens the data folder for a server; says what an earlier process left unfinished.
+    /// Opens the data folder for a server, warns of calls with an unknown outcome, and verifies the audit in the
+    /// background.
     pub(crate) fn open(data: &Data, policy: Policy, runtime: &Runtime) -> Result<Self, Failure> {
         let safe = Self::opened(data, policy, data.operating(), runtime)?;
         warn_of_unknown(&safe.safety);
@@ -51,8 +52,8 @@ impl Safe {
         Ok(safe)
     }
 
-    /// Opens the data folder for one call of this process; the person at the terminal is recorded with what that person
-    /// confirms.
+    /// Opens the data folder for one call of this process. The person at the terminal is recorded with each
+    /// confirmation.
     pub(crate) fn at_terminal(data: &Data, policy: Policy, runtime: &Runtime) -> Result<Self, Failure> {
         let operating = Operating { person: Some(operator()), ..data.operating() };
         let safe = Self::opened(data, policy, operating, runtime)?;
@@ -68,16 +69,16 @@ impl Safe {
         Ok(Self { safety, kept: Some(Kept { profiles, folder }) })
     }
 
-    /// Walks the audit on a thread of its own.
+    /// Verifies the audit on its own thread.
     fn watch_audit(&self) {
         let Some(walk) = self.walk() else { return };
-        // Without a thread the audit is still verified by whoever asks.
+        // Without the thread the server still runs; `toolcrib audit verify` remains.
         if let Err(error) = std::thread::Builder::new().name("toolcrib-audit".to_owned()).spawn(walk) {
             eprintln!("toolcrib: the audit is not verified: {error}");
         }
     }
 
-    /// Walks the audit and returns when it is done.
+    /// Verifies the audit and waits for the result.
     pub(crate) async fn verify_audit(&self) {
         let Some(walk) = self.walk() else { return };
         if tokio::task::spawn_blocking(walk).await.is_err() {
@@ -85,7 +86,8 @@ impl Safe {
         }
     }
 
-    /// Verifies the audit; a broken one is said and ends destructive calls.
+    /// Returns a closure that verifies the audit. A broken audit is reported, and destructive calls are refused from
+    /// then on.
     fn walk(&self) -> Option<impl FnOnce() + Send + use<>> {
         let kept = self.kept.as_ref()?;
         let (log, key, safety) = (kept.folder.audit(), kept.folder.keys.signer.public(), self.safety.clone());
@@ -104,7 +106,7 @@ impl Safe {
         })
     }
 
-    /// The same for looking only: a data folder that is not there is not made.
+    /// Opens the data folder for inspection only. A missing folder is not created; an in-memory store takes its place.
     pub(crate) fn look(data: &Data, policy: Policy, runtime: &Runtime) -> Result<Self, Failure> {
         if data.path().is_some_and(|path| path.is_dir()) {
             return Self::opened(data, policy, data.operating(), runtime);
@@ -118,12 +120,12 @@ impl Safe {
         Ok(Self { safety, kept: None })
     }
 
-    /// Returns the command line that does `verb` on this data.
+    /// Returns the full command line that runs `verb` on this data folder.
     pub(crate) fn command(&self, verb: &str) -> String {
         self.safety.command(verb)
     }
 
-    /// Returns a token for one call that was agreed to beforehand; none where the policy asks for nothing.
+    /// Returns a token for one call that was agreed to beforehand, or `None` if the policy demands none.
     pub(crate) async fn agreed(
         &self,
         entry: &Arc<Entry>,
@@ -142,10 +144,10 @@ impl Safe {
         Ok(Some(minted.secret.as_str().to_owned()))
     }
 
-    /// Waits until everything that was recorded is on disk; for the end of a process.
+    /// Waits until all records are on disk, at the end of a process.
     pub(crate) async fn settle(&self) {
         let store = self.safety.store();
-        // An empty write comes after those that began before it.
+        // The empty append completes after all writes that were queued before it.
         for written in [self.safety.flush().await, store.append(Vec::new()).await] {
             if let Err(error) = written {
                 eprintln!("toolcrib: what was recorded of the call may be lost: {error}");
@@ -153,8 +155,8 @@ impl Safe {
         }
     }
 
-    /// Writes what waits to be written and makes the database file whole, at the end of a process. Threads that still
-    /// hold the store would keep it from doing so by itself.
+    /// Flushes the audit and checkpoints the database at the end of a process. Threads that still hold the store would
+    /// keep it from doing so on drop.
     pub(crate) fn close(&self, runtime: &Runtime) {
         if let Err(error) = runtime.block_on(self.safety.flush()) {
             eprintln!("toolcrib: records of the audit are lost: {error}");
@@ -173,14 +175,14 @@ impl Safe {
         })
     }
 
-    /// Who may call at `listen`: anybody on this machine, elsewhere those with a credential.
+    /// Returns HTTP options for `listen`: credentials are optional on loopback and required elsewhere.
     pub(crate) fn http(&self, listen: &str) -> HttpOptions {
         let authenticator = Arc::new(Credentialled::new(self.safety.clone(), !is_loopback(listen)));
         HttpOptions { authenticator, ..HttpOptions::default() }
     }
 
-    /// Where things are kept, for a greeting. The first start makes an operator's credential and leaves its secret in
-    /// the data folder.
+    /// Describes the data folder for the greeting. The first start creates an operator's credential and writes its
+    /// secret into the data folder.
     pub(crate) async fn greeting(&self, origin: &str) -> Result<String, Failure> {
         let Some(kept) = &self.kept else { return Ok(String::new()) };
         let mut text = format!("data:     {}\n", kept.folder.path().display());
@@ -222,17 +224,17 @@ fn read_policy(path: &Path) -> Result<Policy, Failure> {
     policy.map_err(|error| Failure::new(Exit::Usage, error))
 }
 
-/// What cannot be read as an address is taken for one that others can reach.
+/// Returns true for a loopback address or a Unix socket. An unparsable address counts as reachable by others.
 fn is_loopback(listen: &str) -> bool {
     if listen.starts_with(toolcrib_server::UNIX_PREFIX) {
-        // Its mode lets in the processes of the same user alone.
+        // The socket's file mode admits only processes of the same user.
         return true;
     }
     let host = listen.rsplit_once(':').map_or(listen, |(host, _)| host).trim_matches(['[', ']']);
     host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// Calls that an earlier process began and whose end nobody knows.
+/// Warns of calls that an earlier process began and whose outcome is unknown.
 fn warn_of_unknown(safety: &Safety) {
     for intent in safety.found_unknown() {
         let tool = one_line(&intent.binding.tool);

@@ -1,5 +1,5 @@
-//! `toolcrib search [FILE] WORDS…` finds tools, of a file or of the catalogue; `toolcrib search --eval` measures the
-//! ranking over judged questions, beside plain BM25 over the same text in the same run.
+//! `toolcrib search [FILE] WORDS…` finds tools in a file or in the catalogue. `toolcrib search --eval` measures the
+//! ranking on judged questions, with plain BM25 over the same text as the baseline.
 
 mod catalogue;
 mod collection;

@@ -1,5 +1,5 @@
-//! `toolcrib serve`: other people's servers behind one endpoint, or the demonstration tools where none is named, with
-//! gate, emergency stop and audit on.
+//! `toolcrib serve`: serves upstream servers, or the demonstration tools if none is named, at one endpoint, with gate,
+//! emergency stop and audit.
 
 use std::path::PathBuf;
 
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     served
 }
 
-/// One client over stdio is served by one thread: handing its calls between threads would cost more than the calls.
+/// Returns a single-threaded runtime for stdio: one client's calls would cost less than handing them between threads.
 fn runtime(args: &Args) -> std::io::Result<tokio::runtime::Runtime> {
     match args.stdio {
         true => tokio::runtime::Builder::new_current_thread().enable_all().build(),
@@ -113,7 +113,8 @@ pub(crate) fn signatures(server: &Server) -> String {
     text
 }
 
-/// Until somebody ends the program. Signals are heard from the call on, so that none is missed after the greeting.
+/// Resolves at SIGINT or SIGTERM. The SIGTERM handler is installed at the call, so that none is missed after the
+/// greeting.
 pub(crate) fn stop() -> impl Future<Output = ()> {
     use tokio::signal::unix::{SignalKind, signal};
     let terminate = signal(SignalKind::terminate());

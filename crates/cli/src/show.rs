@@ -1,4 +1,4 @@
-//! `toolcrib show WHAT [TOOL]`: what a tool takes, returns and may do. WHAT is a file, or a server of the catalogue.
+//! `toolcrib show WHAT [TOOL]`: shows signature, effect, schemas and digest of tools in a file or the catalogue (R8.3).
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(Exit::Nothing)
 }
 
-/// The tools of a file or of a server, and the one that was named.
+/// Returns the tools of a file or a server, and the one that was named.
 pub(crate) fn tools(what: &str, tool: Option<&str>, place: &Place) -> Result<Tools, Failure> {
     let path = Path::new(what);
     let looks_like_a_file = what.ends_with(".json") || what.ends_with(".lock") || what.ends_with(".yaml");
@@ -55,7 +55,7 @@ pub(crate) fn tools(what: &str, tool: Option<&str>, place: &Place) -> Result<Too
     } else {
         match (find(&place.open()?, what), desk(what)?) {
             (Ok(found), _) => (found.tools, found.tool),
-            // The demonstration is called by its name, so it can be looked at by it, unless the catalogue has one.
+            // `desk` names the demonstration, as in `call`, unless the catalogue has such a server.
             (Err(_), Some((tools, tool))) => (tools, tool),
             (Err(failure), None) => return Err(failure),
         }
@@ -71,7 +71,7 @@ pub(crate) fn tools(what: &str, tool: Option<&str>, place: &Place) -> Result<Too
 
 type Tools = (Vec<Definition>, Option<Definition>);
 
-/// The tools of the demonstration, where `what` is `desk`, or `desk/` and one of them.
+/// Returns the demonstration's tools if `what` is `desk` or `desk/TOOL`, with the named one.
 fn desk(what: &str) -> Result<Option<Tools>, Failure> {
     let (server, tool) = what.split_once('/').map_or((what, None), |(server, tool)| (server, Some(tool)));
     if server != "desk" {
@@ -119,7 +119,7 @@ fn whole(definition: &Definition) -> String {
     out
 }
 
-/// One word for what calling a tool may do; an unannotated tool is never shown as safe.
+/// Returns one word for a tool's effect. An unannotated tool is never shown as safe (R1.3).
 pub(crate) fn badge(effect: Effect) -> &'static str {
     match effect {
         Effect { read_only: true, .. } => "read-only",

@@ -1,4 +1,4 @@
-//! Where definitions come from: a file with `{"tools":[…]}` (also as the result of a JSON-RPC answer), an array, one
+//! Reads tool definitions from a file: `{"tools":[…]}` (also as the result of a JSON-RPC response), an array, a single
 //! definition, a lock, or a catalogue file in any format.
 
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! `toolcrib status`: what runs at an address, as a client sees it, and the servers behind it where it is a gateway: how
-//! they are, which of their tools are kept aside, and why.
+//! `toolcrib status`: shows what runs at an address, as a client sees it. For a gateway it also shows the state of the
+//! servers behind it, and which of their tools are quarantined and why.
 
 use serde_json::{Value, json};
 use toolcrib::{Filter, Server};
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             None => Value::Null,
         };
         let ready = tokio::time::timeout(patience, ready(&url)).await.unwrap_or_default();
-        // A server that is no gateway has no such page; it may have the tool.
+        // Only a gateway has `/readyz`; another server may have the tool `emergency_status`.
         let stops = match (ready.get("stops"), server.get("emergency_status")) {
             (None, Some(_)) => {
                 let status = server.call("emergency_status", json!({})).await.unwrap_or_default();
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     })
 }
 
-/// Says what to do about an address that does not answer as hoped.
+/// Adds a hint to the failure of an address that does not answer as expected.
 fn unreached(failure: Failure) -> Failure {
     let asks = failure.to_string().contains("the server asks for ");
     failure.hint(match asks {
@@ -90,13 +90,13 @@ fn unreached(failure: Failure) -> Failure {
     })
 }
 
-/// Whether everybody is stopped: stops of single callers leave the others served.
+/// Returns true if everybody is stopped. Stops of single callers do not count.
 fn is_stopped(report: &Value) -> bool {
     let stops = report.get("stops").and_then(Value::as_array).into_iter().flatten();
     stops.into_iter().any(|stop| stop.get("caller").is_none_or(Value::is_null))
 }
 
-/// The URL of an address, or of a URL that names no path.
+/// Completes an address, or a URL without a path, to a URL.
 fn whole(given: &str) -> String {
     let with_scheme = if given.contains("://") { given.to_owned() } else { format!("http://{given}") };
     match with_scheme.split_once("://") {
@@ -105,7 +105,7 @@ fn whole(given: &str) -> String {
     }
 }
 
-/// Returns what a gateway says of itself at `/readyz`; nothing where it is none.
+/// Returns a gateway's report at `/readyz`, or null if there is none.
 async fn ready(url: &str) -> Value {
     let Some((scheme, rest)) = url.split_once("://") else { return Value::Null };
     let host = rest.split(['/', '?']).next().unwrap_or_default();
@@ -113,7 +113,7 @@ async fn ready(url: &str) -> Value {
     page.ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
 }
 
-/// Stops in force, and a broken audit.
+/// Formats the stops in force, and a broken audit.
 fn warnings(report: &Value) -> String {
     let mut text = String::new();
     for stop in report.get("stops").and_then(Value::as_array).into_iter().flatten() {
@@ -135,7 +135,7 @@ fn warnings(report: &Value) -> String {
     text
 }
 
-/// Servers in a table, and below it each tool that is not what its server meant, with the reason.
+/// Formats the servers as a table, followed by each quarantined or drifted tool with its reason.
 fn servers(all: &[Value]) -> String {
     let word = |value: &Value, name: &str| match value.get(name) {
         Some(Value::String(text)) => toolcrib_contract::text::one_line(text),

@@ -1,6 +1,7 @@
-//! `toolcrib stop` and `toolcrib unlock`: the emergency stop, for every process that uses the data folder.
+//! `toolcrib stop` and `toolcrib unlock`: set and lift the emergency stop of every process on the data folder (R4.7).
 //!
-//! `stop` returns when every process has put it in force; otherwise it names those that did not, with exit code 3.
+//! `stop` returns when every process has put the stop in force. Otherwise it names those that did not, with exit code 3
+//! (R12.5).
 
 use anyhow::anyhow;
 use serde_json::json;
@@ -40,7 +41,7 @@ fn scope(caller: Option<&String>) -> Scope {
     Scope::named(caller.map_or("", String::as_str))
 }
 
-/// Name of a stopped caller in words, and the name that unlocks it.
+/// Returns the name of a stopped caller in words, with the key that unlocks it.
 fn whom(scope: &Scope) -> String {
     match scope {
         Scope::Everybody => "everything".to_owned(),

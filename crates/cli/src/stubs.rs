@@ -1,4 +1,4 @@
-//! `toolcrib types WHAT [TOOL] --lang ts|python|rust`: typed stubs from the schemas.
+//! `toolcrib types WHAT [TOOL] --lang ts|python|rust`: writes typed stubs from the schemas (R8.3).
 
 use std::path::PathBuf;
 

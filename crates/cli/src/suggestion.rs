@@ -1,11 +1,11 @@
-//! What somebody may have meant who named a thing that is not there.
+//! Suggestions for an unknown name.
 
 use toolcrib_contract::nearest;
 
-/// Names that are listed where none is near.
+/// Maximum names listed if none is near.
 const NAMES_SHOWN: usize = 12;
 
-/// `did you mean …?` where one name is near, else the first few of what there is.
+/// Returns `did you mean …?` if one name is near, else the first known names.
 pub(crate) fn hint<'n>(wanted: &str, names: impl Iterator<Item = &'n str> + Clone) -> String {
     let part = |name: &&str| !wanted.is_empty() && (name.contains(wanted) || wanted.contains(name));
     let near = names.clone().filter(part).min_by_key(|name| name.len().abs_diff(wanted.len()));

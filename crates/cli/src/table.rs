@@ -5,14 +5,14 @@ use std::io::IsTerminal as _;
 use toolcrib_contract::text::one_line;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// The narrowest a last column becomes.
+/// Minimum width of the last column.
 const LAST_MIN: usize = 16;
-/// What a last column is left before another one is cut: names are there to be copied.
+/// Width kept for the last column before other columns are cut, because names are there to be copied.
 const LAST_GOOD: usize = 30;
 /// Spaces between columns.
 const GAP: usize = 2;
 
-/// Columns of the terminal: `COLUMNS`, else what the terminal says, else no end.
+/// Returns the terminal's width: `COLUMNS`, else the terminal's size, else unlimited.
 pub(crate) fn columns() -> usize {
     let told =
         std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).filter(|columns| *columns > 0);
@@ -25,8 +25,8 @@ pub(crate) fn columns() -> usize {
     told.or_else(asked).filter(|columns| *columns > 0).unwrap_or(usize::MAX)
 }
 
-/// Rows under a head; the last column is cut to what is left of `columns`, the others only where little would be left,
-/// the widest first and to no less than a third.
+/// Formats rows under a header. The last column is cut to the rest of `columns`. If less than [`LAST_GOOD`] would
+/// remain, the other columns are cut too: the widest first, to no less than a third.
 pub(crate) fn table<const N: usize>(head: [&str; N], rows: &[[String; N]], columns: usize) -> String {
     let cells = |row: &[String; N]| row.clone().map(|cell| one_line(&cell.replace(['\n', '\t'], " ")));
     let rows: Vec<[String; N]> = rows.iter().map(cells).collect();
@@ -69,7 +69,7 @@ pub(crate) fn table<const N: usize>(head: [&str; N], rows: &[[String; N]], colum
     out
 }
 
-/// `text` in at most `width` columns, with `…` where it was cut.
+/// Cuts `text` to `width` columns and marks the cut with `…`.
 fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -91,7 +91,7 @@ fn cut(text: &str, width: usize) -> String {
 mod tests {
     use super::*;
 
-    /// R8.2: no line is wider than the terminal, wide characters included; what is cut says so.
+    /// R8.2: no line is wider than the terminal, wide characters included; a cut cell ends with `…`.
     #[test]
     fn tables_fit_the_terminal() {
         let rows: Vec<[String; 2]> =

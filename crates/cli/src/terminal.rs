@@ -1,13 +1,13 @@
-//! Output for people: colour that can be turned off, tables that fit the terminal, a question that needs one.
+//! Terminal output: colour, tables, and confirmation questions.
 //!
-//! Guarantees: nothing is coloured where `NO_COLOR` is set, `TERM` is `dumb` or the output is no terminal, and nothing
-//! that is said depends on colour; a question is asked only where somebody can answer.
+//! Guarantees: no colour if `NO_COLOR` is set, `TERM` is `dumb` or the output is no terminal, and no information only
+//! in colour. A question is asked only on a terminal.
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
 use crate::exit::{Exit, Failure};
 
-/// What a piece of text is for.
+/// Style of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Paint {
     Strong,
@@ -19,7 +19,7 @@ pub(crate) enum Paint {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Style {
     colour: bool,
-    /// Columns of the terminal; none where the output is no terminal.
+    /// Columns of the terminal; `None` if the output is no terminal.
     width: Option<usize>,
 }
 
@@ -47,7 +47,7 @@ impl Style {
         if self.colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
 
-    /// The word for what calling a tool may do, in a column of twelve.
+    /// Returns the word for a tool's effect, coloured and padded to twelve columns.
     pub(crate) fn badge(self, effect: toolcrib_contract::Effect) -> String {
         let paint = match effect {
             toolcrib_contract::Effect { read_only: true, .. } => Paint::Good,
@@ -58,7 +58,7 @@ impl Style {
     }
 }
 
-/// Columns beside each other; the last one is cut where the terminal ends.
+/// Table whose last column is cut at the terminal's edge.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     rows: Vec<Vec<String>>,
@@ -108,7 +108,7 @@ impl Table {
     }
 }
 
-/// Characters, without the codes of colours.
+/// Counts characters without colour codes.
 fn shown(text: &str) -> usize {
     let mut count = 0;
     let mut inside = false;
@@ -133,12 +133,12 @@ fn cut(text: &str, room: Option<usize>) -> String {
     }
 }
 
-/// Returns a number of things, such as `1 tool` or `2 tools`.
+/// Formats a count with its noun, such as `1 tool` or `2 tools`.
 pub(crate) fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Asks somebody at the terminal; refused with `hint` where there is nobody.
+/// Asks a yes-or-no question at the terminal. Fails with `hint` if there is no terminal.
 pub(crate) fn confirmed(question: &str, hint: &'static str) -> Result<bool, Failure> {
     let internal = |error: std::io::Error| Failure::new(Exit::Internal, error);
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {

@@ -1,4 +1,4 @@
-//! The words about toolsets that several verbs take.
+//! The options about toolsets that several verbs share.
 
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ pub(crate) struct Toolsets {
 }
 
 impl Toolsets {
-    /// Puts the words and this process's variables into a server that is being built.
+    /// Applies the options and this process's environment variables to a server that is being built.
     pub(crate) fn apply(&self, mut builder: ServerBuilder) -> Result<ServerBuilder, Failure> {
         let usage = |error| Failure::new(Exit::Usage, error);
         if let Some(file) = &self.toolset_file {
@@ -35,7 +35,7 @@ impl Toolsets {
     }
 }
 
-/// Refuses names that select nothing, once every tool is there.
+/// Refuses toolset names that select nothing. Called once every tool is registered.
 pub(crate) fn check(server: &toolcrib::Server) -> Result<(), Failure> {
     server.engine().check_toolsets().map_err(|error| Failure::new(Exit::Usage, error))
 }

@@ -1,4 +1,4 @@
-//! `toolcrib validate WHAT [TOOL] --args JSON`: arguments and answers against the contract, with nothing running.
+//! `toolcrib validate WHAT [TOOL] --args JSON`: checks arguments and answers against the contract, offline (R8.3).
 
 use std::path::Path;
 

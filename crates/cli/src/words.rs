@@ -1,20 +1,21 @@
-//! Words that are no command line: one line that says what is wrong, and a hint, as every other failure.
+//! Command-line errors of clap as one line with a hint, like every other failure.
 
 use clap::error::ErrorKind;
 
 use crate::exit::{Exit, Failure};
 
-/// Says what is wrong with the words; help and version are no failure.
+/// Prints a clap error and returns the exit code; help and version are no error.
 pub(crate) fn refused(error: &clap::Error) -> Exit {
     if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        // A closed pipe is no failure of ours.
+        // A closed pipe is no error.
         let _ = error.print();
         return if error.use_stderr() { Exit::Usage } else { Exit::Nothing };
     }
     failure(error).report()
 }
 
-/// The parser's own words: what is wrong comes first, up to an empty line; then tips, the usage, and how to get help.
+/// Converts a clap error into a failure. clap's text has the error up to an empty line, then tips, the usage, and how
+/// to get help.
 pub(crate) fn failure(error: &clap::Error) -> Failure {
     let text = error.render().to_string();
     let (wrong, rest) = text.split_once("\n\n").unwrap_or((&text, ""));
@@ -51,7 +52,7 @@ mod tests {
         super::failure(&error).to_string()
     }
 
-    /// R8.1: what is wrong is one line, whatever it is.
+    /// R8.1: every command-line error is one line.
     #[test]
     fn each_slip_is_one_line() {
         assert_eq!(said(&["frobnicate"]), "unrecognized subcommand 'frobnicate'");

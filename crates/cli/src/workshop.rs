@@ -1,4 +1,4 @@
-//! The demonstration tools: one that only reads and answers by a schema, two that cannot be taken back.
+//! The workshop, a demonstration server for tests: one read-only tool with an output schema, two destructive tools.
 
 use std::time::Duration;
 
@@ -63,10 +63,10 @@ struct Transferred {
     entry: String,
 }
 
-/// Coins are counted before they move.
+/// Duration of a transfer.
 const COUNTING: Duration = Duration::from_millis(20);
 
-/// Deterministic, so that a newcomer sees what the documentation shows.
+/// Deterministic, so that the output matches the documentation.
 fn character(theme: &str) -> Character {
     const PEOPLE: [(&str, &str, &str); 4] = [
         ("Elowen", "elf", "ranger"),

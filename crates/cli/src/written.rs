@@ -1,4 +1,4 @@
-//! Files that are replaced whole or not at all, with a backup that is never overwritten.
+//! Atomic replacement of files, with a backup that is never overwritten.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use anyhow::{Context as _, anyhow};
 
 use crate::exit::{Exit, Failure};
 
-/// Writes `text` to `path` through a file beside it: a reader sees the old or the new one, never half of it.
+/// Writes `text` to `path` through a temporary file and a rename: a reader never sees half of it.
 pub(crate) fn replace(path: &Path, text: &str) -> Result<(), Failure> {
     let failed = |error| Failure::new(Exit::Unreachable, error);
     let name = path.file_name().ok_or_else(|| failed(anyhow!("{} is no file", path.display())))?;
@@ -29,7 +29,7 @@ pub(crate) fn replace(path: &Path, text: &str) -> Result<(), Failure> {
         .map_err(failed)
 }
 
-/// Copies `path` to `path.bak`, which must not be there.
+/// Copies `path` to `path.bak`, which must not exist.
 pub(crate) fn back_up(path: &Path) -> Result<PathBuf, Failure> {
     let mut name = path.as_os_str().to_owned();
     name.push(".bak");

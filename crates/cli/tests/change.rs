@@ -57,7 +57,7 @@ impl Ran {
     }
 }
 
-/// R7.1, R7.7: what was locked passes, what changed fails, and an approval is bound to the digest that was shown.
+/// R7.1, R7.7: an unchanged server passes, a changed one fails, and an approval is bound to the digest that was shown.
 #[test]
 fn a_lock_holds_until_what_was_reviewed_is_approved() {
     let folder = Folder::new("lock");
@@ -74,7 +74,7 @@ fn a_lock_holds_until_what_was_reviewed_is_approved() {
     assert!(line.starts_with("  toolcrib lock notes=tools.json --approve 'search@sha256:"), "{line}");
     let approval = line.split('\'').nth(1).expect("it is quoted").to_owned();
 
-    // What is offered changes again after it was shown: the approval no longer fits, and nothing is changed.
+    // The server changes again after it was shown: the approval no longer fits, and the lock stays unchanged.
     folder.write("tools.json", &OLD.replace("\"q\"", "\"words\""));
     let refused = folder.run(&["lock", "notes=tools.json", "--approve", &approval]);
     assert_eq!(refused.code, Some(1), "{refused:?}");
@@ -85,7 +85,7 @@ fn a_lock_holds_until_what_was_reviewed_is_approved() {
     assert_eq!(approved.code, Some(0), "{approved:?}");
     assert_eq!(folder.run(&["check", "tools.json", "--fail-on", "any"]).code, Some(0));
 
-    // A tool that is gone is let go only when it is.
+    // A tool's removal can be approved only once it is gone.
     let kept = folder.run(&["lock", "notes=tools.json", "--approve", "search@removed"]);
     assert_eq!(kept.code, Some(1), "{kept:?}");
     folder.write("tools.json", r#"{"tools":[]}"#);
@@ -93,7 +93,7 @@ fn a_lock_holds_until_what_was_reviewed_is_approved() {
     assert_eq!(folder.run(&["lock", "notes=tools.json", "--approve", "search@removed"]).code, Some(0));
 }
 
-/// R7.7: the lines that `check` prints are run as they stand, and leave nothing to find: also of a tool that was renamed.
+/// R7.7: the lines that `check` prints run unchanged and leave no finding, also for a renamed tool.
 #[test]
 fn the_lines_that_approve_can_be_copied() {
     let folder = Folder::new("copied lines");
@@ -119,7 +119,7 @@ fn the_lines_that_approve_can_be_copied() {
     assert_eq!(again.code, Some(0), "{again:?}");
 }
 
-/// R7.6: a waiver lets a finding pass with a reason; one that is expired or unused is itself a finding.
+/// R7.6: a waiver lets a finding pass with a reason; an expired or unused waiver is itself a finding.
 #[test]
 fn waivers_hold_until_their_day() {
     let folder = Folder::new("waivers");
@@ -230,7 +230,7 @@ fn a_running_server_is_a_side() {
     assert_eq!(nowhere.code, Some(3), "{nowhere:?}");
 }
 
-/// R7.6: what cannot be read is named, and is never a pass.
+/// R7.6: an unreadable side is named, and never passes.
 #[test]
 fn what_cannot_be_read_is_named() {
     let folder = Folder::new("unreadable");

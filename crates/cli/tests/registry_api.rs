@@ -1,4 +1,4 @@
-//! R6.7: the registry as it is served: over a socket, against its own OpenAPI document, by an independent tester.
+//! R6.7: the served registry: over a socket, against its own OpenAPI document, with an independent tester.
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "a test may stop")]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -87,7 +87,7 @@ fn the_registry_answers_over_http() {
     assert!(get("/v0.1/servers", address, "Origin: https://evil.example\r\n").starts_with("HTTP/1.1 403"));
 }
 
-/// R6.7: an address that others can reach is refused: what is served is not encrypted and reading needs no credential.
+/// R6.7: a non-loopback address is refused: connections are not encrypted and reading needs no credential.
 #[test]
 fn only_loopback_is_listened_at() {
     let output = Command::new(env!("CARGO_BIN_EXE_toolcrib"))
@@ -98,7 +98,8 @@ fn only_loopback_is_listened_at() {
     assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// R6.7: schemathesis generates requests from the OpenAPI document and finds no answer that the document does not allow.
+/// R6.7: schemathesis generates requests from the OpenAPI document and finds no response that the document does not
+/// allow.
 #[test]
 fn schemathesis_finds_nothing() {
     let served = served("schemathesis");
@@ -126,6 +127,6 @@ fn schemathesis_finds_nothing() {
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
-    // A run that tried nothing would find nothing too.
+    // A run without requests would find nothing either.
     assert!(said.contains("Tested: 10"), "{said}");
 }

@@ -1,4 +1,4 @@
-//! R8.3: the stubs compile, with each language's own compiler, over real definitions and over awkward ones.
+//! R8.3: the stubs compile with each language's own compiler, for real definitions and for awkward ones.
 #![allow(
     clippy::expect_used,
     clippy::unwrap_used,
@@ -12,7 +12,7 @@ use std::process::Command;
 
 use toolcrib_testkit::deps::Deps;
 
-/// Names, keys and shapes that a careless generator trips over.
+/// Names, keys and shapes that are hard for a generator.
 const AWKWARD: &str = r##"{"tools":[
  {"name":"type","inputSchema":{"type":"object","required":["class","2nd"],"properties":{"class":{"type":"string","description":"a */ \"\"\" comment\n// and more"},"2nd":{"type":"integer"},"x-api-key":{},"self":{"type":"boolean"},"Self":{"type":"boolean"},"a b":{"const":"it's \"so\""},"__dunder":{"type":"null"},"match":{"enum":[1,2,null]},"éa":{"enum":["", "a-b", "a_b", "self", "Self", "1", "\u2028", "\ud83d\ude80"]}}},
   "outputSchema":{"type":"object","properties":{"mixed":{"anyOf":[{"type":"string"},{"type":"object","properties":{"deep":{"type":"object","additionalProperties":{"type":["number","string"]}}}},{"type":"array","items":{"oneOf":[{"type":"integer"},{"type":"boolean"}]}}]}}}},
@@ -82,7 +82,7 @@ fn must(command: &mut Command) {
     assert!(output.status.success(), "{command:?}\n{}\n{}", text(&output.stdout), text(&output.stderr));
 }
 
-/// R8.3: TypeScript's own compiler takes them, strictly.
+/// R8.3: TypeScript's own compiler accepts the stubs in strict mode.
 #[test]
 fn typescript_stubs_compile() {
     let stubs = inputs("ts");
@@ -95,7 +95,7 @@ fn typescript_stubs_compile() {
     must(Command::new(node).arg(compiler).args(["--noEmit", "--strict", "--target", "es2022"]).args(files));
 }
 
-/// R8.3: Python compiles them, and a type checker finds nothing, strictly.
+/// R8.3: Python compiles the stubs, and a strict type checker finds nothing.
 #[test]
 fn python_stubs_compile_and_check() {
     let stubs = inputs("python");
@@ -113,7 +113,7 @@ fn python_stubs_compile_and_check() {
     );
 }
 
-/// R8.3: rustc takes them, without any crate.
+/// R8.3: rustc accepts the stubs without any crate.
 #[test]
 fn rust_stubs_compile() {
     let stubs = inputs("rust");

@@ -1,4 +1,4 @@
-//! The binary as people run it: what it prints, and the code it leaves.
+//! The binary as people run it: its output and exit codes.
 #![allow(clippy::expect_used, reason = "a test may stop")]
 
 use std::path::{Path, PathBuf};
@@ -131,7 +131,7 @@ fn a_search_prints_the_signatures_that_fit() {
     assert_eq!(toolcrib(&["search", file.to_str().expect("a path")]).status.code(), Some(2));
 }
 
-/// R3.1: where the real tools are not at hand, the measurement says so and is no success.
+/// R3.1: without the real tools, the measurement says so and fails.
 #[test]
 fn an_evaluation_without_its_tools_is_refused_loudly() {
     let queries = Path::new(env!("CARGO_MANIFEST_DIR")).join("../engine/tests/search/queries.jsonl");
@@ -141,7 +141,7 @@ fn an_evaluation_without_its_tools_is_refused_loudly() {
     assert!(text(&output.stderr).contains("nothing was measured"), "{}", text(&output.stderr));
 }
 
-/// R3.3: the mode of a client and its reason can be read, and why it sees a tool or not.
+/// R3.3: a client's mode and its reason can be read, and why it sees a tool or not.
 #[test]
 fn explain_reads_the_mode_and_the_toolsets() {
     let output = toolcrib(&["explain", "transfer_cash", "--as", "codex", "--toolsets", "tax"]);
@@ -164,7 +164,7 @@ fn explain_reads_the_mode_and_the_toolsets() {
     assert_eq!(toolcrib(&["explain", "nothing"]).status.code(), Some(2));
 }
 
-/// R3.2: toolsets are declared over names and hints in a file; what is wrong in it has its line and column.
+/// R3.2: toolsets are declared by names and hints in a file; an error in it has its line and column.
 #[test]
 fn explain_reads_toolsets_from_a_file() {
     let tools = written("explain.json", OLD);

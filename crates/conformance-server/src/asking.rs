@@ -1,4 +1,4 @@
-//! Tools that ask the client while the call waits: the legacy scenarios, and what a modern client must declare.
+//! Tools that ask the client during the call: the legacy scenarios, and the capabilities a modern client must declare.
 
 use toolcrib::serde_json::{Value, json};
 use toolcrib::{Context, Question, RegisterError, Server, ToolError, ToolSpec};

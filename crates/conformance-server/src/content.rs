@@ -1,4 +1,4 @@
-//! Tools that answer with each kind of content, and tools for schemas and headers.
+//! Tools that return each kind of content, and tools for schemas and headers.
 
 use toolcrib::serde_json::{Value, json};
 use toolcrib::{Content, Context, RegisterError, ResourceContents, Server, ToolError, ToolResult, ToolSpec};

@@ -1,4 +1,4 @@
-//! Serves what the official MCP conformance suite asks for, at `http://<listen>/mcp` or over stdio.
+//! Fixture of the official MCP conformance suite, served at `http://<listen>/mcp` or over stdio.
 
 mod asking;
 mod content;
@@ -36,7 +36,7 @@ async fn main() -> anyhow::Result<()> {
     if arguments.stdio {
         server.serve_stdio().await?;
     } else {
-        // So that the suite's check of parallel streams meets streams.
+        // The suite's check of parallel streams needs streams.
         let options = HttpOptions { streams_when_listed_first: true, ..HttpOptions::default() };
         server.serve_http_with(&arguments.listen, options).await?;
     }

@@ -1,6 +1,6 @@
-//! The smallest image and sound that are valid.
+//! Minimal valid image and sound.
 
-/// A red pixel.
+/// PNG of a single pixel.
 pub(crate) const PNG: &[u8] = &[
     0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00, 0x00, 0x00, 0x0d, 0x49, 0x48, 0x44, 0x52, 0x00,
     0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x08, 0x02, 0x00, 0x00, 0x00, 0x90, 0x77, 0x53, 0xde, 0x00,
@@ -9,5 +9,5 @@ pub(crate) const PNG: &[u8] = &[
     0x82,
 ];
 
-/// No sound at 8 kHz.
+/// WAV of a single silent sample at 8 kHz.
 pub(crate) const WAV: &[u8] = b"RIFF\x26\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x40\x1f\x00\x00\x80\x3e\x00\x00\x02\x00\x10\x00data\x02\x00\x00\x00\x00\x00";

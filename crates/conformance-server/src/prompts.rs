@@ -1,4 +1,4 @@
-//! Prompts, and what completes their arguments.
+//! Prompts, and the completion of their arguments.
 
 use toolcrib::{
     Content, Context, PromptArgument, PromptArguments, PromptResult, RegisterError, ResourceContents, Role,

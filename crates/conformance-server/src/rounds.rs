@@ -1,4 +1,4 @@
-//! Tools whose calls take several rounds with a modern client.
+//! Tools whose calls take several rounds of `input_required` with a modern client.
 
 use toolcrib::serde_json::{Value, json};
 use toolcrib::{Capability, Context, Elicited, Question, RegisterError, Server, ToolError, ToolSpec};
@@ -25,7 +25,7 @@ pub(crate) fn register(server: &Server) -> Result<(), RegisterError> {
             let before: Option<u32> = context.kept();
             context.keep(&7u32)?;
             confirm(&context).await?;
-            // The state was sealed by this server for this call, or the round would have been refused.
+            // The state was sealed by this server for this call; otherwise the engine would have refused the round.
             Ok(if before == Some(7) { "state-ok" } else { "no state came back" })
         })?
         .add(spec("tampered_state", "Refuses altered state"), |_: Value, context: Context| async move {

@@ -1,4 +1,4 @@
-//! Tools that say something before they answer, and tools that change the lists.
+//! Tools that send progress or logs before they return, and tools that change the lists.
 
 use std::time::Duration;
 

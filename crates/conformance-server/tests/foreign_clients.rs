@@ -1,4 +1,4 @@
-//! Clients that share no code with the server, over both transports, in both eras, against the real binary.
+//! Independent clients over both transports, in both eras, against the real binary.
 #![allow(clippy::panic, reason = "a test: what cannot go on must stop")]
 
 use std::path::Path;

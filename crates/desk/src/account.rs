@@ -30,7 +30,7 @@ impl Account {
         }
     }
 
-    /// What was paid in before the first trade.
+    /// Returns the deposit before the first trade.
     #[must_use]
     pub const fn deposit(self) -> Money {
         match self {
@@ -40,7 +40,7 @@ impl Account {
         }
     }
 
-    /// Whether the account sells what it does not hold.
+    /// Returns true if the account may sell shares that it does not hold.
     #[must_use]
     pub const fn sells_short(self) -> bool {
         !matches!(self, Self::Retirement)

@@ -1,4 +1,4 @@
-//! Toolset `accounts`: balances, orders and transfers. Most of it cannot be undone, and says so.
+//! Toolset `accounts`: balances, orders and transfers. Most of its writers are destructive.
 
 mod balance;
 mod closing;

@@ -1,4 +1,4 @@
-//! Toolset `trade-analytics`: eleven analyses that only read, and one writer that enriches trips.
+//! Toolset `trade-analytics`: eleven read-only analyses, and one writer that enriches trips.
 
 mod drawdown;
 mod excursion;

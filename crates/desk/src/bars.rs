@@ -3,7 +3,7 @@
 use crate::date::Day;
 use crate::money::Money;
 
-/// One day of one share.
+/// Prices of one share on one day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bar {
     pub day: Day,

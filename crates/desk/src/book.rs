@@ -1,4 +1,4 @@
-//! Everything that happened: prices and executions, in order.
+//! The book: prices and executions in order.
 
 use std::collections::BTreeMap;
 
@@ -16,19 +16,19 @@ pub struct Book {
     fills: Vec<Fill>,
 }
 
-/// What an account holds of one thing.
+/// Open position of an account in one instrument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Holding {
     pub(crate) account: Account,
     pub(crate) instrument: Instrument,
-    /// Negative when short.
+    /// Number of units, negative if short.
     pub(crate) quantity: i64,
-    /// What was paid for it, negative for what was received.
+    /// Amount paid, negative if received.
     pub(crate) cost: Money,
 }
 
 impl Book {
-    /// Bars by day, fills by moment and number.
+    /// Creates a book; fills are sorted by time and id.
     #[must_use]
     pub fn new(bars: BTreeMap<Symbol, Vec<Bar>>, mut fills: Vec<Fill>) -> Self {
         fills.sort_by_key(|fill| (fill.at, fill.id));
@@ -45,7 +45,7 @@ impl Book {
         self.bars.get(&symbol).map_or(&[], Vec::as_slice)
     }
 
-    /// The last day that has prices.
+    /// Returns the last day with prices.
     #[must_use]
     pub fn today(&self) -> Option<Day> {
         self.bars.values().filter_map(|bars| bars.last()).map(|bar| bar.day).max()
@@ -73,7 +73,7 @@ impl Book {
         self.fills.iter().map(|fill| fill.order).max().unwrap_or(0).saturating_add(1)
     }
 
-    /// Open positions with their average cost, without fees.
+    /// Returns the open positions with their cost, without fees.
     pub(crate) fn holdings(&self) -> Vec<Holding> {
         let mut open: BTreeMap<(Account, Instrument), (i64, Money)> = BTreeMap::new();
         for fill in &self.fills {
@@ -88,7 +88,7 @@ impl Book {
             *cost = *cost - cost.share(closed, quantity.abs());
             *quantity += signed;
             if quantity.signum() == signed.signum() {
-                // The position turned: what is left of the fill opens the other side.
+                // The position turned: the rest of the fill opens the other side.
                 *cost = fill.price.times(fill.instrument.multiplier()).times(*quantity);
             }
         }

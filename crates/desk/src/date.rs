@@ -1,4 +1,4 @@
-//! Days and moments of the desk, without a time zone: the proleptic Gregorian calendar, UTC.
+//! Days and moments in UTC, in the proleptic Gregorian calendar.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,21 +7,21 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// A day, counted from 1970-01-01; as JSON, `YYYY-MM-DD`.
+/// Day, counted from 1970-01-01; as JSON, `YYYY-MM-DD`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Day(i64);
 
-/// A second, counted from 1970-01-01; as JSON, `YYYY-MM-DDTHH:MM:SSZ`.
+/// Second, counted from 1970-01-01; as JSON, `YYYY-MM-DDTHH:MM:SSZ`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Moment(i64);
 
-/// A text that is no day of the calendar.
+/// Error for a text that is not a day of the calendar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a day is written YYYY-MM-DD")]
 pub struct NoDay;
 
 impl Day {
-    /// `None` where the calendar has no such day.
+    /// Returns the day, or `None` if the calendar has no such day.
     #[must_use]
     pub fn new(year: i64, month: i64, day: i64) -> Option<Self> {
         if !(1..=9999).contains(&year) || !(1..=12).contains(&month) || day < 1 {
@@ -60,13 +60,13 @@ impl Day {
         Self(self.0.saturating_add(days))
     }
 
-    /// Days from `earlier` to this one.
+    /// Returns the days from `earlier` to this day.
     #[must_use]
     pub const fn since(self, earlier: Self) -> i64 {
         self.0.saturating_sub(earlier.0)
     }
 
-    /// 0 is Monday.
+    /// Returns the day of the week; Monday is 0.
     #[must_use]
     pub const fn weekday(self) -> i64 {
         (self.0 + 3).rem_euclid(7)
@@ -89,7 +89,7 @@ impl Moment {
         Day(self.0.div_euclid(86_400))
     }
 
-    /// Seconds from `earlier` to this one.
+    /// Returns the seconds from `earlier` to this moment.
     #[must_use]
     pub const fn since(self, earlier: Self) -> i64 {
         self.0.saturating_sub(earlier.0)

@@ -1,4 +1,4 @@
-//! The desk's memory: what was generated, and what callers wrote since.
+//! The desk's state: the generated book, and what callers wrote since.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -30,7 +30,7 @@ pub struct Desk {
     pub(crate) excursions: BTreeMap<u32, Excursion>,
     pub(crate) plans: BTreeMap<u32, Plan>,
     pub(crate) resting: BTreeMap<u32, Resting>,
-    /// Cash that came in or went out besides trades.
+    /// Deposits and transfers, signed.
     pub(crate) transfers: BTreeMap<Account, Money>,
     pub(crate) closed: BTreeSet<Account>,
     pub(crate) labels: BTreeMap<Account, String>,
@@ -54,13 +54,13 @@ impl Desk {
         &self.book
     }
 
-    /// A number that was not given before, for plans and orders.
+    /// Returns a new number for a plan or an order.
     pub(crate) fn number(&mut self) -> u32 {
         self.last_number = self.last_number.saturating_add(1);
         self.last_number
     }
 
-    /// Deposits and transfers, less what was bought, plus what was sold, less fees.
+    /// Returns the cash: deposits and transfers, minus purchases, plus sales, minus fees.
     #[must_use]
     pub fn cash(&self, account: Account) -> Money {
         let moved = self.transfers.get(&account).copied().unwrap_or_default();
@@ -69,7 +69,7 @@ impl Desk {
     }
 }
 
-/// The desk as every tool holds it.
+/// Desk shared by all tools.
 #[derive(Debug)]
 pub(crate) struct Shared(RwLock<Desk>);
 
@@ -79,7 +79,7 @@ impl Shared {
     }
 }
 
-/// Registers a tool that only reads.
+/// Registers a read-only tool.
 pub(crate) fn reader<A, R>(
     server: &Server,
     desk: &Arc<Shared>,
@@ -93,14 +93,14 @@ where
     let desk = desk.clone();
     let spec = spec.read_only(true).destructive(false).idempotent(true).open_world(false);
     server.add_typed(spec, move |arguments: A, _: Context| {
-        // A writer that panicked left a whole desk behind: every change is one assignment.
+        // A poisoned lock is usable: writers check everything before they change the desk.
         let answer = answer(&desk.0.read().unwrap_or_else(PoisonError::into_inner), arguments);
         async move { answer }
     })?;
     Ok(())
 }
 
-/// Registers a tool that writes; its spec says whether it destroys and repeats.
+/// Registers a writing tool. `spec` says whether it is destructive and idempotent.
 pub(crate) fn writer<A, R>(
     server: &Server,
     desk: &Arc<Shared>,

@@ -1,4 +1,4 @@
-//! What a set of option legs pays at expiry: a line with a corner at each strike.
+//! Payoff of option legs at expiry, a piecewise linear function with a corner at each strike.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::instrument::Right;
 use crate::money::Money;
 
-/// One leg: quantity is signed, short is negative.
+/// Leg of an option order; `shares` is negative if short.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Leg {
     pub(crate) right: Right,
@@ -25,7 +25,7 @@ pub(crate) struct Payoff {
     pub(crate) breakevens: Vec<Money>,
 }
 
-/// What the legs pay when the share stands at `price`.
+/// Returns the payoff of the legs at a share price of `price`.
 pub(crate) fn at_expiry(legs: &[Leg], price: Money) -> Money {
     legs.iter()
         .map(|leg| {
@@ -38,14 +38,14 @@ pub(crate) fn at_expiry(legs: &[Leg], price: Money) -> Money {
         .sum()
 }
 
-/// `premium` is what was paid in all; negative when received.
+/// Computes the payoff. `premium` is the total amount paid, negative if received.
 pub(crate) fn payoff(legs: &[Leg], premium: Money) -> Payoff {
     let mut corners: Vec<Money> = legs.iter().map(|leg| leg.strike).collect();
     corners.push(Money::ZERO);
     corners.sort();
     corners.dedup();
     let profit = |price: Money| at_expiry(legs, price) - premium;
-    // Beyond the last strike only calls move, share by share.
+    // Beyond the last strike only calls change in value.
     let slope: i64 = legs.iter().filter(|leg| leg.right == Right::Call).map(|leg| leg.shares).sum();
     let values: Vec<Money> = corners.iter().map(|price| profit(*price)).collect();
     let best = values.iter().copied().max().unwrap_or_default();

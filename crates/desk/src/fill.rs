@@ -1,4 +1,4 @@
-//! One execution of an order, with the market it met and what it cost.
+//! Execution of an order, with the quote at that time and its costs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// 1 for a buy, -1 for a sale.
+    /// Returns 1 for a buy, -1 for a sale.
     #[must_use]
     pub const fn sign(self) -> i64 {
         match self {
@@ -96,7 +96,7 @@ impl Strategy {
     }
 }
 
-/// What an execution cost besides its price.
+/// Costs of an execution besides its price.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Fees {
     pub commission: Money,
@@ -114,32 +114,32 @@ impl Fees {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fill {
     pub id: u32,
-    /// The legs and parts of one order share it.
+    /// Number shared by all legs and parts of an order.
     pub order: u32,
     pub at: Moment,
     pub account: Account,
     pub instrument: Instrument,
     pub side: Side,
     pub quantity: i64,
-    /// Per share, also of an option.
+    /// Price per share, also for an option.
     pub price: Money,
     pub bid: Money,
     pub ask: Money,
     pub venue: Venue,
     pub fees: Fees,
-    /// What the venue paid the broker for the order.
+    /// Payment of the venue to the broker for the order.
     pub payment_for_order_flow: Money,
     pub strategy: Strategy,
 }
 
 impl Fill {
-    /// Shares, also those an option stands for.
+    /// Returns the number of shares; for an option, of the shares that it stands for.
     #[must_use]
     pub const fn shares(&self) -> i64 {
         self.quantity.saturating_mul(self.instrument.multiplier())
     }
 
-    /// Price times shares.
+    /// Returns price times shares.
     #[must_use]
     pub const fn value(&self) -> Money {
         self.price.times(self.shares())
@@ -150,7 +150,7 @@ impl Fill {
         Money::micros((self.bid.as_micros() + self.ask.as_micros()) / 2)
     }
 
-    /// How much better than the quote the price was, for all shares; negative is worse.
+    /// Returns the price improvement over the quote for all shares; negative is worse.
     #[must_use]
     pub fn improvement(&self) -> Money {
         let per_share = match self.side {
@@ -160,7 +160,7 @@ impl Fill {
         per_share.times(self.shares())
     }
 
-    /// What was given up against the middle of the quote, for all shares.
+    /// Returns the cost against the middle of the quote for all shares.
     #[must_use]
     pub fn spread_cost(&self) -> Money {
         (self.price - self.middle()).times(self.side.sign()).times(self.shares())

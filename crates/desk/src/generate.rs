@@ -1,6 +1,6 @@
-//! The data set: two years of daily prices and the executions of three accounts, from one seed.
+//! Generator of the data set: two years of daily prices and the executions of three accounts, from one seed.
 //!
-//! Only integers and exactly rounded square roots are used, so every machine makes the same book.
+//! Uses only integers and exactly rounded floating-point operations, so every machine generates the same book.
 
 pub(crate) mod costs;
 mod market;
@@ -18,7 +18,7 @@ use crate::random::Random;
 
 const SEED: u64 = 0x7001_c21b;
 
-/// 14:30 UTC, the opening.
+/// Start of trading, 14:30 UTC, in seconds of the day.
 const OPENING: i64 = 52_200;
 
 pub(crate) fn book() -> Book {
@@ -39,7 +39,7 @@ pub(crate) fn book() -> Book {
     Book::new(bars, fills)
 }
 
-/// What writes executions down.
+/// Writer of generated executions.
 struct Pen<'a> {
     random: Random,
     bars: &'a BTreeMap<Symbol, Vec<Bar>>,
@@ -56,7 +56,7 @@ impl Pen<'_> {
         usize::try_from(self.random.between(low, high)).unwrap_or(1)
     }
 
-    /// One trade after the other in one share, from the first day to the last.
+    /// Generates consecutive trades in one share, from the first day to the last.
     fn active(&mut self, account: Account, symbol: Symbol) {
         let mut at = self.step(1, 20);
         loop {
@@ -110,7 +110,7 @@ impl Pen<'_> {
         }
     }
 
-    /// Bought in parts early on, sold in part after more than a year, the rest still held.
+    /// Generates purchases in parts early on and partial sales after more than a year; the rest is still held.
     fn investing(&mut self, symbol: Symbol) {
         let strategy = Strategy::Investing;
         for (around, side, hundreds) in [
@@ -142,7 +142,7 @@ impl Pen<'_> {
         }
     }
 
-    /// One order in several executions; the second of the day after the last one.
+    /// Splits one order into several executions. Returns the second of the day of the last one.
     fn split(
         &mut self,
         at: usize,
@@ -164,7 +164,7 @@ impl Pen<'_> {
         second
     }
 
-    /// One execution in a share, somewhere in the day's range.
+    /// Writes one execution at a price within the day's range.
     #[allow(clippy::too_many_arguments, reason = "the columns of one row")]
     fn write(
         &mut self,
@@ -201,7 +201,7 @@ impl Pen<'_> {
     }
 }
 
-/// The first and the last day of the data.
+/// Returns the first and the last day of the data.
 fn days() -> Option<(Day, Day)> {
     Some((Day::new(2024, 1, 2)?, Day::new(2025, 12, 31)?))
 }

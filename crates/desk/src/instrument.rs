@@ -1,4 +1,4 @@
-//! What is traded: shares of six companies that do not exist, and options on them.
+//! Traded instruments: shares of six invented companies, and options on them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -56,7 +56,7 @@ pub enum Right {
     Put,
 }
 
-/// Something with a price.
+/// Traded instrument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Instrument {
     Share(Symbol),
@@ -64,7 +64,7 @@ pub enum Instrument {
 }
 
 impl Instrument {
-    /// The ticker of the share, or of what an option is on.
+    /// Returns the ticker of the share, or of an option's underlying.
     #[must_use]
     pub const fn symbol(self) -> Symbol {
         match self {
@@ -72,7 +72,7 @@ impl Instrument {
         }
     }
 
-    /// Shares that one unit stands for.
+    /// Returns the number of shares that one unit stands for.
     #[must_use]
     pub const fn multiplier(self) -> i64 {
         match self {

@@ -1,8 +1,8 @@
 //! The built-in demonstration server: a small trading desk.
 //!
-//! Guarantees: the data is generated, the same on every machine and start, and names no real company; every answer is
-//! computed from it when it is asked for. What callers write (orders, transfers, plans, excursions) lives in memory and
-//! ends with the process. Refuses what the desk does not have: no answer is made up.
+//! Guarantees: the data is generated, is the same on every machine and at every start, and names no real company. Every
+//! answer is computed from it on request. Writes of callers (orders, transfers, plans, excursions) stay in memory and
+//! end with the process. Refuses requests about data that the desk does not have.
 #![allow(clippy::needless_pass_by_value, reason = "a handler owns its arguments")]
 
 mod account;
@@ -43,8 +43,8 @@ pub use trip::{Direction, Trip, trips};
 
 use crate::desk::Shared;
 
-/// A server that is being built, with the desk's toolsets declared: `core`, `discovery` and `trade-analytics` are
-/// loaded, the rest is found when it is needed.
+/// Returns a server builder with the desk's toolsets: `core`, `discovery` and `trade-analytics` are loaded, the others
+/// are found on demand.
 #[must_use]
 pub fn builder(version: &str) -> ServerBuilder {
     Server::builder("desk", version)
@@ -61,12 +61,12 @@ pub fn builder(version: &str) -> ServerBuilder {
         .options(|options| options.toolsets.start = Some(Names::parse("trade-analytics")))
 }
 
-/// Registers every tool of the desk over freshly generated data.
+/// Registers every tool of the desk over newly generated data.
 pub fn stock(server: &Server) -> Result<(), RegisterError> {
     stock_with(server, Desk::generated())
 }
 
-/// The same over data of the caller's.
+/// Registers every tool of the desk over `desk`.
 pub fn stock_with(server: &Server, desk: Desk) -> Result<(), RegisterError> {
     let desk = Arc::new(Shared::new(desk));
     overview::register(server, &desk)?;

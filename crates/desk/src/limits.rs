@@ -1,8 +1,8 @@
-//! Limits of what callers may leave on the desk.
+//! Limits of what callers may store on the desk.
 
-/// Trade plans kept at once.
+/// Maximum trade plans.
 pub const DESK_PLANS_MAX: usize = 1_000;
-/// Limit orders that rest at once.
+/// Maximum resting limit orders.
 pub const DESK_RESTING_MAX: usize = 1_000;
-/// Executions in the book, generated ones included.
+/// Maximum executions in the book, generated ones included.
 pub const DESK_FILLS_MAX: usize = 20_000;

@@ -1,4 +1,4 @@
-//! Money in millionths of a dollar: sums are exact, and nothing overflows silently (it saturates).
+//! Money in millionths of a dollar. Sums are exact and saturate instead of overflowing.
 
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Neg, Sub};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 const MICROS: f64 = 1_000_000.0;
 
-/// An amount; as JSON, dollars.
+/// Amount of money; as JSON, dollars.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Money(i64);
 
@@ -35,7 +35,7 @@ impl Money {
         self.0 as f64 / MICROS
     }
 
-    /// The nearest millionth.
+    /// Converts dollars, rounded to the nearest millionth.
     #[must_use]
     pub fn from_dollars(dollars: f64) -> Self {
         Self((dollars * MICROS).round() as i64)
@@ -46,7 +46,7 @@ impl Money {
         Self(self.0.saturating_mul(count))
     }
 
-    /// A part of the whole: `self × part / whole`, towards zero; nothing of nothing.
+    /// Returns `self × part / whole`, rounded towards zero; zero if `whole` is zero.
     #[must_use]
     pub fn share(self, part: i64, whole: i64) -> Self {
         if whole == 0 {
@@ -114,7 +114,7 @@ impl Serialize for Money {
 impl<'de> Deserialize<'de> for Money {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let dollars = f64::deserialize(deserializer)?;
-        // Far above any amount of the desk, far below the end of the integers.
+        // Far above any amount of the desk, far below the range of the integers.
         if dollars.abs() > 1e9 {
             return Err(de::Error::custom("an amount is at most 1,000,000,000 dollars"));
         }

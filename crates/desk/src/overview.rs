@@ -1,4 +1,4 @@
-//! Toolset `core`: what the desk has.
+//! Toolset `core`: overview, quotes and positions.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Toolset `trade-planning`: sizes and targets before a trade, and plans that are kept.
+//! Toolset `trade-planning`: position sizes and projections, and stored trade plans.
 
 pub(crate) mod plans;
 mod projection;

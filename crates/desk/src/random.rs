@@ -1,6 +1,6 @@
-//! Numbers that look random and are the same on every machine: SplitMix64, integers only.
+//! Pseudo-random numbers, the same on every machine: SplitMix64, integers only.
 
-/// A sequence that its seed decides.
+/// Generator with a fixed sequence per seed.
 #[derive(Debug, Clone)]
 pub(crate) struct Random(u64);
 
@@ -17,7 +17,7 @@ impl Random {
         bits ^ (bits >> 31)
     }
 
-    /// From `low` to `high`, both included.
+    /// Returns a number from `low` to `high`, both included.
     pub(crate) fn between(&mut self, low: i64, high: i64) -> i64 {
         let width = high.saturating_sub(low).max(0).unsigned_abs() + 1;
         low + i64::try_from(self.next() % width).unwrap_or(0)
@@ -27,7 +27,7 @@ impl Random {
         self.between(1, 100) <= percent
     }
 
-    /// One of them, or the first where there is no other.
+    /// Returns one of the values; `first` if `rest` is empty.
     pub(crate) fn pick<T: Copy>(&mut self, first: T, rest: &[T]) -> T {
         let at = self.between(0, i64::try_from(rest.len()).unwrap_or(0));
         match usize::try_from(at).ok().and_then(|at| at.checked_sub(1)) {

@@ -1,4 +1,4 @@
-//! Which trades an analysis is about.
+//! The selection of trades that an analysis covers.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

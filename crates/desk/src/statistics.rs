@@ -1,6 +1,6 @@
 //! Means, deviations and rounding, defined once.
 
-/// `None` for nothing.
+/// Returns the mean; `None` without values.
 pub(crate) fn mean(values: &[f64]) -> Option<f64> {
     if values.is_empty() {
         return None;
@@ -8,7 +8,7 @@ pub(crate) fn mean(values: &[f64]) -> Option<f64> {
     Some(values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Of a sample (n - 1); `None` for fewer than two values.
+/// Returns the sample deviation (n - 1); `None` for fewer than two values.
 pub(crate) fn deviation(values: &[f64]) -> Option<f64> {
     let mean = mean(values)?;
     if values.len() < 2 {
@@ -18,7 +18,7 @@ pub(crate) fn deviation(values: &[f64]) -> Option<f64> {
     Some((squares / (values.len() - 1) as f64).sqrt())
 }
 
-/// The value in the middle; the mean of the two for an even count.
+/// Returns the median; the mean of the two middle values for an even count.
 pub(crate) fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -30,12 +30,12 @@ pub(crate) fn median(values: &[f64]) -> Option<f64> {
     Some((sorted.get(upper.checked_sub(1)?)? + high) / 2.0)
 }
 
-/// `part / whole`; `None` of nothing.
+/// Returns `part / whole`, rounded; `None` if `whole` is zero.
 pub(crate) fn ratio(part: f64, whole: f64) -> Option<f64> {
     (whole != 0.0).then(|| rounded(part / whole))
 }
 
-/// To four places: what people read.
+/// Rounds to four decimal places.
 pub(crate) fn rounded(value: f64) -> f64 {
     (value * 10_000.0).round() / 10_000.0
 }

@@ -1,4 +1,4 @@
-//! Toolset `tax`: lots, gains, wash sales and an estimate. Shares only; rules are the plain ones, and no advice.
+//! Toolset `tax`: lots, gains, wash sales and an estimate. Covers shares only, by simplified rules; no tax advice.
 
 mod estimate;
 mod gains;

@@ -1,7 +1,7 @@
-//! Round trips: from flat, into a position, and back to flat.
+//! Round trips: from flat into a position and back to flat.
 //!
-//! A trip is one account's dealing in one instrument from the execution that opened a position to the one that closed
-//! it. An execution that turns a position over is split; its fees go to both parts by quantity.
+//! A trip has the executions of one account in one instrument from the opening of a position to its close. An execution
+//! that turns a position over is split, and its fees go to both parts by quantity.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub enum Direction {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trip {
-    /// Counted in the order of closing, so that later trades never renumber earlier ones.
+    /// Number in the order of closing, so that later trades never renumber earlier ones.
     pub id: u32,
     pub account: Account,
     pub instrument: Instrument,
@@ -32,7 +32,7 @@ pub struct Trip {
     pub strategy: Strategy,
     pub opened: Moment,
     pub closed: Moment,
-    /// Units that were entered in all.
+    /// Total units entered.
     pub quantity: i64,
     pub entry_value: Money,
     pub exit_value: Money,
@@ -40,7 +40,7 @@ pub struct Trip {
 }
 
 impl Trip {
-    /// Before fees.
+    /// Returns the profit before fees.
     #[must_use]
     pub fn gross(&self) -> Money {
         match self.direction {
@@ -59,7 +59,7 @@ impl Trip {
         self.quantity.saturating_mul(self.instrument.multiplier())
     }
 
-    /// The average price per share of the entry.
+    /// Returns the average entry price per share.
     #[must_use]
     pub fn entry_price(&self) -> Money {
         self.entry_value.share(1, self.shares())
@@ -73,11 +73,11 @@ impl Trip {
 
 struct Open {
     trip: Trip,
-    /// Signed.
+    /// Open units, negative if short.
     position: i64,
 }
 
-/// The closed trips in executions that are ordered by time.
+/// Returns the closed trips of executions that are ordered by time.
 #[must_use]
 pub fn trips(fills: &[Fill]) -> Vec<Trip> {
     let mut open: BTreeMap<(Account, Instrument), Open> = BTreeMap::new();

@@ -1,8 +1,8 @@
-//! The catalogue's HTTP API (R6.7): the official registry's read API, publishing, and search down to tools.
+//! The catalogue's HTTP API (R6.7): the official registry's read API, publishing, and tool-level search.
 //!
-//! A plain function from request to response: whoever listens mounts it. Every answer is JSON, every error
-//! `{"error":…}`; reads have an ETag; nothing is published without a credential, against the format's rules, or against
-//! the contract of the version before it.
+//! A plain function from request to response; a server mounts it. Every response is JSON, every error is `{"error":…}`,
+//! and reads have an ETag. Refuses to publish without a credential, against the format's rules, or with a breaking
+//! change that the version does not declare.
 
 mod answer;
 mod gate;
@@ -21,35 +21,35 @@ pub use publish::Publisher;
 use crate::budget::Target;
 use route::Route;
 
-/// The API's description, as it is served at `/openapi.json`.
+/// OpenAPI document of the API, served at `/openapi.json`.
 pub const OPENAPI: &str = include_str!("../openapi.json");
 
-/// One request.
+/// HTTP request to the API.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
-    /// `GET`, `POST`, `PATCH`
+    /// Method, such as `GET`, `POST` or `PATCH`.
     pub method: String,
-    /// The path as it was sent, still percent-encoded.
+    /// Path as it was sent, still percent-encoded.
     pub path: String,
-    /// What follows `?`, as it was sent.
+    /// Query string as it was sent, without `?`.
     pub query: String,
-    /// The header `If-None-Match`.
+    /// Header `If-None-Match`.
     pub if_none_match: Option<String>,
-    /// The header `Authorization`.
+    /// Header `Authorization`.
     pub authorization: Option<String>,
-    /// The body.
+    /// Request body.
     pub body: Vec<u8>,
 }
 
-/// How the API behaves.
+/// Options of the API.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Options {
-    /// Who may publish; nobody where this is empty.
+    /// Publishers; if empty, publishing is switched off.
     pub publishers: Vec<Publisher>,
-    /// How large a publisher's extension may be.
+    /// Target that limits the size of publisher extensions.
     pub target: Target,
-    /// Whether a breaking change needs a version that says so.
+    /// `true` if a breaking change needs a version that declares it.
     pub gate: bool,
 }
 
@@ -59,7 +59,7 @@ impl Default for Options {
     }
 }
 
-/// The API over a catalogue.
+/// HTTP API over a catalogue.
 #[derive(Debug, Clone)]
 pub struct Api {
     catalogue: Catalogue,
@@ -67,19 +67,19 @@ pub struct Api {
 }
 
 impl Api {
-    /// The API over `catalogue`.
+    /// Creates the API over `catalogue`.
     #[must_use]
     pub fn new(catalogue: impl Into<Catalogue>, options: Options) -> Self {
         Self { catalogue: catalogue.into(), options: Arc::new(options) }
     }
 
-    /// `true` if this path is the API's.
+    /// Returns true if this path belongs to the API.
     #[must_use]
     pub fn owns(path: &str) -> bool {
         path == "/openapi.json" || path.starts_with("/v0.1/") || path.starts_with("/v0/")
     }
 
-    /// Answers one request; to a HEAD with the body of a GET, which is not sent.
+    /// Answers one request. The response to a HEAD has the body of the GET, which the server must not send.
     pub async fn answer(&self, request: Request) -> Response {
         let mut response = match Route::find(&request) {
             Ok(route) => self.routed(route, &request).await.unwrap_or_else(|refused| refused),

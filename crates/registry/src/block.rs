@@ -1,4 +1,4 @@
-//! The objects that have `tools` and `tool_definitions`, wherever a format puts them.
+//! Finds the objects that have `tools` and `tool_definitions` in each format.
 
 use toolcrib_contract::json::{Node, Pointer};
 
@@ -6,7 +6,7 @@ use crate::format::Format;
 use crate::toolhive::Kind;
 use crate::{PUBLISHER_KEY, STACKLOK};
 
-/// Every such object of a document, with its place: ToolHive entries, those of groups too, and extension blocks.
+/// Returns every such object with its location: ToolHive entries, also those in groups, and extension blocks.
 pub(crate) fn blocks<'d>(format: Format, root: Node<'d>) -> Vec<(Pointer, Node<'d>)> {
     let mut found = Vec::new();
     match format {

@@ -1,4 +1,4 @@
-//! Size budgets of publisher extensions (R6.5), counted as the registries count: the default JSON encoding of Go.
+//! Size budgets of publisher extensions (R6.5), in bytes of Go's default JSON encoding, as the registries count.
 
 use std::str::FromStr;
 
@@ -6,37 +6,37 @@ use toolcrib_contract::json::{Kind, Node};
 
 use crate::PUBLISHER_KEY;
 
-/// Bytes that the official registry takes.
+/// Maximum bytes of a publisher extension in the official registry.
 pub const OFFICIAL_BYTES_MAX: usize = 4_096;
-/// Bytes that ToolHive's registry server takes unless it is told otherwise.
+/// Default maximum bytes of a publisher extension in ToolHive's registry server.
 pub const TOOLHIVE_BYTES_MAX: usize = 262_144;
 
-/// Where an entry is going, and how much room there is.
+/// Registry that an entry is meant for, with its size limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// Whose limit it is.
+    /// Name for messages.
     pub name: String,
-    /// Bytes of the publisher extension.
+    /// Maximum bytes of the publisher extension.
     pub bytes_max: usize,
 }
 
 impl Target {
-    /// The official registry.
+    /// Returns the official registry's target.
     #[must_use]
     pub fn official() -> Self {
         Self { name: "the official registry".to_owned(), bytes_max: OFFICIAL_BYTES_MAX }
     }
 
-    /// ToolHive's registry server.
+    /// Returns the target of ToolHive's registry server.
     #[must_use]
     pub fn toolhive() -> Self {
         Self { name: "ToolHive's registry server".to_owned(), bytes_max: TOOLHIVE_BYTES_MAX }
     }
 
-    /// A target of one's own: `{"name":…,"bytes_max":…}`.
+    /// Reads a custom target: `{"name":…,"bytes_max":…}`.
     ///
     /// # Errors
-    /// When a member is missing or of another type.
+    /// If `bytes_max` is missing or not a positive integer.
     pub fn read(node: Node<'_>) -> Result<Self, TargetError> {
         let bytes_max =
             node.get("bytes_max").and_then(Node::as_u64).and_then(|bytes| usize::try_from(bytes).ok());
@@ -49,7 +49,7 @@ impl Target {
     }
 }
 
-/// A target that cannot be read.
+/// Error for an unreadable target.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a target is official, toolhive, or a file with {{\"name\":…,\"bytes_max\":…}}")]
 pub struct TargetError;
@@ -66,13 +66,13 @@ impl FromStr for Target {
     }
 }
 
-/// Bytes of a server's publisher extension as the registries count them; 0 where there is none.
+/// Returns the bytes of a server's publisher extension as the registries count them, or 0 without one.
 #[must_use]
 pub fn extension_bytes(server: Node<'_>) -> usize {
     server.get("_meta").and_then(|meta| meta.get(PUBLISHER_KEY)).map_or(0, encoded_bytes)
 }
 
-/// Bytes of a value in Go's default encoding: `<`, `>`, `&`, U+2028 and U+2029 cost six.
+/// Returns the bytes of a value in Go's default encoding, in which `<`, `>`, `&`, U+2028 and U+2029 take six each.
 #[must_use]
 pub fn encoded_bytes(node: Node<'_>) -> usize {
     match node.kind() {
@@ -119,7 +119,7 @@ mod tests {
         encoded_bytes(Document::parse(text.as_bytes(), &Limits::file()).unwrap().root())
     }
 
-    /// R6.5: bytes are those of Go's encoder, not those of the file.
+    /// R6.5: bytes are counted as in Go's encoder, not as in the file.
     #[test]
     fn bytes_are_counted_as_go_writes_them() {
         for (text, go) in [
@@ -136,7 +136,7 @@ mod tests {
         }
     }
 
-    /// R6.5: exactly the limit passes, one more does not.
+    /// R6.5: an extension of exactly the limit passes, one byte more does not.
     #[test]
     fn the_limits_are_those_of_the_registries() {
         assert_eq!(Target::official().bytes_max, OFFICIAL_BYTES_MAX);

@@ -1,7 +1,7 @@
-//! Definitions from a running server into an entry (R6.6): an empty answer never overwrites a full list.
+//! Writes captured definitions into an entry (R6.6): an empty answer never overwrites a full list.
 //!
-//! Only `tool_definitions` and `tools` of the block that is this server's change. A block under the key of another
-//! image, which nothing matches any more, becomes this one's: the image was raised and its entry was not.
+//! Changes only `tool_definitions` and `tools` in the server's own block. If the only block has the key of another
+//! image, it is taken over under the current key: the image was updated and the block was not.
 
 use toolcrib_contract::Definition;
 use toolcrib_contract::json::{Node, ObjectWriter};
@@ -12,28 +12,28 @@ use crate::issue::Fault;
 use crate::step::{quoted, read};
 use crate::{PUBLISHER_KEY, STACKLOK};
 
-/// Why nothing was captured.
+/// Reason why nothing was captured.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CaptureError {
-    /// The server said it has no tools, but the entry has some.
+    /// The server has no tools, but the entry has some.
     #[error("the server answered with no tools; the entry has {known}, which stay")]
     Empty { known: usize },
-    /// Which block is meant cannot be told.
+    /// The server's block cannot be determined.
     #[error("{0}")]
     Block(Fault),
-    /// Nothing names an image, a URL or a server.
+    /// The entry names neither an image nor a URL nor a server.
     #[error("the entry has neither image nor URL nor name")]
     NoSubject,
-    /// A text of our own that cannot be read again.
+    /// Text that this crate wrote and cannot parse.
     #[error(transparent)]
     Issue(#[from] crate::issue::Issue),
 }
 
-/// `server` with these definitions, by name, and their names.
+/// Returns `server` with these definitions, sorted by name, and their names.
 ///
 /// # Errors
-/// [`CaptureError::Empty`] where nothing would replace something.
+/// [`CaptureError::Empty`] if an empty list would replace a full one; the others if the block cannot be determined.
 pub fn captured(server: Node<'_>, definitions: &[Definition]) -> Result<String, CaptureError> {
     let subject = extension::subject(server).ok_or(CaptureError::NoSubject)?.into_owned();
     let (key, block, stale) = match extension::block(server) {
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(bare["_meta"][PUBLISHER_KEY][STACKLOK]["a/b"]["tools"], serde_json::json!([]));
     }
 
-    /// R6.6: a raised image takes its block along.
+    /// R6.6: an updated image takes its block along.
     #[test]
     fn a_stale_key_becomes_the_images() {
         let made = capture(&server("img:2", "img:1"), &[r#"{"name":"a"}"#]).unwrap();

@@ -1,11 +1,11 @@
-//! What one format cannot say is carried along in the other and comes back (R6.3).
+//! Carries what the target format cannot express, so that it comes back (R6.3).
 //!
-//! A conversion maps A to B with a plain mapping, maps that back, and compares: the difference between what came back
-//! and A is a *patch*, and only the patch is carried, in a slot that B's own schema allows. The way back applies it.
-//! So a mapping never has to be reversible, and A → B → A is the same document by construction.
+//! A conversion maps A to B, maps that back, and compares. The difference between the result and A is a *patch*. Only
+//! the patch is carried, in a slot that B's own schema allows, and the way back applies it. So a mapping need not be
+//! reversible, and A → B → A is the same document by construction.
 //!
-//! A patch never overrules an edit: what it replaces or drops it names by digest, and where the document was edited
-//! meanwhile the edit stays and the patch's part is left out, with a note.
+//! A patch never overrules an edit: it names by digest each value that it replaces or drops. If the document was edited
+//! in between, the edit stays and that part of the patch is left out, with a note.
 
 pub(crate) mod patch;
 pub(crate) mod slot;

@@ -1,9 +1,8 @@
-//! The compact form of an entry whose extension is over its target's budget (R6.5).
+//! The compact form of an entry whose extension exceeds its target's budget (R6.5).
 //!
-//! Nothing is cut silently: the entry says under `dev.toolcrib` which members were left out, the digest of the whole
-//! extension, and where the whole can be had. It is made in steps, the smallest that fits: without schemas, without
-//! prose, without definitions, without names. [`expanded`] puts the whole back and refuses any other than the one the
-//! digest names.
+//! Nothing is cut silently: under `dev.toolcrib` the entry lists the members left out, the digest of the full
+//! extension, and a URL of the full entry. Steps are tried until one fits: without schemas, prose, definitions, names.
+//! [`expanded`] puts the full extension back and refuses one with another digest.
 
 use toolcrib_contract::Digest;
 use toolcrib_contract::json::{Node, ObjectWriter, Pointer, write_string};
@@ -20,16 +19,16 @@ use crate::step::read;
 const COMPACT: &str = "compact";
 const TOOLS: &str = "tools";
 
-/// How much is left out.
+/// Amount of data left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
-    /// Nothing: it fits.
+    /// Nothing; the extension fits.
     Whole,
-    /// Schemas, and every other member of a definition but its name, prose and annotations.
+    /// Schemas, and all other members of a definition except name, title, description and annotations.
     Schemas,
-    /// Descriptions as well: names, annotations and digests stay.
+    /// Descriptions and titles as well; names, annotations and digests stay.
     Prose,
-    /// The definitions as a whole: the names stay.
+    /// The definitions entirely; the names stay.
     Definitions,
     /// The names and the overview as well.
     Names,
@@ -38,7 +37,7 @@ pub enum Step {
 impl Step {
     const MAKING: [Self; 4] = [Self::Schemas, Self::Prose, Self::Definitions, Self::Names];
 
-    /// What is left out, in words.
+    /// Returns the patterns of the members left out.
     #[must_use]
     pub const fn left_out(self) -> &'static [&'static str] {
         match self {
@@ -51,45 +50,45 @@ impl Step {
     }
 }
 
-/// An entry made to fit.
+/// Result of compacting an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Compacted {
-    /// server.json, compact.
+    /// The compact server.json.
     pub text: String,
-    /// What was left out.
+    /// Data left out.
     pub step: Step,
     /// Bytes of the extension before and after.
     pub bytes: (usize, usize),
 }
 
-/// Why an entry cannot be made to fit, or not made whole again.
+/// Error of compacting or expanding an entry.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompactError {
-    /// Even without any tool data it is too large: something else fills it.
+    /// The extension is too large even without tool data.
     #[error("the extension has {found} bytes without any tool data, {target} takes {limit}")]
     StillOver { found: usize, limit: usize, target: String },
-    /// No compact form.
+    /// The entry is not compact.
     #[error("this entry was not made compact")]
     NotCompact,
-    /// The whole that was offered is another one.
+    /// The offered entry has another extension.
     #[error("the registry has an extension with the digest {offered}, the compact form was made of {wanted}")]
     OtherWhole { wanted: String, offered: String },
-    /// The whole has no extension.
+    /// The full entry has no extension.
     #[error("the registry's entry has no publisher extension")]
     NoExtension,
-    /// A number that has no canonical form, so no digest.
+    /// A number has no canonical form, so there is no digest.
     #[error("no digest: {0}")]
     Canonical(toolcrib_contract::CanonicalError),
-    /// A text of our own that cannot be read again.
+    /// Text that this crate wrote and cannot parse.
     #[error(transparent)]
     Issue(#[from] crate::issue::Issue),
 }
 
-/// `server` in the smallest step that fits `target`; `pointer` is where the whole can be had.
+/// Compacts `server` by the first step that fits `target`. `pointer` is the URL of the full entry.
 ///
 /// # Errors
-/// [`CompactError::StillOver`] where tool data is not what fills it.
+/// [`CompactError::StillOver`] if the extension is too large even without tool data.
 pub fn compacted(server: Node<'_>, target: &Target, pointer: &str) -> Result<Compacted, CompactError> {
     let before = extension_bytes(server);
     if before <= target.bytes_max {
@@ -166,16 +165,16 @@ fn short_definitions(list: Node<'_>, step: Step) -> Result<String, CompactError>
     Ok(format!("[{}]", parts.join(",")))
 }
 
-/// What the compact form says of itself.
+/// Returns the note in a compact entry about what was left out.
 #[must_use]
 pub fn note(server: Node<'_>) -> Option<Node<'_>> {
     server.get("_meta")?.get(PUBLISHER_KEY)?.get(OWN_KEY)?.get(COMPACT)
 }
 
-/// The compact entry `server` with the extension of `whole`, which must be the very one it was made of.
+/// Returns the compact entry `server` with the extension of `whole`, which must be the one it was made from.
 ///
 /// # Errors
-/// When `server` is not compact, or `whole` is another extension.
+/// If `server` is not compact, or `whole` has another extension.
 pub fn expanded(server: Node<'_>, whole: Node<'_>) -> Result<String, CompactError> {
     let wanted = note(server)
         .and_then(|note| note.get("digest"))

@@ -1,4 +1,4 @@
-//! Conversion between the formats (R6.3): lossless both ways, stable in its order, strict in what it writes.
+//! Conversion between the formats (R6.3): lossless both ways and stable in order.
 
 use toolcrib_contract::json::{Document, Limits, Node, ReadError};
 
@@ -8,63 +8,63 @@ use crate::step::{self, entry, file, single, tools};
 use crate::toolhive::Kind;
 use crate::yaml::{self, YamlError};
 
-/// How to convert.
+/// Options of a conversion.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Options {
-    /// The format of the input; found out by its shape where none is given.
+    /// Format of the input; detected by its shape if `None`.
     pub from: Option<Format>,
-    /// Take what can be taken and note the rest, instead of stopping.
+    /// Skips faulty parts and notes them, instead of stopping at the first.
     pub lenient: bool,
-    /// The name of a server that the input does not name, or the one server of a file that is wanted.
+    /// Name for a server that the input does not name, or of the one server to take from a file.
     pub name: Option<String>,
 }
 
-/// A converted document.
+/// Result of a conversion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Converted {
     /// Compact JSON.
     pub text: String,
-    /// What the input was taken for.
+    /// Format of the input.
     pub from: Format,
-    /// What was noted on the way.
+    /// Notes about the conversion.
     pub report: Report,
 }
 
-/// Why nothing was converted.
+/// Reason why nothing was converted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConvertError {
-    /// Not JSON, or over a limit.
+    /// The input is not JSON, or over a limit.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// Not YAML, or YAML that is not read.
+    /// The input is not YAML, or uses YAML that is not supported.
     #[error(transparent)]
     Yaml(#[from] YamlError),
-    /// None of the formats.
+    /// The input has none of the known formats.
     #[error("this is none of the known formats (toolhive, upstream, server, tools)")]
     Unknown,
-    /// One server is needed, and the file has another number of them.
+    /// The target holds one server, and the file has another number of them.
     #[error("the file has {count} servers and the target has room for one; name it")]
     NotOne { count: usize },
     /// The file has no server of this name.
     #[error("the file has no server {name:?}")]
     NoSuchServer { name: String },
-    /// A fault of the input.
+    /// The input has a fault.
     #[error(transparent)]
     Issue(#[from] Issue),
 }
 
-/// JSON text of a file that is JSON or YAML.
+/// Returns the JSON text of a JSON or YAML file.
 ///
 /// # Errors
-/// When it is neither, or its YAML is not read.
+/// If the file is neither, or uses YAML that is not supported.
 pub fn json_text(bytes: &[u8]) -> Result<std::borrow::Cow<'_, str>, ConvertError> {
     let start = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
     match std::str::from_utf8(bytes) {
         Ok(text) if !matches!(start, Some(b'{' | b'[') | None) => Ok(yaml::to_json(text)?.into()),
         Ok(text) => Ok(text.into()),
-        // The strict reader says at which byte.
+        // The strict JSON reader reports the offset of the fault.
         Err(_) => match Document::parse(bytes, &Limits::file()) {
             Err(error) => Err(error.into()),
             Ok(_) => Err(ConvertError::Unknown),
@@ -72,10 +72,10 @@ pub fn json_text(bytes: &[u8]) -> Result<std::borrow::Cow<'_, str>, ConvertError
     }
 }
 
-/// Converts a file's bytes.
+/// Converts the content of a file.
 ///
 /// # Errors
-/// A [`ConvertError`] that names the place; nothing is returned half made.
+/// A [`ConvertError`]; no partial result is returned.
 pub fn convert(bytes: &[u8], to: Format, options: &Options) -> Result<Converted, ConvertError> {
     let text = json_text(bytes)?;
     let document = Document::parse(text.as_bytes(), &Limits::file())?;
@@ -154,7 +154,7 @@ fn onward(
     step::read(text, |root| walk(root, from, to, options, report))?
 }
 
-/// A ToolHive document that is one entry and no file.
+/// Returns true if a ToolHive document is a single entry, not a file.
 fn is_entry(root: Node<'_>) -> bool {
     root.get(Kind::Image.member()).is_none()
         && root.get(Kind::Remote.member()).is_none()
@@ -170,7 +170,7 @@ fn only(root: Node<'_>) -> Option<Node<'_>> {
     root.get("data")?.get("servers").filter(|servers| servers.len() == 1)?.element(0)
 }
 
-/// The server called `name`, whole or by the last part of its name.
+/// Returns the server called `name`, by its full name or the last segment of it.
 fn chosen(root: Node<'_>, name: &str) -> Result<String, ConvertError> {
     let servers = root.get("data").and_then(|data| data.get("servers"));
     let is = |server: &Node<'_>| {

@@ -1,27 +1,27 @@
-//! A document with values replaced at some places; everything else is copied token by token.
+//! Replaces values in a document; everything else is copied token by token.
 
 use std::collections::HashMap;
 
 use toolcrib_contract::json::{Node, Pointer, write_string};
 
-/// What becomes of the value at a place.
+/// Edit of the value at one location.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Edit {
-    /// This JSON text; a member that is missing is added at the end of its object.
+    /// Sets this JSON text. A missing member is appended to its object.
     Set(String),
-    /// The member goes.
+    /// Removes the member.
     Remove,
 }
 
-/// The edits by place.
+/// Edits by location.
 pub(crate) type Edits = HashMap<Pointer, Edit>;
 
-/// `root` with `edits`, without white space between tokens.
+/// Returns `root` with `edits` applied, without white space between tokens.
 pub(crate) fn edited(root: Node<'_>, edits: &Edits) -> String {
     if edits.is_empty() {
         return root.to_compact();
     }
-    // Values under no edit are copied without looking at their places.
+    // Values below no edit are copied without computing their locations.
     let mut above: HashMap<Pointer, Vec<(String, &Edit)>> = HashMap::new();
     for (place, edit) in edits {
         let mut at = place.clone();

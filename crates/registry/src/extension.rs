@@ -1,7 +1,7 @@
-//! The publisher extension: the block under the key that *is* the server's image or URL (R6.3).
+//! The publisher extension: the block whose key *is* the server's image or URL (R6.3).
 //!
-//! Never the first of a map: the block is found by the one OCI image, else by the first remote, else by the only other
-//! package or remote that has one, else by the server's own name. Two that match equally are an error.
+//! The order of blocks never matters: the key is the only OCI image, else the first remote, else the only other
+//! package, remote or server name that has a block. Two that match equally are an error.
 
 use std::borrow::Cow;
 
@@ -10,10 +10,10 @@ use toolcrib_contract::json::{Node, Pointer};
 use crate::issue::Fault;
 use crate::{PUBLISHER_KEY, STACKLOK};
 
-/// The member of an extension block that has the definitions.
+/// Member of an extension block that has the definitions.
 pub(crate) const DEFINITIONS: &str = "tool_definitions";
 
-/// The packages of type `oci`.
+/// Returns the packages of type `oci`, with their indices.
 pub(crate) fn oci_packages<'d>(server: Node<'d>) -> impl Iterator<Item = (usize, Node<'d>)> {
     let packages = server.get("packages").into_iter().flat_map(Node::elements);
     packages
@@ -33,7 +33,7 @@ fn remotes(server: Node<'_>) -> impl Iterator<Item = Cow<'_, str>> {
         .filter_map(|remote| remote.get("url")?.as_str())
 }
 
-/// The one image, else the first remote; `None` where there are several images or neither.
+/// Returns the only image, else the first remote; `None` if there are several images, or neither.
 fn main_subject(server: Node<'_>) -> Option<Cow<'_, str>> {
     let mut images = oci_packages(server).filter_map(|(_, package)| identifier(package));
     match (images.next(), images.next()) {
@@ -43,25 +43,25 @@ fn main_subject(server: Node<'_>) -> Option<Cow<'_, str>> {
     }
 }
 
-/// The key that a server's block has, or would have.
+/// Returns the key that a server's block has or would have.
 #[must_use]
 pub fn subject(server: Node<'_>) -> Option<Cow<'_, str>> {
     let packages = || server.get("packages").into_iter().flat_map(Node::elements).filter_map(identifier);
     main_subject(server).or_else(|| packages().next()).or_else(|| server.get("name")?.as_str())
 }
 
-/// The blocks by key.
+/// Returns the object of blocks by key.
 fn blocks(server: Node<'_>) -> Option<Node<'_>> {
     server.get("_meta")?.get(PUBLISHER_KEY)?.get(STACKLOK).filter(|blocks| blocks.is_object())
 }
 
-/// Where the block of `key` stands.
+/// Returns the location of the block `key`.
 #[must_use]
 pub fn place(key: &str) -> Pointer {
     Pointer::root().join("_meta").join(PUBLISHER_KEY).join(STACKLOK).join(key)
 }
 
-/// What of `pointer` is below a block: `/tool_definitions/0` for the first definition of any block.
+/// Returns the part of `pointer` below a block: `/tool_definitions/0` for the first definition of any block.
 pub(crate) fn below_block(pointer: &Pointer) -> Option<Pointer> {
     let mut tokens = pointer.tokens();
     let within = ["_meta", PUBLISHER_KEY, STACKLOK].iter().all(|key| tokens.next().as_deref() == Some(*key));
@@ -69,10 +69,10 @@ pub(crate) fn below_block(pointer: &Pointer) -> Option<Pointer> {
     Some(tokens.fold(Pointer::root(), |place, token| place.join(token)))
 }
 
-/// The block of `server` with its key; `None` where there is none.
+/// Returns the block of `server` with its key, or `None` if there are no blocks.
 ///
 /// # Errors
-/// [`Fault::AmbiguousExtension`] where two match, [`Fault::UnmatchedExtension`] where blocks exist but none matches.
+/// [`Fault::AmbiguousExtension`] if two match, [`Fault::UnmatchedExtension`] if blocks exist but none matches.
 pub fn block<'d>(server: Node<'d>) -> Result<Option<(Cow<'d, str>, Node<'d>)>, Fault> {
     let Some(blocks) = blocks(server) else { return Ok(None) };
     let own = main_subject(server);
@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(key_of(TWO, "[]", r#"{"img:2":{}}"#), Ok(Some("img:2".into())));
     }
 
-    /// R6.3: an ambiguity is an error, and a block of another image is not taken for this one's.
+    /// R6.3: an ambiguity is an error, and a block of another image is not taken for this image's.
     #[test]
     fn an_ambiguity_is_an_error() {
         let keys = vec!["img:1".to_owned(), "img:2".to_owned()];

@@ -1,25 +1,25 @@
-//! The formats a catalogue comes in, and how one is told from another.
+//! Catalogue formats, and their detection (R6.2).
 
 use toolcrib_contract::json::Node;
 
-/// A format.
+/// Catalogue format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
     /// ToolHive's own registry file, or one entry of it.
     Toolhive,
-    /// A file of server.json objects.
+    /// Upstream registry file: a list of server.json objects.
     Upstream,
-    /// One server.json.
+    /// A single server.json.
     Server,
     /// A bare `tools/list` result.
     Tools,
 }
 
 impl Format {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Self; 4] = [Self::Toolhive, Self::Upstream, Self::Server, Self::Tools];
 
-    /// The name on the command line.
+    /// Returns the format's name on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -30,13 +30,13 @@ impl Format {
         }
     }
 
-    /// The format with this name.
+    /// Returns the format with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.name() == name)
     }
 
-    /// What `root` looks like; `None` for none of them.
+    /// Detects the format by the document's shape; `None` if it is none of them.
     #[must_use]
     pub fn detect(root: Node<'_>) -> Option<Self> {
         if root.is_array() {
@@ -74,7 +74,7 @@ mod tests {
 
     use super::*;
 
-    /// R6.2: a format is known by its shape.
+    /// R6.2: a format is detected by its shape.
     #[test]
     fn each_shape_is_told_from_the_others() {
         for (text, expected) in [

@@ -1,9 +1,9 @@
-//! Files of any format into the catalogue: one transaction, piece by piece, with a report.
+//! Imports a file of any format into the catalogue, in one transaction and with a report.
 //!
-//! Guarantees: all of a file is in the catalogue when the call returns, or nothing of it is, whatever ends the process
-//! in between. The file is read and judged to its end before the transaction begins, so a faulty file never holds the
-//! catalogue's write lock. It is read a second time inside the transaction, a bounded number of entries ahead on a
-//! thread of their own: keeping every entry between the two readings would take several times the file's size.
+//! Guarantees: after the call the catalogue has all of the file or nothing of it, even if the process dies. The file is
+//! read and checked completely before the transaction begins, so a faulty file never holds the write lock. Inside the
+//! transaction it is read a second time, on a thread that reads a bounded number of entries ahead: keeping all entries
+//! of the first reading would take several times the file's size.
 
 mod ahead;
 
@@ -28,49 +28,49 @@ use crate::toolhive::Kind;
 use crate::{time, version};
 use ahead::{Made, Prepared, ahead};
 
-/// A file below this is put as single servers are.
+/// Minimum file size for the store's bulk mode; below it, servers are stored one by one.
 const MANY_BYTES_MIN: usize = 1024 * 1024;
 
-/// How to import.
+/// Options of an import.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Options {
-    /// The format; found out by its shape where none is given.
+    /// Format of the input; detected by its shape if `None`.
     pub from: Option<Format>,
-    /// Take what can be taken and note the rest, instead of stopping.
+    /// Skips faulty parts and notes them, instead of stopping at the first.
     pub lenient: bool,
-    /// The name of a server that the input does not name.
+    /// Name for a server that the input does not name.
     pub name: Option<String>,
-    /// A version that is there already is replaced; else it is a fault.
+    /// Replaces a version that exists with another document; otherwise such a version is a fault.
     pub replace: bool,
-    /// Counted while it goes on: servers that were read, and how many are known of.
+    /// Counters updated during the import: servers read, and servers found so far.
     pub counted: Option<(Arc<AtomicUsize>, Arc<AtomicUsize>)>,
 }
 
-/// What came of an import.
+/// Result of an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Imported {
-    /// Servers that were not there.
+    /// Number of new servers.
     pub added: usize,
-    /// Servers that were there with another document.
+    /// Number of servers whose document was replaced.
     pub replaced: usize,
-    /// Servers that were there as they are.
+    /// Number of servers that existed unchanged.
     pub same: usize,
-    /// Tools of the servers that were added or replaced.
+    /// Number of tools of the added and replaced servers.
     pub tools: usize,
-    /// What was noted.
+    /// Issues found.
     pub report: Report,
 }
 
-/// Why nothing was imported.
+/// Reason why nothing was imported.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
-    /// The file.
+    /// The file cannot be read or converted.
     #[error(transparent)]
     File(#[from] ConvertError),
-    /// The database.
+    /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -87,10 +87,10 @@ impl From<toolcrib_contract::json::ReadError> for ImportError {
     }
 }
 
-/// Imports a file; all of it, or with `lenient` all that can be taken, or nothing.
+/// Imports a file: all of it, with `lenient` everything that can be read, or nothing.
 ///
 /// # Errors
-/// An [`ImportError`] that names the place.
+/// An [`ImportError`] that names the location.
 pub fn import(catalogue: &Catalogue, bytes: Vec<u8>, options: &Options) -> Result<Imported, ImportError> {
     let options = options.clone();
     let text = whole_text(bytes)?;
@@ -112,7 +112,7 @@ pub fn import(catalogue: &Catalogue, bytes: Vec<u8>, options: &Options) -> Resul
         .wait_blocking()
 }
 
-/// Returns the file as JSON text, without a copy where it is JSON already.
+/// Returns the file as JSON text. Copies nothing if it is JSON already.
 fn whole_text(bytes: Vec<u8>) -> Result<String, ImportError> {
     if let Cow::Owned(text) = json_text(&bytes)? {
         return Ok(text);
@@ -121,7 +121,7 @@ fn whole_text(bytes: Vec<u8>) -> Result<String, ImportError> {
 }
 
 struct Importer<'c> {
-    /// Absent while the file is only judged.
+    /// `None` during the first reading, which only checks the file.
     shelves: Option<&'c mut dyn Shelves>,
     options: Options,
     now: String,
@@ -136,7 +136,7 @@ impl<'c> Importer<'c> {
 
     fn run(&mut self, text: &str) -> Result<(), ImportError> {
         let root = Pointer::root();
-        // Where a text is cut off the strict reader says best.
+        // The strict reader reports best where a text is truncated.
         let pieces = split::pieces(text, 0, &root)
             .map_err(|error| Document::parse(text.as_bytes(), &Limits::file()).err().unwrap_or(error))?;
         let Some(pieces) = pieces else { return Err(ConvertError::Unknown.into()) };
@@ -182,7 +182,7 @@ impl<'c> Importer<'c> {
         }
     }
 
-    /// Takes a document that is one server.
+    /// Imports a document that is a single server.
     fn single(&mut self, text: &str, format: Format, known: &Known) -> Result<(), ImportError> {
         let name = self.options.name.clone();
         let made = |node: Node<'_>, report: &mut Report| -> Result<Listed, Issue> {
@@ -204,7 +204,7 @@ impl<'c> Importer<'c> {
         self.take(Prepared { place: root, report, made: Made::of(listed) })
     }
 
-    /// Takes every member or element of the value at `start`.
+    /// Imports every member or element of the value at `start`.
     fn each(
         &mut self,
         text: &str,
@@ -214,7 +214,7 @@ impl<'c> Importer<'c> {
     ) -> Result<(), ImportError> {
         let Some(pieces) = split::pieces(text, start, place)? else { return Ok(()) };
         let counted = self.options.counted.clone();
-        // What is known of is counted by the first reading, what was put by the second.
+        // The first reading counts the entries found, the second the entries stored.
         if let (Some((_, known)), None) = (&counted, &self.shelves) {
             known.fetch_add(pieces.list.len(), Ordering::Relaxed);
         }
@@ -270,7 +270,7 @@ impl<'c> Importer<'c> {
     }
 }
 
-/// The server that was made of something else; what is wrong in its tools is noted where they stood in that.
+/// Reads a server that was converted from another format. Issues in its tools are located in the original document.
 fn at_home(
     server: &str,
     known: &Known,

@@ -1,25 +1,25 @@
-//! What is wrong in a catalogue file, by place: each fault has a code, a level and a JSON Pointer (R6.2).
+//! Issues found in a catalogue file: each has a code, a level and a JSON Pointer (R6.2).
 //!
-//! Reading is lenient: an issue is noted and the rest is taken. Whether an error stops the work is the caller's choice.
+//! Reading is lenient: an issue is noted and the rest is read. The caller decides whether an error stops the work.
 
 use toolcrib_contract::DefinitionError;
 use toolcrib_contract::json::Pointer;
 
 use crate::limits::REPORT_ISSUES_MAX;
 
-/// How bad an issue is.
+/// Severity of an issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
-    /// Said so that nothing happens silently.
+    /// Information, so that nothing happens silently.
     Note,
-    /// Accepted, but not as the format has it.
+    /// Accepted, although the format has it otherwise.
     Warning,
-    /// Against the format: a strict run stops here.
+    /// Violates the format; a strict run stops here.
     Error,
 }
 
 impl Level {
-    /// `note`, `warning` or `error`.
+    /// Returns `note`, `warning` or `error`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -30,77 +30,77 @@ impl Level {
     }
 }
 
-/// What is wrong at a place.
+/// Kind of an issue.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
-    /// Another JSON type than the format has here.
+    /// Value of another JSON type than the format requires.
     #[error("expected {expected}, this is {found}")]
     Kind { expected: &'static str, found: &'static str },
-    /// A member that the format requires.
+    /// Missing required member.
     #[error("{member:?} is missing")]
     Missing { member: &'static str },
-    /// A rule of the format's schema.
+    /// Violated rule of the format's schema.
     #[error("{rule}")]
     Schema { rule: String },
-    /// A tool definition that is none.
+    /// Invalid tool definition.
     #[error("{0}")]
     Definition(DefinitionError),
-    /// A tool's schema that is no schema.
+    /// Invalid schema of a tool.
     #[error("no valid schema: {reason}")]
     ToolSchema { reason: String },
-    /// The same server and version twice.
+    /// Repeated server of the same version.
     #[error("{name} {version} stands here a second time")]
     DuplicateServer { name: String, version: String },
-    /// The catalogue has this version already, and it says something else.
+    /// Version that the catalogue has with another document.
     #[error("{name} {version} is in the catalogue with another document")]
     ChangedServer { name: String, version: String },
-    /// The same tool twice in one server.
+    /// Repeated tool name in one server.
     #[error("the tool {name:?} stands here a second time")]
     DuplicateTool { name: String },
-    /// No container image to make a ToolHive entry of.
+    /// Neither a container image nor a remote to make a ToolHive entry of.
     #[error("no OCI package and no remote: ToolHive's format cannot say this server")]
     NoOciPackage,
     /// More than one container image.
     #[error("{count} OCI packages: ToolHive's format has room for one")]
     SeveralOciPackages { count: usize },
-    /// The URL of a transport has no usable port.
+    /// Transport URL without a usable port.
     #[error("the port of {url:?} is no port")]
     BadPort { url: String },
-    /// A package without a string `identifier`, or a remote without a `url`.
+    /// Package without a string `identifier`, or remote without a `url`.
     #[error("nothing names the image or URL")]
     NoSubject,
-    /// Several extension blocks match.
+    /// Several matching extension blocks.
     #[error("several extension blocks match this server: {}", keys.join(", "))]
     AmbiguousExtension { keys: Vec<String> },
-    /// Extension blocks exist, but none for this image or URL.
+    /// Extension blocks, but none for this image or URL.
     #[error("no extension block has the key {subject:?} (there are: {})", keys.join(", "))]
     UnmatchedExtension { subject: String, keys: Vec<String> },
-    /// Text over the target's limit; the whole text is carried along.
+    /// Text over the target's limit. The full text is carried along.
     #[error("{member} has {found} characters and was shortened to {limit}; the whole text is carried along")]
     Shortened { member: &'static str, found: usize, limit: usize },
-    /// A server that the target cannot say; it is carried along whole.
+    /// Server that the target cannot express. The full server is carried along.
     #[error("{name} cannot be said in the target format and is carried along whole ({reason})")]
     CarriedWhole { name: String, reason: String },
-    /// Something carried along no longer fits, because the document was edited meanwhile.
+    /// Carried patch that no longer applies, because the document was edited in between.
     #[error("what was carried along for this place no longer fits and was left out: the document was edited")]
     CarryLeftOut,
-    /// An entry that could not be read and was left out.
+    /// Unreadable entry that was left out.
     #[error("left out: {reason}")]
     LeftOut { reason: String },
-    /// A server.json of an older schema.
+    /// server.json of an older schema.
     #[error("written for schema {found}, read as it is")]
     OldSchema { found: String },
-    /// An extension over its target's budget.
+    /// Extension over its target's budget.
     #[error("the publisher extension has {found} bytes, {target} takes {limit}")]
     OverBudget { found: usize, limit: usize, target: String },
-    /// `tools` and the names of `tool_definitions` differ.
+    /// `tools` that differ from the names of `tool_definitions`.
     #[error("tools differ from tool_definitions: {missing} not listed, {extra} without definition")]
     OutOfSync { missing: usize, extra: usize },
 }
 
 impl Fault {
-    /// The rule's id.
+    /// Returns the code of the fault.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
@@ -128,7 +128,7 @@ impl Fault {
         }
     }
 
-    /// How bad it is.
+    /// Returns the severity of the fault.
     #[must_use]
     pub const fn level(&self) -> Level {
         match self {
@@ -142,31 +142,31 @@ impl Fault {
     }
 }
 
-/// A fault and its place.
+/// Fault with its location.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{pointer}: {fault}")]
 pub struct Issue {
-    /// Where in the document.
+    /// Location in the document.
     pub pointer: Pointer,
-    /// What is wrong.
+    /// Kind of the fault.
     pub fault: Fault,
 }
 
 impl Issue {
-    /// `fault` at `pointer`.
+    /// Creates the issue of `fault` at `pointer`.
     #[must_use]
     pub fn new(pointer: Pointer, fault: Fault) -> Self {
         Self { pointer, fault }
     }
 
-    /// How bad it is.
+    /// Returns the severity.
     #[must_use]
     pub const fn level(&self) -> Level {
         self.fault.level()
     }
 }
 
-/// Everything that was found, in the order of the document.
+/// Issues of a document, in document order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
     issues: Vec<Issue>,
@@ -174,12 +174,12 @@ pub struct Report {
 }
 
 impl Report {
-    /// Notes `fault` at `pointer`.
+    /// Adds `fault` at `pointer`.
     pub fn note(&mut self, pointer: Pointer, fault: Fault) {
         self.push(Issue::new(pointer, fault));
     }
 
-    /// Notes an issue.
+    /// Adds an issue, or only counts it if the report has [`REPORT_ISSUES_MAX`].
     pub fn push(&mut self, issue: Issue) {
         if self.issues.len() < REPORT_ISSUES_MAX {
             self.issues.push(issue);
@@ -188,7 +188,7 @@ impl Report {
         }
     }
 
-    /// Takes over the issues of `other`, which concern the part of the document at `place`.
+    /// Adds the issues of `other`, whose locations are relative to `place`.
     pub fn absorb(&mut self, place: &Pointer, other: Self) {
         for issue in other.issues {
             let pointer = Pointer::from_escaped(format!("{}{}", place.as_str(), issue.pointer.as_str()));
@@ -197,7 +197,7 @@ impl Report {
         self.more += other.more;
     }
 
-    /// The same issues at other places.
+    /// Returns the issues with their locations mapped by `to`.
     pub(crate) fn moved(mut self, to: impl Fn(&Pointer) -> Pointer) -> Self {
         for issue in &mut self.issues {
             issue.pointer = to(&issue.pointer);
@@ -205,25 +205,25 @@ impl Report {
         self
     }
 
-    /// The issues.
+    /// Returns the issues.
     #[must_use]
     pub fn issues(&self) -> &[Issue] {
         &self.issues
     }
 
-    /// Issues beyond [`REPORT_ISSUES_MAX`].
+    /// Returns the number of issues beyond [`REPORT_ISSUES_MAX`].
     #[must_use]
     pub const fn more(&self) -> usize {
         self.more
     }
 
-    /// The first issue that stops a strict run.
+    /// Returns the first issue that stops a strict run.
     #[must_use]
     pub fn first_error(&self) -> Option<&Issue> {
         self.issues.iter().find(|issue| issue.level() == Level::Error)
     }
 
-    /// Issues of `level`.
+    /// Returns the number of issues of `level`.
     #[must_use]
     pub fn count(&self, level: Level) -> usize {
         self.issues.iter().filter(|issue| issue.level() == level).count()

@@ -1,4 +1,4 @@
-//! Tools' schemas that were found to be schemas: registries repeat them, and a schema is judged once.
+//! Cache of valid tool schemas: registries repeat schemas, and each is compiled once.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
@@ -8,12 +8,12 @@ use toolcrib_contract::{Definition, Digest, Schema, SchemaError, SchemaOptions};
 
 use crate::issue::{Fault, Report};
 
-/// The good ones of one check or import, by the digest of their text.
+/// Digests of the schema texts that one check or import found valid.
 #[derive(Debug, Default)]
 pub(crate) struct Known(Mutex<HashSet<Digest>>);
 
 impl Known {
-    /// Whether `schema` is one.
+    /// Fails if `schema` is invalid.
     fn judge(&self, schema: Node<'_>) -> Result<(), SchemaError> {
         let digest = Digest::of_bytes(schema.raw().as_bytes());
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -25,7 +25,7 @@ impl Known {
         Ok(())
     }
 
-    /// Notes each schema of `definition`, which stands at `place`, that is none.
+    /// Notes each invalid schema of `definition`, which is located at `place`.
     pub(crate) fn note(&self, definition: &Definition, place: &Pointer, report: &mut Report) {
         for (member, schema) in
             [("inputSchema", definition.input_schema()), ("outputSchema", definition.output_schema())]

@@ -1,7 +1,8 @@
 //! The registry: tool definitions that can be read without starting a server.
 //!
-//! Formats are read leniently, with a report that names each fault by its JSON Pointer, and written strictly, against
-//! the format's own rules. Definitions and schemas are never touched: they are copied token by token.
+//! Formats are read leniently, with a report that names each fault by its JSON Pointer. [`strict`] checks a document
+//! against the format's rules before it is written. Definitions and schemas are never changed: they are copied token by
+//! token.
 
 pub mod api;
 mod block;
@@ -34,14 +35,14 @@ pub use issue::{Fault, Issue, Level, Report};
 pub use listed::{Listed, listed};
 pub use print::pretty;
 
-/// Where publishers put what server.json has no member for.
+/// Member of `_meta` in server.json for data of publishers.
 pub const PUBLISHER_KEY: &str = "io.modelcontextprotocol.registry/publisher-provided";
-/// The publisher whose extension has `tools` and `tool_definitions`.
+/// Publisher whose extension has `tools` and `tool_definitions`.
 pub const STACKLOK: &str = "io.github.stacklok";
-/// The schema that server.json is written for.
+/// Schema version of the server.json documents that this crate writes.
 pub const SERVER_SCHEMA: &str =
     "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json";
 const UPSTREAM_SCHEMA: &str = "https://raw.githubusercontent.com/stacklok/toolhive-core/main/registry/types/data/upstream-registry.schema.json";
 const TOOLHIVE_SCHEMA: &str = "https://raw.githubusercontent.com/stacklok/toolhive-core/main/registry/types/data/toolhive-legacy-registry.schema.json";
-/// The time of a file that does not say when it was made.
+/// Time in a file that does not say when it was made.
 const EPOCH: &str = "1970-01-01T00:00:00Z";

@@ -1,24 +1,24 @@
-//! Every limit of this crate: name, unit, value. LIMITS.md lists the same numbers and CI compares them.
+//! Limits of this crate, listed in LIMITS.md.
 
-/// Containers inside containers, in YAML that is read.
+/// Maximum nesting depth of a YAML text.
 pub const YAML_DEPTH_MAX: usize = 64;
-/// Bytes of JSON that one YAML text may become; aliases are refused, so it cannot multiply.
+/// Maximum bytes of JSON that one YAML text becomes; aliases are refused, so it cannot multiply.
 pub const YAML_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Issues kept in one report; the rest is counted.
+/// Maximum issues kept in one report; further ones are only counted.
 pub const REPORT_ISSUES_MAX: usize = 10_000;
-/// Characters of a description in server.json.
+/// Maximum characters of a description in server.json.
 pub const SERVER_DESCRIPTION_CHARS_MAX: usize = 100;
-/// Characters of a title in server.json.
+/// Maximum characters of a title in server.json.
 pub const SERVER_TITLE_CHARS_MAX: usize = 100;
-/// Bytes of a tool's description, and again of its parameters, that are indexed for search; longer prose adds no words.
+/// Maximum bytes indexed for search of a tool's description, and again of its parameters.
 pub const INDEX_TEXT_BYTES_MAX: usize = 4_096;
-/// Results of one page of the HTTP API.
+/// Maximum results of one page of the HTTP API.
 pub const PAGE_RESULTS_MAX: u32 = 100;
-/// Results of a page where nobody said how many.
+/// Default results of one page of the HTTP API.
 pub const PAGE_RESULTS_DEFAULT: u32 = 30;
-/// Bytes of a server.json that is published.
+/// Maximum bytes of a published server.json.
 pub const PUBLISH_BYTES_MAX: usize = 2 * 1024 * 1024;
-/// Characters of the message of a change of status.
+/// Maximum characters of the message of a status change.
 pub const STATUS_MESSAGE_CHARS_MAX: usize = 500;
-/// Bytes of a search or of a cursor.
+/// Maximum bytes of a query parameter, such as a search or a cursor.
 pub const QUERY_BYTES_MAX: usize = 1_024;

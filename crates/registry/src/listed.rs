@@ -1,4 +1,4 @@
-//! A server as the catalogue keeps it: its server.json and the tools in it.
+//! A server as the catalogue stores it: its server.json and its tools.
 
 use std::fmt::Write as _;
 
@@ -14,35 +14,35 @@ use crate::known::Known;
 use crate::limits::INDEX_TEXT_BYTES_MAX;
 use crate::version;
 
-/// A server and its tools, read from server.json.
+/// Server and its tools, read from server.json.
 #[derive(Debug, Clone)]
 pub struct Listed {
-    /// The full name.
+    /// Full name.
     pub name: String,
-    /// The version.
+    /// Version.
     pub version: String,
-    /// The title for people.
+    /// Display title.
     pub title: Option<String>,
-    /// What it is for.
+    /// Description, empty if there is none.
     pub description: String,
-    /// Whether it is to be used.
+    /// `true` if its status is deprecated.
     pub deprecated: bool,
-    /// Its tools: complete definitions, or names alone.
+    /// Tools: full definitions, or names only.
     pub tools: Vec<Definition>,
     /// server.json as given, without white space between tokens.
     pub text: String,
 }
 
 impl Listed {
-    /// Reads a server. A definition that is none is noted and left out.
+    /// Reads a server. An invalid definition is noted and left out.
     ///
     /// # Errors
-    /// When there is no object with a name and a version.
+    /// If it is not an object with a name and a version.
     pub fn read(server: Node<'_>, report: &mut Report) -> Result<Self, Issue> {
         Self::judged(server, None, report)
     }
 
-    /// The same; a tool whose schema is none is noted as well, and kept as it is.
+    /// Reads a server like [`Self::read`], and with `known` also notes tools with an invalid schema, which it keeps.
     pub(crate) fn judged(
         server: Node<'_>,
         known: Option<&Known>,
@@ -80,7 +80,7 @@ impl Listed {
         })
     }
 
-    /// The rows it becomes.
+    /// Returns the rows to store.
     #[must_use]
     pub fn into_new(self) -> NewServer {
         let digest = Digest::of_bytes(self.text.as_bytes()).to_string();
@@ -98,10 +98,10 @@ impl Listed {
     }
 }
 
-/// Every server of a file in any format; what cannot be read is noted.
+/// Returns every server of a file in any format. Unreadable parts are noted.
 ///
 /// # Errors
-/// When the file as a whole is in none of the formats.
+/// If the file cannot be converted.
 pub fn listed(bytes: &[u8], name: Option<&str>) -> Result<(Vec<Listed>, Report), ConvertError> {
     let options = Options { lenient: true, name: name.map(str::to_owned), ..Options::default() };
     let converted = convert(bytes, Format::Upstream, &options)?;
@@ -122,7 +122,7 @@ pub fn listed(bytes: &[u8], name: Option<&str>) -> Result<(Vec<Listed>, Report),
     Ok((servers, report))
 }
 
-/// The definitions of a block; where there are none, its names.
+/// Returns the definitions of a block, or its names if it has no definitions.
 fn tools(block: Node<'_>, place: &Pointer, known: Option<&Known>, report: &mut Report) -> Vec<Definition> {
     let mut found: Vec<Definition> = Vec::new();
     let mut seen = std::collections::HashSet::new();
@@ -173,12 +173,12 @@ fn description(definition: &Definition) -> String {
     cut(&parts.join(" ")).to_owned()
 }
 
-/// Returns at most [`INDEX_TEXT_BYTES_MAX`] bytes of a text, whole characters.
+/// Cuts a text to [`INDEX_TEXT_BYTES_MAX`] bytes at a character boundary.
 fn cut(text: &str) -> &str {
     text.get(..text.floor_char_boundary(INDEX_TEXT_BYTES_MAX)).unwrap_or_default()
 }
 
-/// `getHTTPStatus_now` as `get http status now`.
+/// Splits a name into words: `getHTTPStatus_now` becomes `get http status now`.
 fn words(name: &str) -> String {
     let mut out = String::with_capacity(name.len() + 8);
     let mut last = ' ';
@@ -224,7 +224,7 @@ mod tests {
         new_tool(&Definition::parse(value.to_string()).unwrap())
     }
 
-    /// R6.7: of a tool's description, and of its parameters, `INDEX_TEXT_BYTES_MAX` bytes are found by a search.
+    /// R6.7: search finds the first `INDEX_TEXT_BYTES_MAX` bytes of a tool's description, and of its parameters.
     #[test]
     fn prose_over_index_text_bytes_max_is_not_indexed() {
         let described = |bytes: usize| {

@@ -1,8 +1,8 @@
-//! JSON laid out for people: two spaces, one member a line, every token as it was written.
+//! Pretty-prints JSON: two spaces, one member per line, every token as it was written.
 
 use toolcrib_contract::json::Node;
 
-/// The value over several lines, with a line end.
+/// Pretty-prints a value, with a final line feed.
 #[must_use]
 pub fn pretty(node: Node<'_>) -> String {
     let mut out = String::with_capacity(node.raw().len() * 2);

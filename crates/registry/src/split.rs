@@ -1,23 +1,23 @@
-//! A large file in pieces: where the entries of a list or map stand, without building the whole.
+//! Splits a large file into the entries of a list or map, without parsing the whole.
 //!
-//! One pass that follows strings and brackets; every piece is read strictly afterwards, so what is accepted here and
-//! is no JSON is refused there. A file of 100 MB costs its own bytes and one entry at a time.
+//! One pass that follows only strings and brackets. Every piece is parsed strictly afterwards, so invalid JSON that
+//! passes here is refused there. A large file takes memory for its own bytes and one entry at a time.
 
 use std::ops::Range;
 
 use toolcrib_contract::json::{Document, Limits, Node, Pointer, ReadError, ReadErrorKind};
 
-/// The members of an object, or the elements of an array, as ranges of the text.
+/// Members of an object or elements of an array, as ranges of the text.
 #[derive(Debug)]
 pub(crate) struct Pieces {
-    /// Key and value; the key of an element is its index.
+    /// Key and value range; the key of an element is its index.
     pub(crate) list: Vec<(String, Range<usize>)>,
     pub(crate) is_object: bool,
-    /// After the closing bracket.
+    /// Offset after the closing bracket.
     pub(crate) end: usize,
 }
 
-/// Cuts the value that begins at `start` into its parts; `None` for a scalar.
+/// Splits the value that begins at `start`; `None` for a scalar.
 pub(crate) fn pieces(text: &str, start: usize, place: &Pointer) -> Result<Option<Pieces>, ReadError> {
     let mut scan = Scan { bytes: text.as_bytes(), at: start, place };
     scan.space();
@@ -73,7 +73,7 @@ pub(crate) fn ends(text: &str, end: usize) -> Result<(), ReadError> {
     }
 }
 
-/// Reads one piece strictly; an error names its place and its byte in the whole text.
+/// Parses one piece strictly. An error has the location and the byte offset in the whole text.
 pub(crate) fn read<T>(
     text: &str,
     range: Range<usize>,
@@ -123,7 +123,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Steps over one value.
+    /// Skips one value and returns its range.
     fn value(&mut self) -> Result<Range<usize>, ReadError> {
         let start = self.at;
         let mut depth = 0_usize;
@@ -152,13 +152,13 @@ impl Scan<'_> {
         }
     }
 
-    /// Steps over what is neither string nor bracket.
+    /// Skips the bytes up to the next string, bracket or, at depth 0, separator.
     fn plain(&mut self, depth: usize) {
         while let Some(byte) = self.peek() {
             let stops = matches!(byte, b'"' | b'{' | b'[' | b'}' | b']');
             let ends = depth == 0 && matches!(byte, b',' | b':' | b' ' | b'\t' | b'\n' | b'\r');
             if stops || ends {
-                // A value that begins with a comma is none: stepping over it lets the strict reader say so.
+                // A value cannot begin with a separator; the strict reader reports it.
                 self.at += usize::from(ends && self.at == 0);
                 return;
             }

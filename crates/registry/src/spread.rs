@@ -1,18 +1,18 @@
-//! Work on the entries of a large file, on every core, with results in the order of the file.
+//! Processes the entries of a large file on all cores, with results in file order.
 
 use std::num::NonZeroUsize;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A file below this is done before a second thread has started.
+/// Minimum file size; a smaller file is done before a second thread has started.
 const SPREAD_BYTES_MIN: usize = 256 * 1024;
-/// Threads at most: beyond these the memory is the limit.
+/// Maximum threads; beyond these, memory is the bottleneck.
 const THREADS_MAX: usize = 8;
 /// Entries that a thread takes at a time.
 const SHARE: usize = 8;
 
-/// `work` of every item, in their order; `bytes` is how much text they are together.
+/// Applies `work` to every item and returns the results in order. `bytes` is the total size of the items.
 pub(crate) fn in_order<T: Sync, R: Send>(items: &[T], bytes: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(THREADS_MAX);
     if cores < 2 || bytes < SPREAD_BYTES_MIN || items.len() <= SHARE {
@@ -30,7 +30,7 @@ pub(crate) fn in_order<T: Sync, R: Send>(items: &[T], bytes: usize, work: impl F
             done.lock().unwrap_or_else(PoisonError::into_inner).push((at, made));
         }
     };
-    // A panic of a thread is this call's panic when the scope ends.
+    // A panic of a thread propagates when the scope ends.
     std::thread::scope(|scope| {
         for _ in 1..cores {
             scope.spawn(take);

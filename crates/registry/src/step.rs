@@ -1,12 +1,12 @@
-//! Steps between neighbouring formats, each with what it must carry along:
+//! Conversion steps between neighbouring formats, each with the payload that it carries along (R6.3):
 //!
 //! ```text
 //! ToolHive file ⇄ upstream file ⇄ server.json ⇄ tools/list
 //!                 ToolHive entry ⇄ server.json
 //! ```
 //!
-//! A step from A to B takes out of A what B once left there, maps, puts that back in, maps the result back, and leaves
-//! in B what the way back would lose. Any conversion is a walk along these steps.
+//! A step from A to B removes the payload that B left in A, maps A, applies that payload to the result, maps the result
+//! back, and carries in B what the way back would lose. Every conversion is a sequence of these steps.
 
 pub(crate) mod entry;
 pub(crate) mod file;
@@ -27,7 +27,7 @@ pub(crate) fn read<T>(text: &str, then: impl FnOnce(Node<'_>) -> T) -> Result<T,
     }
 }
 
-/// `document` without what it carries under `key`; itself, unread and uncopied, where it carries nothing.
+/// Calls `then` with `document` without the payload under `key`; with `document` itself, not copied, if it has none.
 pub(crate) fn plainly<T>(
     slot: Slot,
     document: Node<'_>,
@@ -40,7 +40,7 @@ pub(crate) fn plainly<T>(
     read(&slot.without(document, key), then)
 }
 
-/// `derived` with the patch of `payload` applied, if it has one; what no longer fits is noted.
+/// Applies the patch in `payload`, if any, to `derived`. Parts that no longer apply are noted.
 pub(crate) fn restored(
     derived: String,
     payload: Option<Node<'_>>,
@@ -55,12 +55,12 @@ pub(crate) fn restored(
     Ok(text)
 }
 
-/// What must be carried so that `derived` becomes `wanted` again.
+/// Returns the patch that turns `derived` into `wanted`, or `None` if they are equal.
 pub(crate) fn to_carry(derived: &str, wanted: Node<'_>) -> Result<Option<String>, Issue> {
     read(derived, |derived| patch::diff(derived, wanted))
 }
 
-/// A payload of the members that there are.
+/// Returns an object of the members that are present, or `None` without any.
 pub(crate) fn payload<const N: usize>(members: [(&str, Option<String>); N]) -> Option<String> {
     let mut out = ObjectWriter::new();
     let mut any = false;
@@ -73,14 +73,14 @@ pub(crate) fn payload<const N: usize>(members: [(&str, Option<String>); N]) -> O
     any.then(|| out.finish())
 }
 
-/// `text` as a JSON string.
+/// Returns `text` as a JSON string.
 pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::new();
     toolcrib_contract::json::write_string(&mut out, text);
     out
 }
 
-/// The member `key`, if it is an object.
+/// Returns the member `key`, which must be an object.
 pub(crate) fn object<'d>(node: Node<'d>, key: &'static str) -> Result<Node<'d>, Issue> {
     match node.get(key) {
         Some(value) if value.is_object() => Ok(value),
@@ -89,7 +89,7 @@ pub(crate) fn object<'d>(node: Node<'d>, key: &'static str) -> Result<Node<'d>, 
     }
 }
 
-/// Another type than the format has at this place.
+/// Returns the issue of a value that has another type than the format requires.
 pub(crate) fn kind(pointer: Pointer, expected: &'static str, found: Node<'_>) -> Issue {
     Issue::new(pointer, Fault::Kind { expected, found: found.kind().name() })
 }

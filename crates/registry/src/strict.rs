@@ -1,7 +1,7 @@
-//! Strict writing: a document against the rules of its format, entry by entry, so that each fault has its place.
+//! Checks a document against the rules of its format, entry by entry, so that each fault has its location.
 //!
-//! The schemas under `schemas/` are this project's own wording of each format's rules; a test compares their verdicts
-//! with the published schemas. Rules that no schema says (a version that is a range, an icon without https) stand in
+//! The schemas under `schemas/` are this project's wording of each format's rules; a test compares their verdicts with
+//! the published schemas. Rules that no schema expresses (a version that is a range, an icon without https) are in
 //! `rules`.
 
 mod rules;
@@ -19,7 +19,7 @@ use crate::known::Known;
 use crate::spread::in_order;
 use crate::toolhive::Kind;
 
-/// A schema and its text, which explains a violation.
+/// Compiled schema, and its text to explain violations.
 struct Rules {
     text: OwnedDocument,
     schema: Schema,
@@ -57,7 +57,7 @@ schemas! {
     TOOLS = "tools.json";
 }
 
-/// Every fault of a document in `format`.
+/// Returns every fault of a document in `format`.
 #[must_use]
 pub fn check(format: Format, root: Node<'_>) -> Report {
     let (mut report, known) = (Report::default(), Known::default());
@@ -177,7 +177,7 @@ fn tools(root: Node<'_>, known: &Known, report: &mut Report) {
     }
 }
 
-/// Definitions that are none, twice, or whose schemas are no schemas.
+/// Notes invalid definitions, repeated names, and invalid schemas.
 fn definitions(list: Option<Node<'_>>, place: &Pointer, known: &Known, report: &mut Report) {
     let mut seen = std::collections::HashSet::new();
     for (index, node) in list.into_iter().flat_map(Node::elements).enumerate() {

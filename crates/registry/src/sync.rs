@@ -1,6 +1,6 @@
-//! `tools` is the name index of `tool_definitions` (R6.4): where both exist, definitions win.
+//! Keeps `tools` equal to the names of `tool_definitions` (R6.4): if both exist, definitions win.
 //!
-//! An empty list of definitions wins over nothing: it says that nobody has looked.
+//! An empty list of definitions is no mismatch: it means that nobody has captured them.
 
 use std::collections::HashSet;
 
@@ -14,21 +14,21 @@ use crate::issue::{Fault, Report};
 
 const TOOLS: &str = "tools";
 
-/// A list of names that is not that of its definitions.
+/// Mismatch between a list of names and its definitions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
-    /// The list's place, or where it should be.
+    /// Location of the list, or where it should be.
     pub pointer: Pointer,
-    /// Defined but not listed.
+    /// Names that are defined but not listed.
     pub missing: Vec<String>,
-    /// Listed but not defined.
+    /// Names that are listed but not defined.
     pub extra: Vec<String>,
-    /// Same names, another order or one of them twice.
+    /// `true` if neither list misses a name of the other.
     pub reordered: bool,
     names: Vec<String>,
 }
 
-/// Every mismatch of a document.
+/// Returns every mismatch of a document.
 #[must_use]
 pub fn mismatches(format: Format, root: Node<'_>) -> Vec<Mismatch> {
     blocks(format, root).into_iter().filter_map(|(place, block)| mismatch(&place, block)).collect()
@@ -67,7 +67,7 @@ fn names(list: Node<'_>, name: impl Fn(Node<'_>) -> Option<String>) -> Vec<Strin
     all.filter(|name| seen.insert(name.clone())).collect()
 }
 
-/// What lint says of a document.
+/// Returns a report of the mismatches.
 #[must_use]
 pub fn lint(format: Format, root: Node<'_>) -> Report {
     let mut report = Report::default();
@@ -78,7 +78,7 @@ pub fn lint(format: Format, root: Node<'_>) -> Report {
     report
 }
 
-/// The document with every list of names repaired, and what was repaired.
+/// Returns the document with every list of names repaired, and the mismatches that were repaired.
 #[must_use]
 pub fn repaired(format: Format, root: Node<'_>) -> (String, Vec<Mismatch>) {
     let found = mismatches(format, root);
@@ -104,7 +104,7 @@ mod tests {
 
     const FILE: &str = r#"{"servers":{"abc":{"image":"i","tools":["x","old"],"tool_definitions":[{"name":"x"},{"name":"y"}]},"names":{"tools":["only"]},"empty":{"tools":["kept"],"tool_definitions":[]}},"groups":[{"servers":{"def":{"tool_definitions":[{"name":"z"}],"n":1.0}}}]}"#;
 
-    /// R6.4: a mismatch is reported with both sides; names alone and empty definitions are none.
+    /// R6.4: a mismatch is reported with both sides; names only, and empty definitions, are no mismatch.
     #[test]
     fn a_mismatch_is_reported_by_place() {
         let found = parsed(FILE, |root| mismatches(Format::Toolhive, root));
@@ -119,7 +119,8 @@ mod tests {
         );
     }
 
-    /// R6.4: the repair makes the names those of the definitions, touches nothing else, and is done after one run.
+    /// R6.4: the repair sets the names to those of the definitions, touches nothing else, and is complete after one
+    /// run.
     #[test]
     fn a_repair_changes_the_names_alone() {
         let (text, found) = parsed(FILE, |root| repaired(Format::Toolhive, root));

@@ -1,15 +1,15 @@
-//! Times as the registry writes them: RFC 3339, UTC, milliseconds, so that their texts have their order.
+//! Times in the registry's format: RFC 3339 in UTC with milliseconds, so that they sort as text.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The time now.
+/// Returns the current time.
 #[must_use]
 pub fn now() -> String {
     let millis = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
     written(i64::try_from(millis).unwrap_or(i64::MAX))
 }
 
-/// Milliseconds since 1970 as text.
+/// Formats milliseconds since 1970.
 #[must_use]
 pub fn written(millis: i64) -> String {
     let (days, rest) = (millis.div_euclid(86_400_000), millis.rem_euclid(86_400_000));
@@ -19,7 +19,7 @@ pub fn written(millis: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
 }
 
-/// Year, month and day of a day since 1970, in the proleptic Gregorian calendar.
+/// Converts days since 1970 to year, month and day of the proleptic Gregorian calendar.
 fn civil(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);
@@ -40,7 +40,7 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
-/// An RFC 3339 time in the registry's own writing; `None` if it is none.
+/// Converts an RFC 3339 time to the registry's format; `None` if it is invalid.
 #[must_use]
 pub fn normal(text: &str) -> Option<String> {
     let number = |range: std::ops::Range<usize>| -> Option<i64> {

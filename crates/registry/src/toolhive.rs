@@ -1,7 +1,7 @@
-//! ToolHive's own registry format: a file of entries by key, image entries and remote entries apart.
+//! ToolHive's own registry format: a file with one map of image entries and one of remote entries.
 //!
-//! `to_server` and `from_server` are the plain mappings of the reference converter, entry by entry; what they cannot
-//! say is the business of [`crate::carry`].
+//! `to_server` and `from_server` are the plain mappings of the reference converter, entry by entry. [`crate::carry`]
+//! handles what they cannot express.
 
 pub(crate) mod from_server;
 pub(crate) mod input;
@@ -9,10 +9,10 @@ pub(crate) mod to_server;
 
 use toolcrib_contract::json::Node;
 
-/// The name that a bare key stands for.
+/// Prefix of the full name of a key without a slash.
 pub(crate) const NAME_PREFIX: &str = "io.github.stacklok/";
 
-/// Which of the two maps an entry stands in.
+/// Map that an entry belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Image,
@@ -20,13 +20,13 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// What `entry` is, by its own members.
+    /// Determines the kind by the entry's members.
     pub(crate) fn of(entry: Node<'_>) -> Self {
         let text = |key: &str| entry.get(key).and_then(Node::as_str).is_some();
         if text("url") && !text("image") { Self::Remote } else { Self::Image }
     }
 
-    /// The member of the file that has such entries.
+    /// Returns the member of the file that has entries of this kind.
     pub(crate) const fn member(self) -> &'static str {
         match self {
             Self::Image => "servers",
@@ -35,12 +35,12 @@ impl Kind {
     }
 }
 
-/// The full name that `key` stands for.
+/// Returns the full name of `key`.
 pub(crate) fn full_name(key: &str) -> String {
     if key.contains('/') { key.to_owned() } else { format!("{NAME_PREFIX}{key}") }
 }
 
-/// The key of a server with this name.
+/// Returns the key of a server with this name.
 pub(crate) fn key_of(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }

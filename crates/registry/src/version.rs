@@ -1,8 +1,8 @@
-//! Versions: semantic ones by precedence, any other by when it came.
+//! Order of versions: semantic versions by precedence, others by time of publication.
 
 use std::cmp::Ordering;
 
-/// A semantic version's parts.
+/// Parts of a semantic version.
 #[derive(Debug, PartialEq, Eq)]
 struct Semantic<'v> {
     numbers: [u64; 3],
@@ -52,7 +52,7 @@ fn identifier(own: &str, other: &str) -> Ordering {
     }
 }
 
-/// Whether a version that comes now becomes the latest: by precedence, and always if either is not semantic.
+/// Returns true if `new` becomes the latest version: by precedence, and always if either is not semantic.
 #[must_use]
 pub fn replaces(new: &str, latest: &str) -> bool {
     match (Semantic::parse(new), Semantic::parse(latest)) {
@@ -61,7 +61,7 @@ pub fn replaces(new: &str, latest: &str) -> bool {
     }
 }
 
-/// Whether going from `old` to `new` says that something may break; `None` if one of them is not semantic.
+/// Returns true if the step from `old` to `new` declares a breaking change; `None` if either is not semantic.
 #[must_use]
 pub fn is_major_step(old: &str, new: &str) -> Option<bool> {
     let (old, new) = (Semantic::parse(old)?, Semantic::parse(new)?);
@@ -74,7 +74,7 @@ pub fn is_major_step(old: &str, new: &str) -> Option<bool> {
 mod tests {
     use super::*;
 
-    /// R6.7: the order of semantic versions is the specification's own example; anything else is newest when it comes.
+    /// R6.7: semantic versions have the order of the specification's own example; any other version is the newest.
     #[test]
     fn precedence_is_that_of_the_specification() {
         let rising = [

@@ -1,54 +1,54 @@
-//! YAML as another spelling of JSON, for the formats whose authors write it.
+//! Converts YAML to JSON, for formats that authors write as YAML.
 //!
-//! Guarantees: keys keep their order, plain scalars that are JSON numbers keep their spelling, everything else is what
-//! YAML 1.2's core schema says. Refuses, with the line: aliases and anchors (they multiply), tags, several documents,
-//! keys that are no scalars, numbers that JSON cannot say, and what is over its limits. Duplicate keys are refused
-//! when the JSON is read.
+//! Guarantees: keys keep their order and plain scalars that are JSON numbers keep their spelling; the rest follows YAML
+//! 1.2's core schema. Refuses, with the line: aliases and anchors (they multiply), tags, several documents, keys that
+//! are not scalars, numbers that JSON cannot express, and texts over the limits. The JSON reader refuses duplicate
+//! keys.
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 use toolcrib_contract::json::write_string;
 
 use crate::limits::{YAML_BYTES_MAX, YAML_DEPTH_MAX};
 
-/// Why a YAML text was refused, and where.
+/// Error in a YAML text, with its line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {kind}")]
 pub struct YamlError {
-    /// Counted from one.
+    /// Line, counted from one.
     pub line: usize,
-    /// The rule.
+    /// Kind of the error.
     pub kind: YamlErrorKind,
 }
 
-/// The rule that a YAML text breaks.
+/// Kind of an error in a YAML text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum YamlErrorKind {
-    /// No YAML.
+    /// Invalid YAML.
     #[error("no YAML: {0}")]
     Syntax(String),
-    /// An anchor or an alias.
+    /// Anchor or alias.
     #[error("anchors and aliases are not read")]
     Alias,
-    /// A tag.
+    /// Tag.
     #[error("tags are not read")]
     Tag,
-    /// `---` in the middle.
+    /// Second document, after `---`.
     #[error("more than one document")]
     Documents,
-    /// A mapping or a sequence as a key.
+    /// Mapping or sequence as a key.
     #[error("a key is a scalar")]
     Key,
-    /// `.inf`, `.nan`
+    /// `.inf` or `.nan`.
     #[error("{0} is no JSON number")]
     Number(String),
-    /// Over [`YAML_DEPTH_MAX`].
+    /// Depth over [`YAML_DEPTH_MAX`].
     #[error("yaml.depth_max: nested deeper than {YAML_DEPTH_MAX}")]
     Depth,
-    /// Over [`YAML_BYTES_MAX`].
+    /// Size over [`YAML_BYTES_MAX`].
     #[error("yaml.bytes_max: more than {bytes_max} bytes of JSON")]
     Bytes {
-        /// Bytes that are allowed.
+        /// Maximum bytes.
         bytes_max: usize,
     },
 }
@@ -58,17 +58,17 @@ enum Open {
     Sequence {
         empty: bool,
     },
-    /// `key` says that a key comes next.
+    /// Mapping; `key` is true if a key comes next.
     Mapping {
         empty: bool,
         key: bool,
     },
 }
 
-/// The same as JSON text.
+/// Converts a YAML text to JSON.
 ///
 /// # Errors
-/// A [`YamlError`] with the line and the rule.
+/// A [`YamlError`] with the line and the kind.
 pub fn to_json(text: &str) -> Result<String, YamlError> {
     within(text, YAML_BYTES_MAX)
 }
@@ -151,7 +151,7 @@ fn plain(anchor: usize, tagged: bool) -> Result<(), YamlErrorKind> {
     }
 }
 
-/// Writes the comma that is due; `true` if what comes is a key.
+/// Writes a comma if one is due. Returns true if a key comes next.
 fn separate(open: &mut [Open], out: &mut String) -> bool {
     match open.last_mut() {
         None => false,
@@ -201,7 +201,7 @@ fn is_unsayable(text: &str) -> bool {
     matches!(body, ".inf" | ".Inf" | ".INF" | ".nan" | ".NaN" | ".NAN")
 }
 
-/// Numbers of the core schema that JSON spells differently: `+1`, `0x1F`, `0o17`, `.5`, `1.`, `007`.
+/// Converts numbers of the core schema that JSON spells differently: `+1`, `0x1F`, `0o17`, `.5`, `1.`, `007`.
 fn core_number(text: &str) -> Option<String> {
     if let Some(hex) = text.strip_prefix("0x") {
         return u64::from_str_radix(hex, 16).ok().map(|n| n.to_string());
@@ -271,7 +271,7 @@ mod tests {
         assert!(matches!(refused("a: [1"), YamlErrorKind::Syntax(_)));
     }
 
-    /// R6.2: YAML that becomes more than `YAML_BYTES_MAX` bytes of JSON is refused, with the line that is too much.
+    /// R6.2: YAML that becomes more than `YAML_BYTES_MAX` bytes of JSON is refused, with the line that exceeds it.
     #[test]
     fn yaml_over_yaml_bytes_max_is_refused() {
         let text = "- one\n- two\n- three\n";

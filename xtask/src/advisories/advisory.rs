@@ -1,4 +1,4 @@
-//! One advisory: Markdown with TOML in front.
+//! An advisory file: Markdown with TOML in front.
 
 use anyhow::{Context as _, Result};
 use semver::{Comparator, Op, Version, VersionReq};
@@ -52,7 +52,7 @@ impl Advisory {
         let (front, prose) = rest.split_once("\n```").context("the TOML in front does not end")?;
         let Front { advisory, versions } = toml::from_str(front)?;
         let title = prose.lines().find_map(|line| line.strip_prefix("# ")).unwrap_or("(no title)");
-        // Unknown kinds fail until somebody decides about them.
+        // An unknown kind fails until somebody decides about it.
         let severity = match advisory.informational.as_deref() {
             Some("unmaintained" | "notice") => Severity::Warning,
             _ => Severity::Failure,

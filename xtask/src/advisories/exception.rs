@@ -69,8 +69,8 @@ impl Day {
         Ok(Self::after_1970(seconds / 86_400))
     }
 
-    /// Returns the day that is so many days after 1970-01-01, counted in eras of 400 years that begin in March, so that
-    /// a leap day is the last of its year.
+    /// Returns the day `days` after 1970-01-01, computed in eras of 400 years that begin in March, so that a leap day
+    /// is the last of its year.
     fn after_1970(days: u64) -> Self {
         let days = days + 719_468;
         let (era, day) = (days / 146_097, days % 146_097);

@@ -1,4 +1,4 @@
-//! Packages of other people in Cargo.lock.
+//! Third-party packages in Cargo.lock.
 
 use anyhow::{Context as _, Result};
 use semver::Version;
@@ -22,7 +22,7 @@ struct Locked {
     source: Option<String>,
 }
 
-/// Returns every package that has a source; the workspace's own have none.
+/// Returns every package that has a source; the workspace's own packages have none.
 pub(super) fn packages(text: &str) -> Result<Vec<Package>> {
     let lock: Lock = toml::from_str(text)?;
     let foreign = lock.package.into_iter().filter(|package| package.source.is_some());

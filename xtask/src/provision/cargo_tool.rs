@@ -1,5 +1,5 @@
-//! Tools that are cargo subcommands. One that the machine already has is used as it is; a missing one is built from
-//! its crate into `.deps/cargo`, unoptimised, because building it is what costs time and running it is not.
+//! Tools that are installed with cargo into `.deps`. cargo subcommands are built unoptimised, because the build takes
+//! longer than their use.
 
 use anyhow::Result;
 use toolcrib_testkit::deps::Deps;
@@ -11,7 +11,8 @@ const NEXTEST: &str = "0.9.143";
 const DENY: &str = "0.20.2";
 const MCP_PROXY: &str = "0.6.0";
 
-/// The test runner. Without it the tests run under `cargo test`, so a failed installation is said and survived.
+/// Installs the test runner unless the machine has it. Without it the tests run under `cargo test`, so a failed
+/// installation is only reported.
 pub(super) fn nextest(deps: &Deps) -> Result<()> {
     if answers(cargo(["nextest", "--version"]).env("PATH", deps.path_variable())) {
         return Ok(());
@@ -41,7 +42,7 @@ fn install(deps: &Deps, package: &str, version: &str) -> Result<()> {
     stamp.write()
 }
 
-/// A proxy that is measured, so it is built as it would be used.
+/// Installs a proxy for measurements, optimised as it would be used.
 pub(super) fn mcp_proxy(deps: &Deps) -> Result<()> {
     let stamp = Stamp::new(deps.folder(), "mcp-proxy", format!("mcp-proxy {MCP_PROXY}\n"));
     if stamp.is_current() {

@@ -1,4 +1,4 @@
-//! What comes from Debian's packages, where there is apt and we may use it.
+//! Programs from Debian's packages, installed if there is apt and this runs as root.
 
 use std::process::Stdio;
 
@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 
 use crate::shell::{command, output, run};
 
-/// Programs that tests run beside the product: clients of other makers, and the proxy that people put in front.
+/// Installs programs that tests run beside the product: foreign clients, a browser, and a reverse proxy.
 pub(super) fn peers() -> Result<()> {
     for (package, name) in
         [("curl", "curl"), ("openssl", "openssl"), ("nginx-light", "nginx"), ("chromium", "chromium")]
@@ -16,22 +16,26 @@ pub(super) fn peers() -> Result<()> {
     Ok(())
 }
 
-/// The blind proxy that the gateway is measured against.
+/// Installs the pass-through proxy that the gateway is compared with.
 pub(super) fn nginx() -> Result<()> {
     program("nginx-light", "nginx")
 }
 
-/// The client that it is measured with.
+/// Installs the load generator.
 pub(super) fn wrk() -> Result<()> {
     program("wrk", "wrk")
 }
 
+<<<<<<< HEAD
 /// The client that HTTP/2 is measured with.
 pub(super) fn h2load() -> Result<()> {
     program("nghttp2-client", "h2load")
 }
 
 /// Installs a package unless its program is there.
+=======
+/// Installs a package unless its program exists.
+>>>>>>> c-cli
 fn program(package: &str, name: &str) -> Result<()> {
     if command(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok() {
         return Ok(());
@@ -39,7 +43,7 @@ fn program(package: &str, name: &str) -> Result<()> {
     install(package)
 }
 
-/// Installs a package; a machine that is new does not know what there is before it asked.
+/// Installs a package. A new machine has no package lists, so they are updated first.
 pub(super) fn install(package: &str) -> Result<()> {
     if output(command("id").arg("-u"))?.trim() != "0" {
         bail!("only root can: apt-get install {package}");

@@ -1,5 +1,5 @@
-//! The conformance suite, the TypeScript SDK's client, the Inspector and a Node new enough to load them, by npm, from the lock
-//! file. `package.json` holds the Inspector's bundler back to a version whose parts for every platform can be had.
+//! Installs the conformance suite, the TypeScript SDK's client, the Inspector and a sufficiently new Node with npm,
+//! from the lock file. `package.json` pins the Inspector's bundler to a version that is available for every platform.
 
 use anyhow::{Context as _, Result};
 use toolcrib_testkit::deps::Deps;
@@ -19,8 +19,8 @@ pub(super) fn install(deps: &Deps) -> Result<()> {
     for file in ["package.json", "package-lock.json"] {
         std::fs::copy(pins.join(file), project.join(file)).with_context(|| format!("copying {file}"))?;
     }
-    // The machine's Node is used only to run npm; `engine-strict=false` because the suite wants the newer one that
-    // this very command installs. No package may run a script of its own.
+    // The machine's Node only runs npm. `engine-strict=false` because the suite requires the newer Node that this
+    // command installs. No package may run scripts.
     run(command("npm")
         .args(["ci", "--ignore-scripts", "--engine-strict=false", "--loglevel=error"])
         .args(["--no-audit", "--no-fund", "--no-update-notifier"])

@@ -1,5 +1,5 @@
-//! PostgreSQL by Debian's package, where this runs as root and there is none. Without it the tests that need it say that
-//! they were skipped, so a failed installation is said and survived.
+//! Installs PostgreSQL from Debian's package if this runs as root and there is none. Without it the tests that need it
+//! report that they were skipped, so a failed installation is only reported.
 
 use anyhow::Result;
 use toolcrib_testkit::postgres::installed;

@@ -1,4 +1,4 @@
-//! The Python SDK in a virtual environment, from the pinned and hashed list.
+//! Installs the Python SDK into a virtual environment, from a list with pinned versions and hashes.
 
 use std::path::Path;
 
@@ -12,12 +12,12 @@ pub(super) fn install(deps: &Deps) -> Result<()> {
     environment(deps, "python", &deps.python_venv())
 }
 
-/// FastMCP, which is raced against, in an environment of its own: it pins what the SDK pins otherwise.
+/// Installs FastMCP for the comparison, in an environment of its own: its pins conflict with those of the SDK.
 pub(super) fn fastmcp(deps: &Deps) -> Result<()> {
     environment(deps, "fastmcp", &deps.folder().join("fastmcp"))
 }
 
-/// A virtual environment from the list of that name.
+/// Creates a virtual environment from the list `name`.
 fn environment(deps: &Deps, name: &str, venv: &Path) -> Result<()> {
     let list = root().join("xtask/provision").join(name).join("requirements.txt");
     let pins = std::fs::read_to_string(&list).context("requirements.txt")?;

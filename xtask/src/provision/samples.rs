@@ -1,5 +1,6 @@
-//! READMEs of published servers that show a client's configuration file, for the clients that the installed packages say
-//! nothing of (Codex). The packages are unpacked and nothing of them is installed: they would bring a browser along.
+//! Fetches READMEs of published servers that show a client's configuration file, for clients that the installed
+//! packages do not cover (Codex). The packages are only unpacked, because installing them would install a browser as
+//! well.
 
 use std::path::Path;
 
@@ -10,7 +11,7 @@ use toolcrib_testkit::deps::Deps;
 use super::stamp::Stamp;
 use crate::shell::{command, output, run};
 
-/// Package at its version, and what npm must say that its archive is.
+/// Packages with version, and the integrity hash of each archive.
 const PACKAGES: [(&str, &str); 2] = [
     (
         "@playwright/mcp@0.0.83",
@@ -50,7 +51,7 @@ pub(super) fn install(deps: &Deps) -> Result<()> {
     stamp.write()
 }
 
-/// Downloads the archive and returns its file's name.
+/// Downloads the archive and returns its file name.
 fn pack(folder: &Path, package: &str, integrity: &str) -> Result<String> {
     let said = output(
         command("npm")

@@ -1,4 +1,4 @@
-//! A stamp: the recipe a part was made from, written only when the part is complete.
+//! A stamp: the recipe of an installed part, written only when the part is complete.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ pub(super) struct Stamp {
 }
 
 impl Stamp {
-    /// The recipe is everything that decides what gets installed, as text.
+    /// Creates a stamp. The recipe is everything that determines the installed part, as text.
     pub(super) fn new(folder: &Path, part: &str, recipe: String) -> Self {
         Self { path: folder.join(format!("{part}.stamp")), recipe }
     }

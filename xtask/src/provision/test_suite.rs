@@ -1,5 +1,5 @@
-//! The JSON Schema Test Suite, which no registry has under its own name: the source distribution of Python's
-//! `jsonschema` carries it whole. pip compares the hash; nothing of the package is installed.
+//! Fetches the JSON Schema Test Suite from the source distribution of Python's `jsonschema`, since no registry has it
+//! under its own name. pip checks the hash; nothing of the package is installed.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use crate::shell::{command, run};
 
 const VERSION: &str = "4.26.0";
 const SHA256: &str = "0c26707e2efad8aa1bfc5b7ce170f3fccc2e4918ff85989ba9ffa9facb2be326";
-/// The folders of the distribution's `json` that the tests read.
+/// Folders below `json` in the distribution that the tests read.
 const FOLDERS: [&str; 2] = ["tests", "remotes"];
 
-/// Needs the virtual environment, so it comes after it.
+/// Downloads and unpacks the suite. Requires the virtual environment of Python.
 pub(super) fn install(deps: &Deps) -> Result<()> {
     let requirement = format!("jsonschema=={VERSION} --hash=sha256:{SHA256}\n");
     let stamp = Stamp::new(deps.folder(), "json-schema-test-suite", requirement.clone());

@@ -1,4 +1,4 @@
-//! A package for `uvx` to run: fetched once into a cache of the tests' own, so that the tests themselves need no network.
+//! Fetches a package for `uvx` into a cache of the tests, so that the tests themselves need no network.
 
 use anyhow::{Context as _, Result};
 use toolcrib_testkit::deps::Deps;
@@ -6,10 +6,10 @@ use toolcrib_testkit::deps::Deps;
 use super::stamp::Stamp;
 use crate::shell::{command, root, run};
 
-/// The package; its version is the one of the pinned list.
+/// Name of the package; its version is that in the pinned list.
 const PACKAGE: &str = "mcp-server-time";
 
-/// Needs the virtual environment, so it comes after it.
+/// Fetches the package. Requires the virtual environment of Python.
 pub(super) fn install(deps: &Deps) -> Result<()> {
     let list = root().join("xtask/provision/python/requirements.txt");
     let pins = std::fs::read_to_string(&list).context("requirements.txt")?;

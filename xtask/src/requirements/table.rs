@@ -1,4 +1,4 @@
-//! The table in docs/requirements.md: lines of the form `| R1.1 | summary | proof |`, wherever they stand.
+//! The table in docs/requirements.md: lines of the form `| R1.1 | summary | proof |`, anywhere in the file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ const SEPARATOR: &str = "<br>";
 pub(super) struct Row {
     pub(super) number: String,
     pub(super) summary: String,
-    /// Empty where the requirement is open.
+    /// Test ids; empty if the requirement is open.
     pub(super) proofs: BTreeSet<String>,
 }
 

@@ -1,4 +1,4 @@
-//! `toolcrib audit prune`: the oldest segments leave the database, for archive files or for good.
+//! `toolcrib audit prune`: moves the oldest audit segments from the database into archive files, or deletes them.
 
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -1,4 +1,4 @@
-//! `toolcrib audit verify`: the log of a data folder, an export, or archives that follow each other.
+//! `toolcrib audit verify`: verifies the log of a data folder, an export, or consecutive archives.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ pub(super) fn run(files: &[PathBuf], key: Option<&str>, form: Form, data: &Data)
     told(verified.map(extent), form)
 }
 
-/// First record, last record, and how many.
+/// Returns the first record, the last record and the number of records.
 fn extent(extent: Option<Extent>) -> (u64, u64, u64) {
     extent.map_or((1, 0, 0), |extent| {
         (extent.first(), extent.last(), (extent.last() + 1).saturating_sub(extent.first()))
@@ -63,10 +63,10 @@ fn unread_keys(error: toolcrib_store::StoreError) -> Failure {
     unkept(error).hint("give the public key with --key; it is in the folder's file audit.pub")
 }
 
-/// Verifies the log of the data folder; gives its first record, its last record, and how many it has.
+/// Verifies the data folder's log. Returns its first record, its last record and the number of records.
 fn folder(given: Option<PublicKey>, data: &Data) -> Result<Result<(u64, u64, u64), Broken>, Failure> {
     let folder = data.look()?;
-    // Whoever gives the key need not be able to read the secret ones.
+    // With `--key`, the secret keys need not be readable.
     let own = match (folder.key(), given) {
         (Ok(own), Some(given)) if own != given => return Ok(Err(Broken::OtherKey)),
         (Ok(own), _) => own,
@@ -98,7 +98,7 @@ fn file(path: &Path, key: PublicKey) -> Result<Result<Extent, Broken>, Failure> 
     Ok(reading.extent())
 }
 
-/// Returns the files that are named; of a folder, its archives.
+/// Returns the named files, with each folder replaced by the archives in it.
 fn listed(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     for path in named {
@@ -121,7 +121,7 @@ fn listed(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-/// Verifies files that have to follow each other, and, with the data folder's own key, to be followed by its log.
+/// Verifies consecutive files. Without `--key`, the data folder's log has to continue the last of them.
 fn archives(
     paths: &[PathBuf],
     given: Option<PublicKey>,

@@ -1,10 +1,10 @@
-//! Words of the command line as arguments: read by the schema of the property they are for.
+//! Parses command-line words as arguments, by the schema of each property.
 
 use anyhow::{Context as _, anyhow, bail};
 use serde_json::{Map, Value};
 use toolcrib_contract::Definition;
 
-/// One JSON object, or pairs; never both.
+/// Reads the arguments from one JSON object, or else from `key=value` pairs.
 pub(crate) fn read(definition: &Definition, whole: Option<&str>, pairs: &[String]) -> anyhow::Result<Value> {
     if let Some(text) = whole {
         let value: Value = serde_json::from_str(text).context("--args is no JSON")?;
@@ -33,7 +33,7 @@ fn one(schema: &Value, pair: &str) -> anyhow::Result<(String, Value)> {
     }
     let property = schema.get("properties").and_then(|properties| properties.get(key));
     let parsed: Option<Value> = serde_json::from_str(text).ok();
-    // What does not fit is left as text, and refused by the schema with its reason.
+    // A value that does not fit its property stays text, and the schema's check refuses it with a reason.
     let value = match parsed {
         Some(value) if !takes_text(property) || !value.is_string() && !takes(property, "string") => value,
         _ => Value::from(text),
@@ -41,7 +41,7 @@ fn one(schema: &Value, pair: &str) -> anyhow::Result<(String, Value)> {
     Ok((key.to_owned(), value))
 }
 
-/// Whether a text is what the schema names first.
+/// Returns true if the property's schema accepts strings.
 fn takes_text(property: Option<&Value>) -> bool {
     takes(property, "string")
 }

@@ -1,7 +1,7 @@
-//! The person at the terminal, who confirms a call and answers what a server asks in its middle.
+//! The person at the terminal, who confirms a call and answers elicitations during it.
 //!
-//! Guarantees: a question is asked only where standard input and standard error are terminals; elsewhere it is declined,
-//! and standard error says which question that was. A closed input cancels.
+//! Guarantees: a question is asked only if standard input and standard error are terminals. Otherwise it is declined,
+//! and standard error names a question of the server. End of input cancels.
 
 use std::io::IsTerminal as _;
 
@@ -11,16 +11,16 @@ use toolcrib_contract::text::one_line;
 
 use super::questionnaire::Questionnaire;
 
-/// Begins the name of the gate's own question.
+/// Prefix of the key of the gate's confirmation question.
 const CONFIRMATION: &str = "toolcrib-confirm-";
 
-/// Characters of a question that is only mentioned.
+/// Maximum characters of a question in the message that it was declined.
 const MENTION_CHARS: usize = 120;
 
 #[derive(Debug, Default)]
 pub(super) struct Person {
     is_there: bool,
-    /// The gate asked for a confirmation that nobody was there to give.
+    /// The gate asked for a confirmation and no terminal was there to answer.
     pub(super) was_missing: bool,
     /// The person did not confirm the call.
     pub(super) declined: bool,
@@ -32,8 +32,8 @@ impl Person {
         Self { is_there, ..Self::default() }
     }
 
-    /// Returns what can be asked. A call that was agreed to beforehand and has no terminal declares nothing: a gateway
-    /// behind it has other ways to ask.
+    /// Returns the client capabilities to declare. With `--yes` and no terminal none are declared: a gateway behind
+    /// this one has other ways to ask.
     pub(super) fn capabilities(&self, agreed: bool) -> Map<String, Value> {
         let declared = match (self.is_there, agreed) {
             (true, _) => json!({"elicitation": {"form": {}, "url": {}}}),
@@ -43,7 +43,7 @@ impl Person {
         declared.as_object().cloned().unwrap_or_default()
     }
 
-    /// Answers one question, as a client would.
+    /// Answers one elicitation, as a client would.
     pub(super) fn answer(&mut self, asked: Asked<'_>) -> Value {
         if asked.method != "elicitation/create" {
             return json!({"action": "cancel"});
@@ -70,7 +70,7 @@ impl Person {
     fn ask(&self, asked: Asked<'_>, confirms: bool) -> Value {
         let (input, output) = (std::io::stdin().lock(), std::io::stderr().lock());
         let mut questionnaire = Questionnaire::new(input, output);
-        // A terminal that is gone answers nothing.
+        // An I/O error of the terminal cancels.
         let answered = questionnaire.answer(asked.params, confirms);
         answered.unwrap_or_else(|_| json!({"action": "cancel"}))
     }

@@ -1,7 +1,7 @@
-//! An elicitation asked at a terminal: a form field by field, by the schema that was requested, or a page to open.
+//! Asks an elicitation at a terminal: a form, field by field of the requested schema, or a page to open.
 //!
-//! Guarantees: an answer that does not fit its field is asked for again, with the reason; the end of the input cancels.
-//! Texts of a server are written with everything escaped that could steer a terminal.
+//! Guarantees: an answer that does not fit its field is asked again, with the reason. End of input cancels. A server's
+//! texts are escaped, so that they cannot steer the terminal.
 
 use std::io::{BufRead, Result, Write};
 
@@ -13,7 +13,7 @@ pub(super) struct Questionnaire<R, W> {
     output: W,
 }
 
-/// A person's word on a whole question.
+/// Answer to a whole elicitation, as in MCP's `action`.
 enum Word {
     Accept,
     Decline,
@@ -42,8 +42,8 @@ impl<R: BufRead, W: Write> Questionnaire<R, W> {
         Self { input, output }
     }
 
-    /// Asks what `params` of `elicitation/create` say; returns the result that a client sends. `confirms` is the gate's
-    /// own question, others are a server's.
+    /// Asks what the `params` of `elicitation/create` request, and returns the result that a client sends. `confirms`
+    /// is true for the gate's own question, false for a server's.
     pub(super) fn answer(&mut self, params: &Value, confirms: bool) -> Result<Value> {
         if !confirms {
             writeln!(self.output, "The server asks:")?;
@@ -76,7 +76,7 @@ impl<R: BufRead, W: Write> Questionnaire<R, W> {
                 Some(value) => drop(content.insert(field.name.to_owned(), value)),
             }
         }
-        // A single yes or no needs no second one.
+        // A form of one boolean field needs no further confirmation.
         let is_decided = matches!(fields.as_slice(), [only] if kind(only.schema) == "boolean");
         let word = if is_decided { Word::Accept } else { self.word("Send this?", true)? };
         Ok(match word {
@@ -85,7 +85,7 @@ impl<R: BufRead, W: Write> Questionnaire<R, W> {
         })
     }
 
-    /// Asks until the answer fits; `None` at the end of the input, `null` where the field is left out.
+    /// Asks until the answer fits. Returns `None` at end of input, `null` if the field is left out.
     fn field(&mut self, field: &Field<'_>) -> Result<Option<Value>> {
         loop {
             let Some(text) = self.line(&prompt(field))? else { return Ok(None) };
@@ -110,7 +110,7 @@ impl<R: BufRead, W: Write> Questionnaire<R, W> {
         }
     }
 
-    /// Reads one line; `None` at the end of the input.
+    /// Reads one line. Returns `None` at end of input.
     fn line(&mut self, prompt: &str) -> Result<Option<String>> {
         write!(self.output, "{prompt}")?;
         self.output.flush()?;
@@ -131,7 +131,7 @@ fn kind(schema: &Value) -> &str {
     schema.get("type").and_then(Value::as_str).unwrap_or("string")
 }
 
-/// Values that a field takes, with what they are called.
+/// Returns the values of an enumerated field, each with its title.
 fn options(schema: &Value) -> Vec<(&str, &str)> {
     let items = schema.get("items").unwrap_or(schema);
     let plain: Vec<&str> = list(items, "enum").filter_map(Value::as_str).collect();
@@ -179,7 +179,7 @@ fn prompt(field: &Field<'_>) -> String {
     text
 }
 
-/// Reads what was typed as the field's value; `null` leaves the field out.
+/// Parses the typed text as the field's value; `null` leaves the field out.
 fn read(field: &Field<'_>, text: &str) -> std::result::Result<Value, String> {
     let schema = field.schema;
     if text.is_empty() {
@@ -260,7 +260,7 @@ mod tests {
             {"type": "object", "properties": properties, "required": required}})
     }
 
-    /// R12.3: a form is asked field by field; what does not fit is asked for again.
+    /// R12.3: a form is asked field by field; an answer that does not fit is asked again.
     #[test]
     fn a_form_is_asked_field_by_field() {
         let fields = json!({
@@ -284,7 +284,7 @@ mod tests {
         }
     }
 
-    /// R12.3: one yes or no is one question, and silence is no.
+    /// R12.3: a form of one boolean is one question; an empty answer declines.
     #[test]
     fn a_single_yes_or_no_is_asked_once() {
         let form = form(&json!({"confirm": {"type": "boolean", "title": "Run it"}}), &json!(["confirm"]));
@@ -296,7 +296,7 @@ mod tests {
         assert_eq!(asked(&form, "").0, json!({"action": "cancel"}));
     }
 
-    /// R12.3: a page is opened by the person, who says so.
+    /// R12.3: a page's URL is shown, and the person agrees to open it.
     #[test]
     fn a_page_is_shown_and_agreed_to() {
         let page = json!({"mode": "url", "message": "Log in", "url": "https://example.org/x"});

@@ -1,7 +1,7 @@
-//! How a server is started or reached, as its entry says: a remote by its URL, a package by its runner.
+//! Reads from an entry how to start or reach its server: a remote by URL, a package by its runner.
 //!
-//! Values come from the entry, and from the environment where the entry leaves them to whoever runs it; what is required
-//! and known to neither is named, all of it at once. Nothing is guessed.
+//! Values come from the entry, or from the environment where the entry leaves them open. All required values that are
+//! missing are named in one error. Nothing is guessed.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use toolcrib_upstream::spec::{Command, Endpoint, Transport};
 
 use crate::exit::{Exit, Failure};
 
-/// The first remote over Streamable HTTP, else the first package whose runner is on this machine.
+/// Returns the first remote over Streamable HTTP, else the first package whose runner is on `PATH`.
 pub(super) fn spec(server: Node<'_>, name: &str) -> Result<Spec, Failure> {
     let mut inputs = Inputs { environment: &|name| std::env::var(name).ok(), missing: Vec::new() };
     let transport = transport(server, &mut inputs, &is_on_path);
@@ -61,7 +61,7 @@ fn transport(server: Node<'_>, inputs: &mut Inputs<'_>, is_here: &dyn Fn(&str) -
     })
 }
 
-/// The program that runs packages of this kind.
+/// Returns the program that runs packages of this registry type.
 fn runner(package: Node<'_>) -> Option<&'static str> {
     match &*text(package, "registryType")? {
         "npm" => Some("npx"),
@@ -101,7 +101,7 @@ fn command(package: Node<'_>, runner: &str, inputs: &mut Inputs<'_>) -> Command 
         }
         _ => {
             arguments.extend(["run", "--rm", "-i"].map(str::to_owned));
-            // The name alone: docker takes the value from its own environment, where no list of processes shows it.
+            // Only the name: docker reads the value from its own environment, where no process list shows it.
             arguments.extend(env.keys().flat_map(|name| ["-e".to_owned(), name.clone()]));
             arguments.extend(runtime.into_iter().filter(|word| !matches!(&**word, "run" | "--rm" | "-i")));
             arguments.push(identifier.clone());
@@ -111,14 +111,15 @@ fn command(package: Node<'_>, runner: &str, inputs: &mut Inputs<'_>) -> Command 
     Command { program: runner.to_owned(), arguments, env, ..Command::default() }
 }
 
-/// What an entry leaves open, and what was not found for it.
+/// Resolves the values that an entry leaves open, and collects the names of required ones that are missing.
 struct Inputs<'e> {
     environment: &'e dyn Fn(&str) -> Option<String>,
     missing: Vec<String>,
 }
 
 impl Inputs<'_> {
-    /// Arguments as words: `--flag=value`, a short flag and its value apart, a position's value.
+    /// Returns arguments as command-line words: `--flag=value`, a short flag and its value as two words, or the value
+    /// of a positional argument.
     fn words(&mut self, arguments: Option<Node<'_>>) -> Vec<String> {
         let mut words = Vec::new();
         for argument in arguments.into_iter().flat_map(Node::elements) {
@@ -129,7 +130,7 @@ impl Inputs<'_> {
             match (flag, self.value(argument, &called)) {
                 (Some(flag), Some(value)) if flag.starts_with("--") => words.push(format!("{flag}={value}")),
                 (Some(flag), Some(value)) => words.extend([flag, value]),
-                // A flag that takes a value is left out with it; one that takes none stands alone.
+                // A flag without a value is left out if it takes one.
                 (Some(flag), None) if takes_none(argument) => words.push(flag),
                 (Some(_), None) => {}
                 (None, value) => words.extend(value),
@@ -138,7 +139,7 @@ impl Inputs<'_> {
         words
     }
 
-    /// The value of an input called `name`: as fixed, else of the environment, else the default.
+    /// Returns the value of the input `name`: the entry's fixed value, else the environment's, else the default.
     fn value(&mut self, input: Node<'_>, name: &str) -> Option<String> {
         if let Some(value) = text(input, "value") {
             return Some(self.filled(&value, input));
@@ -151,7 +152,7 @@ impl Inputs<'_> {
         found
     }
 
-    /// `text` with its `{variables}`; one that the entry does not describe stays as it is.
+    /// Replaces the `{variables}` in `text`. A variable that the entry does not describe stays as it is.
     fn filled(&mut self, text: &str, holder: Node<'_>) -> String {
         let described = holder.get("variables");
         let filled = expanded(text, "{", |name| {
@@ -172,7 +173,7 @@ fn takes_none(argument: Node<'_>) -> bool {
         || argument.get("format").is_some_and(|format| format.is_text("boolean"))
 }
 
-/// `text` with what stands between `open` and `}` replaced; the first name that has no value otherwise.
+/// Replaces each name between `open` and `}` by its value. Fails with the first name that has no value.
 pub(super) fn expanded(
     text: &str,
     open: &str,
@@ -239,7 +240,7 @@ mod tests {
         );
     }
 
-    /// R6.6: an image runs in docker; a secret reaches it by name and stands in no command line.
+    /// R6.6: an image runs in docker; a secret is passed by name and does not appear on the command line.
     #[test]
     fn images_run_in_docker() {
         let oci = r#"{"packages":[{"registryType":"oci","identifier":"img:1","environmentVariables":[{"name":"TOKEN","isSecret":true,"isRequired":true},{"name":"MODE","value":"fast"}],
@@ -250,7 +251,7 @@ mod tests {
         assert_eq!(command.env["MODE"], "fast");
     }
 
-    /// R6.6: a remote is reached by its URL, with its headers; what nobody knows is named.
+    /// R6.6: a remote is reached by its URL, with its headers; required values that are missing are named.
     #[test]
     fn remotes_are_reached_by_their_url() {
         let remote = r#"{"remotes":[{"type":"sse","url":"https://old"},{"type":"streamable-http","url":"https://{region}.example/{other}","variables":{"region":{"default":"eu"}},

@@ -1,10 +1,10 @@
-//! The known clients: where each keeps its servers, and in what words.
+//! The known clients: the path and format of each client's configuration file.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-/// Where Toolcrib serves unless told otherwise.
+/// Default URL of a Toolcrib server.
 pub(crate) const USUAL_URL: &str = "http://127.0.0.1:7420/mcp";
 
 /// A program that calls MCP servers.
@@ -28,7 +28,7 @@ pub(crate) enum Scope {
     Project,
 }
 
-/// The variables and the system that decide where files are.
+/// The environment variables and the operating system that decide where configuration files are.
 #[allow(missing_debug_implementations, reason = "holds a function")]
 pub(crate) struct Surroundings<'a> {
     pub(crate) variable: &'a dyn Fn(&str) -> Option<String>,
@@ -89,7 +89,7 @@ impl Client {
         }
     }
 
-    /// The member of its file that holds the servers.
+    /// Returns the name of the file's member that holds the servers.
     pub(crate) const fn section(self) -> &'static str {
         match self {
             Self::VsCode => "servers",
@@ -102,7 +102,8 @@ impl Client {
         matches!(self, Self::Codex)
     }
 
-    /// One line for a shell that connects it: its own command where it has one.
+    /// Returns a shell command that connects the client: the client's own command if it has one, else `toolcrib
+    /// connect`.
     pub(crate) fn line(self, url: &str, program: &str) -> String {
         match self {
             Self::ClaudeCode => format!("claude mcp add --transport http toolcrib {url}"),
@@ -116,7 +117,8 @@ impl Client {
         }
     }
 
-    /// What the client's file says of a server at this URL. `program` bridges for a client that starts commands only.
+    /// Returns the entry for a server at `url` in the client's file. A client that only starts commands starts
+    /// `program` as a bridge.
     pub(crate) fn entry(self, url: &str, program: &str) -> Value {
         match self {
             Self::ClaudeCode | Self::VsCode => json!({"type": "http", "url": url}),
@@ -127,7 +129,8 @@ impl Client {
         }
     }
 
-    /// The client's own file; `None` where it has none of this scope, or the home is not known.
+    /// Returns the path of the client's file, or `None` if the client has none of this scope or the home folder is
+    /// unknown.
     pub(crate) fn file(self, scope: Scope, around: &Surroundings<'_>) -> Option<PathBuf> {
         let variable =
             |name: &str| (around.variable)(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -166,14 +169,14 @@ impl Client {
         }
     }
 
-    /// The file on this machine.
+    /// Returns the path of the client's file on this machine.
     pub(crate) fn file_here(self, scope: Scope) -> Option<PathBuf> {
         let variable = |name: &str| std::env::var(name).ok();
         self.file(scope, &Surroundings { variable: &variable, system: System::here() })
     }
 }
 
-/// Whether there is a sign of the client on this machine: its file, or the folder the file would be in.
+/// Returns true if the client seems to be installed: its file exists, or the folder that the file would be in.
 pub(crate) fn is_there(file: &Path) -> bool {
     file.exists()
         || file

@@ -1,4 +1,4 @@
-//! One entry of a JSON file with comments and trailing commas, put in or taken out in place.
+//! Inserts or removes one entry in a JSON file that may have comments and trailing commas.
 
 use std::ops::Range;
 use std::path::Path;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::EditError;
 
-/// What stands where, in bytes.
+/// A member of an object, with the byte offsets of its key and value.
 struct Member {
     key: String,
     start: usize,
@@ -20,7 +20,7 @@ struct Object {
     members: Vec<Member>,
 }
 
-/// The values of a text with comments; `None` for an empty file.
+/// Parses a JSON text with comments. An empty text is an empty object.
 pub(crate) fn value(path: &Path, text: &str) -> Result<Value, EditError> {
     if plain(text).trim().is_empty() {
         return Ok(Value::Object(Map::new()));
@@ -32,7 +32,7 @@ pub(crate) fn value(path: &Path, text: &str) -> Result<Value, EditError> {
     })
 }
 
-/// The text with this entry; everything else as it was.
+/// Returns the text with this entry set, everything else unchanged.
 pub(crate) fn set(
     path: &Path,
     text: &str,
@@ -53,7 +53,7 @@ pub(crate) fn set(
     proven(path, changed, &wanted)
 }
 
-/// The text without this entry; the same text where there is none.
+/// Returns the text without this entry, or the unchanged text if it has none.
 pub(crate) fn remove(path: &Path, text: &str, section: &str, name: &str) -> Result<String, EditError> {
     let mut wanted = value(path, text)?;
     let servers = wanted.get_mut(section).and_then(Value::as_object_mut);
@@ -64,7 +64,7 @@ pub(crate) fn remove(path: &Path, text: &str, section: &str, name: &str) -> Resu
     proven(path, changed, &wanted)
 }
 
-/// A text that says what was meant and nothing else.
+/// Returns `text` if it parses to exactly `wanted`, else [`EditError::Unsafe`].
 fn proven(path: &Path, text: String, wanted: &Value) -> Result<String, EditError> {
     if value(path, &text)? == *wanted { Ok(text) } else { Err(EditError::Unsafe { path: path.to_owned() }) }
 }
@@ -90,7 +90,7 @@ fn spliced(text: &str, section: &str, name: &str, entry: &Value) -> Option<Strin
     }
 }
 
-/// As the last member.
+/// Inserts `key` as the last member of `into`.
 fn inserted(text: &str, into: &Object, key: &str, value: &Value) -> Option<String> {
     let key = Value::from(key).to_string();
     if let Some(last) = into.members.last() {
@@ -123,19 +123,19 @@ fn cut(text: &str, section: &str, name: &str) -> Option<String> {
     Some(format!("{}{}", text.get(..from)?, text.get(to..)?))
 }
 
-/// Pretty, its further lines behind `indent`.
+/// Pretty-prints `value`, with `indent` before each line but the first.
 fn pretty(value: &Value, indent: &str) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default().replace('\n', &format!("\n{indent}"))
 }
 
-/// Where the white space before a place begins, with the end of the line before it.
+/// Returns the offset of the line feed before `at` if only white space lies between, else `at`.
 fn line_start(text: &str, at: usize) -> usize {
     let before = text.get(..at).unwrap_or_default();
     let line = before.rfind('\n').unwrap_or(0);
     if before.get(line..).is_some_and(|rest| rest.trim().is_empty()) { line } else { at }
 }
 
-/// The white space that the line of a place begins with.
+/// Returns the indentation of the line that contains `at`.
 fn indent_at(text: &str, at: usize) -> String {
     let before = text.get(..at).unwrap_or_default();
     let line = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -143,7 +143,7 @@ fn indent_at(text: &str, at: usize) -> String {
     rest.chars().take_while(|character| matches!(character, ' ' | '\t')).collect()
 }
 
-/// Past white space and comments.
+/// Returns the offset after white space and comments.
 fn skip(text: &str, mut at: usize) -> usize {
     let bytes = text.as_bytes();
     loop {
@@ -156,14 +156,14 @@ fn skip(text: &str, mut at: usize) -> usize {
                 let rest = text.get(at + 2..).unwrap_or_default();
                 at += 2 + rest.find("*/").map_or(rest.len(), |end| end + 2);
             }
-            // A byte order mark.
+            // Byte order mark.
             (Some(0xef), Some(0xbb)) if at == 0 => at += 3,
             _ => return at,
         }
     }
 }
 
-/// Past the string that begins here.
+/// Returns the offset after the string that begins at `at`.
 fn string_end(text: &str, at: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut at = at + 1;
@@ -176,7 +176,7 @@ fn string_end(text: &str, at: usize) -> Option<usize> {
     }
 }
 
-/// Past the value that begins here.
+/// Returns the offset after the value that begins at `at`.
 fn value_end(text: &str, at: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let (mut at, mut depth) = (at, 0usize);
@@ -225,7 +225,7 @@ fn object(text: &str, open: usize) -> Option<Object> {
     }
 }
 
-/// The text as strict JSON: comments become blanks, trailing commas too; every line stays where it is.
+/// Converts the text to strict JSON of the same layout: comments and trailing commas become blanks.
 fn plain(text: &str) -> String {
     let mut out: Vec<u8> = Vec::with_capacity(text.len());
     let bytes = text.as_bytes();

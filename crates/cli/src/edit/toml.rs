@@ -1,4 +1,4 @@
-//! One table of a TOML file, put in or taken out in place.
+//! Inserts or removes one table in a TOML file.
 
 use std::path::Path;
 
@@ -11,19 +11,19 @@ fn document(path: &Path, text: &str) -> Result<DocumentMut, EditError> {
     text.parse().map_err(|error: toml_edit::TomlError| EditError::Malformed {
         path: path.to_owned(),
         kind: "TOML",
-        // Its further lines draw the place.
+        // The error's further lines only draw the position.
         cause: error.to_string().lines().next().unwrap_or_default().to_owned(),
     })
 }
 
-/// The names of the tables under a section, in their order.
+/// Returns the names of the tables under `section`, in file order.
 pub(crate) fn names(path: &Path, text: &str, section: &str) -> Result<Vec<String>, EditError> {
     let document = document(path, text)?;
     let table = document.get(section).and_then(Item::as_table_like);
     Ok(table.map(|table| table.iter().map(|(name, _)| name.to_owned()).collect()).unwrap_or_default())
 }
 
-/// The text with `[section.name]`; everything else as it was.
+/// Returns the text with `[section.name]` set, everything else unchanged.
 pub(crate) fn set(
     path: &Path,
     text: &str,
@@ -33,13 +33,13 @@ pub(crate) fn set(
 ) -> Result<String, EditError> {
     let mut document = document(path, text)?;
     if document.is_empty() && !text.is_empty() {
-        // Comments alone would come to stand below the table.
+        // `toml_edit` would move comments of a file without tables below the new table.
         return Ok(format!("{text}{}", set(path, "", section, name, entry)?));
     }
     let shape = || EditError::Shape { path: path.to_owned(), what: section.to_owned() };
     let servers = document.entry(section).or_insert_with(|| {
         let mut table = Table::new();
-        // Only the tables in it have a head.
+        // An implicit table has no header of its own.
         table.set_implicit(true);
         Item::Table(table)
     });
@@ -53,7 +53,7 @@ pub(crate) fn set(
     Ok(document.to_string())
 }
 
-/// The text without `[section.name]`; the same text where there is none.
+/// Returns the text without `[section.name]`, or the unchanged text if it has none.
 pub(crate) fn remove(path: &Path, text: &str, section: &str, name: &str) -> Result<String, EditError> {
     let mut document = document(path, text)?;
     let Some(servers) = document.get_mut(section).and_then(Item::as_table_like_mut) else {

@@ -1,7 +1,7 @@
-//! The way back: a plain copy of the file, and a note of what was written over it.
+//! Undo for an edited file: a copy of the file, and a note of what was written over it.
 //!
-//! A file that nobody touched since comes back byte for byte, or goes away if it was not there. In a file that changed
-//! since, only our entry is taken out, or the one that stood in its place is put back.
+//! A file that is unchanged since the edit is restored byte for byte, or deleted if it did not exist before. In a file
+//! that changed since, only Toolcrib's entry is removed, or the entry that it replaced is put back.
 
 use std::path::{Path, PathBuf};
 
@@ -12,22 +12,22 @@ use super::{EditError, read, write};
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Note {
-    /// The entry that was written.
+    /// Name of the entry that was written.
     name: String,
-    /// Whether the file was there.
+    /// `true` if the file existed before.
     existed: bool,
-    /// The digest of what was written.
+    /// Digest of the text that was written.
     written: String,
 }
 
-/// What undoing comes to.
+/// Result of an undo.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Undone {
-    /// The file is what it was, byte for byte.
+    /// The file is restored byte for byte.
     Restored(String),
-    /// There was no file, and there is none again.
+    /// The file did not exist before and is deleted.
     Gone,
-    /// The file changed since; only the entry went back.
+    /// The file changed since; only the entry is taken back.
     EntryOnly(String),
 }
 
@@ -37,7 +37,7 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Where the copy of a file is.
+/// Returns the path of the copy of a file.
 pub(crate) fn backup_of(path: &Path) -> PathBuf {
     beside(path, ".before-toolcrib")
 }
@@ -46,7 +46,7 @@ fn note_of(path: &Path) -> PathBuf {
     beside(path, ".toolcrib-undo")
 }
 
-/// Keeps the file as it is and notes what is about to be written. A second change keeps the first copy.
+/// Copies the file and notes what is about to be written. A further edit of the same entry keeps the first copy.
 pub(crate) fn keep(path: &Path, before: Option<&str>, after: &str, name: &str) -> Result<(), EditError> {
     let known = read(&note_of(path))?.and_then(|text| serde_json::from_str::<Note>(&text).ok());
     let ours =
@@ -63,14 +63,15 @@ pub(crate) fn keep(path: &Path, before: Option<&str>, after: &str, name: &str) -
     write(&note_of(path), &format!("{text}\n"))
 }
 
-/// A copy of a file with secrets is no more readable than the file.
+/// Gives a backup the permissions of the original, so that secrets in it are no more readable.
 fn copy_permissions(from: &Path, to: &Path) {
     if let Ok(metadata) = std::fs::metadata(from) {
         let _ = std::fs::set_permissions(to, metadata.permissions());
     }
 }
 
-/// What the file becomes. `without` takes the entry out, `put_back` the other way round from the copy.
+/// Returns the file's text and the [`Undone`] to apply. `put_back(now, before, name)` takes the entry back in a file
+/// that changed since.
 pub(crate) fn plan(
     path: &Path,
     put_back: impl Fn(&str, &str, &str) -> Result<String, EditError>,
@@ -88,7 +89,7 @@ pub(crate) fn plan(
     Ok((now, undone))
 }
 
-/// Does it, and forgets.
+/// Applies the undo and deletes the note and the copy.
 pub(crate) fn apply(path: &Path, undone: &Undone) -> Result<(), EditError> {
     let io = |cause| EditError::Io { path: path.to_owned(), cause };
     match undone {

@@ -1,4 +1,4 @@
-//! What is said: where the tool is from and what was decided on it before any client came, then the client's part.
+//! The report of `explain`: the tool's source, filter and drift, then what the client may do with it.
 
 use std::fmt;
 
@@ -9,9 +9,9 @@ use toolcrib_contract::text::one_line;
 use toolcrib_gateway::Account;
 
 pub(super) enum Report<'a> {
-    /// The client's part comes from the engine; without an account the tool is this program's own.
+    /// The tool is served. Without an account it is this program's own.
     Served { explanation: Box<Explanation>, account: Option<Account>, place: &'a str },
-    /// No client meets it.
+    /// The tool reaches no client.
     KeptOut { account: Account, mode: Judged },
 }
 
@@ -24,7 +24,7 @@ impl<'a> Report<'a> {
         Self::KeptOut { account, mode }
     }
 
-    /// Every member is there in either case; what nobody can say is null.
+    /// Returns the report as JSON. Every member is present in both variants; unknown ones are null.
     pub(super) fn as_json(&self) -> Value {
         match self {
             Self::Served { explanation, account, place } => {
@@ -84,7 +84,7 @@ fn set(object: &mut Value, name: &str, value: Value) {
 const NO_FILTER: &str = "no server's include or exclude applies to it";
 const NO_LOCK: &str = "no lock: the configuration has no [drift], so nothing is pinned";
 
-/// Why an account's tool reaches no client, whoever asks.
+/// The reason why a tool reaches no client.
 pub(super) trait KeepsOut {
     fn keeps_out(&self) -> Option<String>;
 }
@@ -139,7 +139,7 @@ impl fmt::Display for Report<'_> {
     }
 }
 
-/// Source, filter and drift.
+/// Writes the lines for source, filter and drift.
 fn decided(f: &mut fmt::Formatter<'_>, account: &Account) -> fmt::Result {
     let source = &account.source;
     let why = source.reason.as_deref().map(|reason| format!(" ({})", one_line(reason))).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Whose tools are explained: a configuration's, a file's, or the demonstration's.
+//! The tools that `explain` looks at: a configuration's, a file's, or the demonstration's.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,15 +18,15 @@ use crate::safe::{self, Safe};
 use crate::toolsets::check;
 use crate::{demonstration, gateway, serve, source};
 
-/// Before the name of a tool of the demonstration, as `call` has it.
+/// Prefix of the names of the demonstration's tools, as in `call`.
 pub(super) const DESK: &str = "desk/";
 
 pub(super) struct Subject {
     pub(super) server: Server,
-    /// Where the tools are from, where no gateway stands before them.
+    /// Source of the tools that have no gateway account.
     pub(super) place: String,
     gateway: Option<Arc<Gateway>>,
-    /// Tools of a file that cannot be served, with the reasons.
+    /// Tools of a file that cannot be served, with their reasons.
     refused: Vec<(String, String)>,
 }
 
@@ -53,7 +53,7 @@ impl Subject {
         }
     }
 
-    /// What the gateway knows of a tool; none where there is no gateway, or the tool is the gateway's own.
+    /// Returns the gateway's account of a tool. `None` if there is no gateway, or the tool is the gateway's own.
     pub(super) fn account(&self, tool: &str) -> Result<Option<Account>, Failure> {
         if let Some((_, reason)) = self.refused.iter().find(|(name, _)| name == tool) {
             let error = anyhow!("{tool} of {} cannot be served: {reason}", self.place);
@@ -73,7 +73,7 @@ impl Subject {
         }
     }
 
-    /// What may be behind a tool that nobody knows.
+    /// Returns a hint for an unknown tool: servers that did not answer, else the nearest names.
     pub(super) fn hint(&self, wanted: &str) -> String {
         let servers = self.gateway.iter().flat_map(|gateway| gateway.status());
         let silent: Vec<String> = servers
@@ -121,7 +121,8 @@ async fn configured(args: &Args, safe: &Safe, file: &Path, config: Config) -> Re
     })
 }
 
-/// A server with the tools of a file, which are never called. One that cannot be served takes no other with it.
+/// Builds a server with the tools of a file, which are never called. A tool that cannot be served does not affect the
+/// others.
 fn stocked(args: &Args, safe: &Safe, file: &Path) -> Result<Subject, Failure> {
     let usage = |error| Failure::new(Exit::Usage, error);
     let builder: ServerBuilder = safe.apply(Server::builder("explained", env!("CARGO_PKG_VERSION")));
@@ -139,7 +140,7 @@ fn stocked(args: &Args, safe: &Safe, file: &Path) -> Result<Subject, Failure> {
     Ok(Subject { server, place: file.display().to_string(), gateway: None, refused })
 }
 
-/// What stands behind a tool that is only looked at.
+/// Tool implementation that always fails; `explain` never calls it.
 #[derive(Debug)]
 struct Absent;
 

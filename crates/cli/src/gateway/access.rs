@@ -1,5 +1,5 @@
-//! Who may reach the gateway over HTTP (R5.9): those whom the file names, else as every server of this program does,
-//! anybody on this machine and elsewhere those with a credential.
+//! Authentication of requests to the gateway over HTTP (R5.9): the tokens or the issuer that the file names. Without
+//! either, anybody is admitted on loopback, and elsewhere the holders of credentials.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -17,29 +17,29 @@ use toolcrib_server::limits::JWKS_BYTES_MAX;
 
 use super::pages::Pages;
 
-/// Who decides whom requests come from; another can take its place while requests are served.
+/// Authenticator that a reload can replace while requests are served.
 pub(super) struct Porter {
-    /// Where the file names nobody.
+    /// Authenticator in force if the file configures none.
     own: Arc<dyn Authenticator>,
     current: ArcSwap<Arc<dyn Authenticator>>,
-    /// Times that another took its place.
+    /// Sum of [`REPLACED`] over all replacements.
     replaced: AtomicU64,
-    /// Follows an issuer's keys.
+    /// Task that follows an issuer's keys.
     following: Mutex<Following>,
 }
 
-/// Step of the number of revocations when the file changes: larger than any number that an authenticator gets to, so that
-/// the sum always changes.
+/// Added to the number of revocations when the authenticator is replaced. Larger than any count of an authenticator, so
+/// that the sum always changes.
 const REPLACED: u64 = 1 << 32;
 
-/// What is going to be asked for.
+/// Authenticator that is built but not yet in force.
 pub(super) struct Prepared {
     authenticator: Arc<dyn Authenticator>,
     following: Following,
     auth: Auth,
 }
 
-/// A task that ends with whoever wanted it.
+/// Task that is aborted on drop.
 #[derive(Default)]
 struct Following(Option<JoinHandle<()>>);
 
@@ -52,13 +52,13 @@ impl Drop for Following {
 }
 
 impl Porter {
-    /// `own` asks for the operator's credentials, and stays in force where the file names nobody.
+    /// Creates a porter that starts with `own`, the authenticator for the operator's credentials.
     pub(super) fn new(own: Arc<dyn Authenticator>) -> Arc<Self> {
         let current = ArcSwap::from_pointee(own.clone());
         Arc::new(Self { own, current, replaced: AtomicU64::new(0), following: Mutex::default() })
     }
 
-    /// Reads what the file says; nothing changes yet.
+    /// Builds the authenticator that `auth` describes. Changes nothing yet.
     pub(super) fn prepare(&self, auth: &Auth, pages: &Pages) -> anyhow::Result<Prepared> {
         let mut bearer = Bearer::new(pages.metadata_url(auth));
         for token in &auth.tokens {
@@ -75,7 +75,7 @@ impl Porter {
         Ok(Prepared { authenticator, following: Following(following), auth: auth.clone() })
     }
 
-    /// Asks for it from now on.
+    /// Puts a prepared authenticator in force.
     pub(super) fn ask_for(&self, prepared: Prepared, pages: &Pages) {
         pages.set_issuer(&prepared.auth);
         self.current.store(Arc::new(prepared.authenticator));
@@ -118,7 +118,7 @@ pub(super) fn options(
     Ok((HttpOptions { expected, side, authenticator, streams_when_listed_first, ..own }, porter))
 }
 
-/// Makes the verifier of an issuer's tokens. Keys of a file are read now; keys of a URL are fetched by a task.
+/// Creates the verifier of an issuer's tokens. Keys of a file are read now; a task fetches keys of a URL.
 fn verifier(jwt: &Jwt, bearer: Bearer) -> anyhow::Result<(Arc<JwtBearer>, Option<JoinHandle<()>>)> {
     let verifier = JwtBearer::new(bearer, &jwt.issuer, &jwt.audience, &jwt.scopes);
     match &jwt.jwks {
@@ -138,7 +138,7 @@ fn verifier(jwt: &Jwt, bearer: Bearer) -> anyhow::Result<(Arc<JwtBearer>, Option
     }
 }
 
-/// Reads one byte more than a key set may have, so that a longer file is refused by the limit's name.
+/// Reads one byte over `JWKS_BYTES_MAX`, so that a longer file is refused by the limit's name.
 fn read_keys(path: &Path) -> std::io::Result<String> {
     let mut text = String::new();
     std::fs::File::open(path)?.take(JWKS_BYTES_MAX as u64 + 1).read_to_string(&mut text)?;

@@ -1,4 +1,4 @@
-//! `/livez`, `/readyz`, `/metrics` and the metadata of RFC 9728.
+//! The pages `/livez`, `/readyz` and `/metrics` (R5.10), and the protected resource metadata of RFC 9728.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, OnceLock, Weak};
@@ -16,7 +16,7 @@ const METADATA: &str = "/.well-known/oauth-protected-resource";
 pub(super) struct Pages {
     engine: Arc<Engine>,
     gateway: OnceLock<Weak<Gateway>>,
-    /// What the metadata says, if there is an issuer to name.
+    /// Issuer and audience for the metadata, if tokens of an issuer are accepted.
     issuer: ArcSwapOption<(String, String)>,
     spans: Option<Arc<Exporter>>,
 }
@@ -31,13 +31,13 @@ impl Pages {
         let _ = self.gateway.set(Arc::downgrade(gateway));
     }
 
-    /// Whom the metadata names from now on.
+    /// Sets the issuer and audience of the metadata.
     pub(super) fn set_issuer(&self, auth: &Auth) {
         let issuer = auth.jwt.as_ref().map(|jwt| Arc::new((jwt.issuer.clone(), jwt.audience.clone())));
         self.issuer.store(issuer);
     }
 
-    /// Where clients are sent that have no valid token; the resource's own origin, as RFC 9728 builds it.
+    /// Returns the URL of the metadata for challenges, built from the audience as RFC 9728 says.
     pub(super) fn metadata_url(&self, auth: &Auth) -> Option<String> {
         let resource = &auth.jwt.as_ref()?.audience;
         let (scheme, rest) = resource.split_once("://")?;
@@ -55,11 +55,11 @@ impl Pages {
             };
         };
         let servers = gateway.status();
-        // A server that failed is reported, yet the gateway is ready: it serves what it has.
+        // A failed server is reported, yet the gateway is ready: it serves the others.
         let is_ready = servers.iter().all(|server| server.state != "starting" || server.stale);
         let mut body = serde_json::json!({ "ready": is_ready, "servers": servers });
         if let (Some(safety), Some(members)) = (self.engine.safety(), body.as_object_mut()) {
-            // Whoever looks here is nobody's caller: the stop of everybody is told with its reason.
+            // This page has no caller, so only the stop of everybody is reported with its reason.
             let stops = safety.stops().shown(safety.now_ms(), |scope| *scope == Scope::Everybody);
             members.extend(stops.as_object().cloned().unwrap_or_default());
             let unwritable = safety.unwritable();

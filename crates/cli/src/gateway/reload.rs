@@ -1,7 +1,7 @@
-//! The configuration file, with its policy, and the lock are read again when they change or on SIGHUP (R5.8, R5.7).
+//! Reloads the configuration file with its policy, and the lock, when they change or on SIGHUP (R5.8, R5.7).
 //!
-//! Guarantees: a file that cannot be used changes nothing and is reported; clients stay connected; servers whose own
-//! part did not change are not touched; what needs a new start is named and left as it is.
+//! Guarantees: a file that cannot be used changes nothing and is reported. Clients stay connected. Servers whose own
+//! part did not change are not touched. Settings that need a restart are named and stay as they are.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use super::{config, front, pinned};
 use crate::exit::{Exit, Failure};
 use crate::serve::Args;
 
-/// How often the file is looked at.
+/// Interval between checks of the files.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// When it was written and how long it is.
+/// Modification time and length of a file.
 type Stamp = Option<(SystemTime, u64)>;
 
 fn stamp(path: &Path) -> Stamp {
@@ -29,13 +29,13 @@ fn stamp(path: &Path) -> Stamp {
     Some((about.modified().ok()?, about.len()))
 }
 
-/// What a new file has an effect on.
+/// Parts of a running gateway that a reload changes.
 pub(super) struct Running {
     pub(super) args: Args,
     pub(super) engine: Arc<Engine>,
     pub(super) gateway: Arc<Gateway>,
     pub(super) pages: Arc<Pages>,
-    /// Nobody is asked over stdio.
+    /// `None` over stdio, which has no authentication.
     pub(super) porter: Option<Arc<Porter>>,
 }
 
@@ -75,13 +75,13 @@ impl Running {
         }
     }
 
-    /// Puts the file in force: what can be refused is judged before anything changes.
+    /// Applies the file. Everything that can be refused is checked before anything changes.
     async fn change(&self, before: &Config) -> Result<Config, Failure> {
         let usage = |error: anyhow::Error| Failure::new(Exit::Usage, error);
         let config = config(&self.args)?;
         let drift = config.pins.as_ref().map(pinned).transpose()?;
         Gateway::check(&config.sources).map_err(|error| usage(error.into()))?;
-        // Made as at the start, so that the same words are refused.
+        // Built as at the start, so that a reload refuses the same names.
         let scratch = front(&config, &self.args.toolsets, |builder| builder)?;
         let mut toolsets = (*scratch.engine().toolsets()).clone();
         toolsets.profiles = self.engine.toolsets().profiles.clone();
@@ -106,7 +106,7 @@ impl Running {
     }
 }
 
-/// Says which policy is in force where there are two.
+/// Warns that `--policy` overrides the policy in the configuration file, if both exist.
 pub(super) fn warn_of_two_policies(args: &Args, config: &Config) {
     if let (Some(policy), Some(file), Some(_)) = (&args.policy, &args.config, &config.safety) {
         tracing::warn!(
@@ -118,12 +118,12 @@ pub(super) fn warn_of_two_policies(args: &Args, config: &Config) {
     }
 }
 
-/// Servers are toolsets of their own names.
+/// Returns the name of each server's toolset.
 fn names(config: &Config) -> Vec<&str> {
     config.sources.iter().map(|source| source.toolset.as_deref().unwrap_or(source.name())).collect()
 }
 
-/// Parts of the file that are read once.
+/// Returns the changed settings that only a restart applies.
 fn needs_a_start(before: &Config, after: &Config) -> Vec<&'static str> {
     let parts = [
         ("listen", before.listen != after.listen),

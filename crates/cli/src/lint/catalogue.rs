@@ -1,4 +1,4 @@
-//! What lint says of a catalogue file as a whole: its format, `tools` beside `tool_definitions`, and its size.
+//! Lint of a whole catalogue file: its format, `tools` against `tool_definitions`, and its size.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::convert::{read, tell};
 use crate::exit::{Exit, Failure};
 use crate::{registry, written};
 
-/// Says what is wrong, repairs what it may, and says whether the run fails.
+/// Reports findings and repairs the file with `--fix`. Returns true if the run fails.
 pub(super) fn lint(path: &Path, args: &Args) -> Result<bool, Failure> {
     let bytes = read(path)?;
     let Ok(text) = json_text(&bytes) else { return Ok(false) };
@@ -66,7 +66,7 @@ fn budgets(format: Format, root: Node<'_>, target: &Target, report: &mut Report)
                 .map(|(at, node)| (place.join(at.to_string()), node))
                 .collect()
         }
-        // ToolHive's own files have no extension; their entries get one when they are converted.
+        // ToolHive's own files have no extension; their entries get one in a conversion.
         Format::Toolhive | Format::Tools => Vec::new(),
     };
     for (place, server) in servers {

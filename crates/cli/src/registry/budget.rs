@@ -1,4 +1,4 @@
-//! Entries made to fit, and made whole again.
+//! `toolcrib registry compact|expand`: fits an entry into a size budget, and restores it (R6.5).
 
 use std::path::PathBuf;
 
@@ -30,7 +30,7 @@ pub(crate) struct CompactArgs {
     output: Option<PathBuf>,
 }
 
-/// A target by name, or from a file.
+/// Returns a target by name, or reads it from a file.
 pub(crate) fn target(name: &str) -> Result<Target, Failure> {
     if let Ok(target) = name.parse() {
         return Ok(target);

@@ -1,4 +1,4 @@
-//! Servers in and out of the catalogue.
+//! `toolcrib registry import|export|remove`: moves servers into and out of the catalogue.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `toolcrib registry serve`: the catalogue over HTTP.
+//! `toolcrib registry serve`: serves the catalogue over HTTP, on loopback only (R6.7).
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     })
 }
 
-/// Tokens come from the environment, so that the file holds no secret.
+/// Reads the publishers. Tokens come from the environment, so that the file holds no secret.
 fn publishers(path: &Path) -> Result<Vec<Publisher>, Failure> {
     let bytes = read(path)?;
     let usage = |error: anyhow::Error| Failure::new(Exit::Usage, error);

@@ -1,4 +1,4 @@
-//! Searching the catalogue: words over names, prose and parameters, and filters by what a tool does.
+//! Searches the catalogue by words in names, prose and parameters, filtered by a tool's effect.
 
 use serde_json::json;
 use toolcrib_contract::{Definition, signature};

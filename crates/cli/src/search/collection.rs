@@ -1,4 +1,4 @@
-//! Real tools from published catalogues, as the judged questions name them.
+//! Collection of real tools from published catalogues, keyed as in the judged questions.
 
 use std::path::Path;
 
@@ -7,10 +7,11 @@ use serde_json::{Map, Value, json};
 use toolcrib_contract::Definition;
 use toolcrib_engine::search::Text;
 
-/// Fewer are no measure.
+/// Minimum size of the collection; a measurement over fewer tools means nothing.
 const TOOLS_MIN: usize = 500;
 
-/// Servers of the registry whose tools stand in another file with their definitions, or twice in the registry.
+/// Servers of the registry that are left out: their tools are in another file with definitions, or twice in the
+/// registry.
 const TOLD_ELSEWHERE: [&str; 14] = [
     "atlassian-remote",
     "buildkite",
@@ -28,7 +29,7 @@ const TOLD_ELSEWHERE: [&str; 14] = [
     "toolhive-doc-mcp-remote",
 ];
 
-/// Every tool of the data folder with its key, `file#tool` or `file#server/tool`.
+/// Returns every tool of the data folder with its key, `file#tool` or `file#server/tool`.
 pub(super) fn tools_of(data: &Path) -> anyhow::Result<Vec<(String, Text)>> {
     let mut tools = Vec::new();
     let github = "github-mcp-server/v0.33.0.tools.json";
@@ -55,7 +56,7 @@ pub(super) fn tools_of(data: &Path) -> anyhow::Result<Vec<(String, Text)>> {
         tool_definitions(&file, &mut found);
         found.into_iter().for_each(|tool| add(&mut tools, path, server, tool));
     }
-    // The registry has only names: they are what makes the others hard to find.
+    // The registry has only names. They make the other tools harder to find, as in practice.
     let path = "toolhive/registry-legacy-2026-02-18.json";
     let registry = json_file(data, path)?;
     for servers in ["servers", "remote_servers"].into_iter().filter_map(|key| registry.get(key)?.as_object())
@@ -83,7 +84,7 @@ fn array(value: Option<&Value>) -> impl Iterator<Item = &Value> {
     value.and_then(Value::as_array).into_iter().flatten()
 }
 
-/// Definitions wherever a server's entry holds them.
+/// Collects the `tool_definitions` at any depth of a server's entry.
 fn tool_definitions<'a>(value: &'a Value, found: &mut Vec<&'a Value>) {
     match value {
         Value::Object(members) => {
@@ -101,7 +102,7 @@ fn add(tools: &mut Vec<(String, Text)>, path: &str, server: &str, tool: &Value) 
     }
 }
 
-/// A loose declaration, `arguments` as a list, as a definition.
+/// Converts a declaration that has `arguments` as a list into a definition.
 fn strict(tool: &Value) -> Value {
     let mut tool = tool.clone();
     let arguments = tool.as_object_mut().and_then(|members| members.remove("arguments"));

@@ -1,4 +1,4 @@
-//! How well tools are found: judged questions over real tools, beside plain BM25 over the same text in the same run.
+//! Evaluation of the ranking: judged questions over real tools, with plain BM25 over the same text as the baseline.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::collection::tools_of;
 use crate::Outcome;
 use crate::exit::{Exit, Failure, print};
 
-/// Results of which a ranking is judged.
+/// Number of results per question that are judged.
 const JUDGED_MAX: usize = 10;
 
 #[derive(Debug, Deserialize)]
@@ -21,7 +21,7 @@ const JUDGED_MAX: usize = 10;
 struct Question {
     query: String,
     right: Vec<String>,
-    /// Written when the ranking was settled, and never looked at for changing it.
+    /// Held-out question: written after the ranking was settled and never used to tune it.
     #[serde(default)]
     held_out: bool,
 }

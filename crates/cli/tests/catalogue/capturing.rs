@@ -1,4 +1,4 @@
-//! R6.6: capture asks real servers, as their entries say: an npm package, a PyPI package, a URL.
+//! R6.6: `capture` asks real servers as their entries say: an npm package, a PyPI package, a URL.
 
 use std::process::Command;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use toolcrib_testkit::process::Process;
 
 use crate::Place;
 
-/// What the entry's one block has.
+/// Returns the only extension block of the entry in `file`.
 fn block(place: &Place, file: &str) -> Value {
     let text = std::fs::read_to_string(place.0.join(file)).unwrap();
     let entry: Value = serde_json::from_str(&text).unwrap();
@@ -33,7 +33,7 @@ fn capture(command: &mut Command) -> String {
     said
 }
 
-/// R6.6: an npm package is started by npx, and its definitions fill the entry; a second look finds nothing new.
+/// R6.6: an npm package is started by npx, and its definitions fill the entry; a second run finds nothing new.
 #[test]
 fn an_npm_package_is_captured() {
     let deps = Deps::of_this_workspace();
@@ -90,14 +90,14 @@ fn a_pypi_package_is_captured() {
     assert!(capture(&mut command(&file)).contains("\"get_current_time\" is new"));
     let captured = block(&place, "time.json");
     assert_eq!(names(&captured["tools"]), ["convert_time", "get_current_time"]);
-    // The argument reached the program: it ends at a zone that does not exist, and the entry stays as it was.
+    // The argument reaches the program: an unknown zone makes it fail, and the entry stays unchanged.
     let wrong = place.file("wrong.json", &entry.replace("ZONE", "Nowhere/At-All"));
     let output = command(&wrong).output().unwrap();
     assert_eq!(output.status.code(), Some(3), "{output:?}");
     assert!(!std::fs::read_to_string(&wrong).unwrap().contains("tool_definitions"));
 }
 
-/// R6.6: a server of the catalogue is asked at its remote's URL; what its entry requires and nobody has is named.
+/// R6.6: a server of the catalogue is asked at its remote's URL; required values that are missing are named.
 #[test]
 fn a_remote_of_the_catalogue_is_captured() {
     let place = Place::new("capture-url");

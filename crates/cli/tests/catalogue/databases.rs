@@ -1,4 +1,4 @@
-//! R6.1: the catalogue's database as people name it: a file that survives a crash, or PostgreSQL by its URL.
+//! R6.1: the catalogue's database by path or URL: a file that survives a crash, or PostgreSQL.
 
 use std::fmt::Write as _;
 use std::process::{Command, Output, Stdio};
@@ -22,7 +22,7 @@ fn says(url: &str, words: &[&str], more: &[(&str, &str)]) -> String {
     text(&output.stdout)
 }
 
-/// R6.1: with PostgreSQL's URL in the place of a path every verb answers as it does over SQLite.
+/// R6.1: with PostgreSQL's URL in place of a path, every verb answers as it does over SQLite.
 #[test]
 fn postgres_is_chosen_by_its_url() {
     let Some(server) = PostgresServer::start(&[]) else { return };
@@ -49,7 +49,7 @@ fn postgres_is_chosen_by_its_url() {
     }
 }
 
-/// R6.1: a database that cannot be reached is said, without the password; a wrong URL is refused before that.
+/// R6.1: an unreachable database is reported without its password; an invalid URL is refused first.
 #[test]
 fn a_password_is_never_printed() {
     let nowhere = port::free().unwrap();
@@ -66,7 +66,7 @@ fn a_password_is_never_printed() {
     assert!(!String::from_utf8_lossy(&help.stdout).contains("hush"));
 }
 
-/// R6.1: over TLS the server's certificate is checked: one that nobody signed is refused, a trusted one is not.
+/// R6.1: over TLS the server's certificate is verified: an untrusted one is refused, a trusted one is accepted.
 #[test]
 fn a_certificate_is_checked() {
     let place = Place::new("postgres-tls");
@@ -99,7 +99,7 @@ fn a_certificate_is_checked() {
     assert!(listed.starts_with("NAME"), "{listed}");
 }
 
-/// R6.1: an import that is killed leaves all of its file or nothing, and the next one goes through.
+/// R6.1: an import that is killed leaves all of its file or nothing, and the next import succeeds.
 #[test]
 fn a_killed_import_leaves_all_or_nothing() {
     const SERVERS: usize = 1_500;

@@ -1,4 +1,4 @@
-//! The catalogue's verbs as people run them: what they print, the files they leave, and the code they end with.
+//! The catalogue's verbs as people run them: output, files, and exit codes.
 #![allow(
     clippy::expect_used,
     clippy::unwrap_used,
@@ -15,7 +15,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-/// A folder of its own, and the verbs run against a store in it.
+/// Temporary folder with a store, to run verbs in.
 struct Place(PathBuf);
 
 impl Place {
@@ -41,7 +41,7 @@ impl Place {
             .unwrap()
     }
 
-    /// Runs, and is content with this code only.
+    /// Runs the words, requires the exit code, and returns the output.
     fn says(&self, words: &[&str], code: i32) -> String {
         let output = self.run(words);
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -105,7 +105,7 @@ fn list_shows_tools_under_their_server() {
     assert!(place.says(&["list"], 0).contains("io.github.stacklok/weather     1.0.0    2"));
 }
 
-/// R8.3: a signature a person can read, badges, schemas; by whole name, last part, or tool.
+/// R8.3: `show` prints a readable signature, badges and schemas, by full name, last segment, or tool.
 #[test]
 fn show_prints_signatures_from_the_catalogue() {
     let place = filled("show");
@@ -157,7 +157,7 @@ fn validate_checks_before_anything_is_called() {
     assert!(place.says(&["validate", tool], 2).contains("--args"));
 }
 
-/// R6.1: tools are found by words and by what they do.
+/// R6.1: tools are found by words and by effect.
 #[test]
 fn search_filters_by_effect() {
     let place = filled("search");
@@ -174,7 +174,8 @@ fn search_filters_by_effect() {
     );
 }
 
-/// R6.3: a file is converted in place, atomically, with a backup that is never overwritten, and comes back as it was.
+/// R6.3: a file is converted in place, atomically, with a backup that is never overwritten, and converts back
+/// unchanged.
 #[test]
 fn convert_in_place_leaves_a_backup_and_comes_back() {
     let place = Place::new("convert");
@@ -192,7 +193,7 @@ fn convert_in_place_leaves_a_backup_and_comes_back() {
     assert_eq!(names.len(), 2, "nothing else is left beside it: {names:?}");
 }
 
-/// R6.2: YAML is read; what would break the target's rules is not written, and each fault has file and place.
+/// R6.2: YAML is read; a result that breaks the target's rules is not written, and each fault has file and location.
 #[test]
 fn convert_reads_yaml_and_writes_strictly() {
     let place = Place::new("strict");
@@ -215,7 +216,7 @@ fn convert_reads_yaml_and_writes_strictly() {
     place.says(&["convert", &two, "--to", "tools", "--name", "weather"], 0);
 }
 
-/// R6.4: lint reports names that differ from definitions, and --fix makes them the same.
+/// R6.4: `lint` reports names that differ from definitions, and `--fix` repairs them.
 #[test]
 fn lint_repairs_the_name_index() {
     let place = Place::new("fix");
@@ -230,7 +231,7 @@ fn lint_repairs_the_name_index() {
     assert_eq!(fixed["servers"]["names-only"]["tools"], serde_json::json!(["one"]));
 }
 
-/// R6.5: an entry over a budget is named by lint, made compact, and made whole again from the catalogue.
+/// R6.5: an entry over a budget is reported by `lint`, compacted, and expanded again from the catalogue.
 #[test]
 fn an_entry_is_made_compact_and_whole_again() {
     let place = Place::new("budget");
@@ -260,7 +261,7 @@ fn an_entry_is_made_compact_and_whole_again() {
     assert!(place.says(&["registry", "compact", server, "--target", &own], 1).contains("ours takes 100"));
 }
 
-/// R6.1: what was imported can be exported, and a server taken out.
+/// R6.1: imported servers can be exported, and a server can be removed.
 #[test]
 fn the_catalogue_is_exported_and_emptied() {
     let place = filled("export");
@@ -273,7 +274,8 @@ fn the_catalogue_is_exported_and_emptied() {
     assert!(place.says(&["registry", "import", "none.json"], 3).contains("none.json"));
 }
 
-/// R6.6: capture asks a running server and fills its entry, in a file or in the catalogue; an empty answer stops it.
+/// R6.6: `capture` asks a running server and fills its entry, in a file or in the catalogue; an empty answer is
+/// refused.
 #[test]
 fn capture_fills_an_entry_from_a_running_server() {
     let place = Place::new("capture");

@@ -1,4 +1,4 @@
-//! Tokens of an issuer whose keys are published at a URL.
+//! Tokens of an issuer that publishes its keys at a URL.
 
 use std::sync::{Arc, Mutex};
 
@@ -25,7 +25,7 @@ fn list(gateway: &Gateway, token: &str) -> Response {
     request.send(gateway.address).unwrap()
 }
 
-/// R5.9: JWT via JWKS with audience check, RFC 9728 metadata and challenges, and keys that change while it serves.
+/// R5.9: JWT via JWKS with audience check, RFC 9728 metadata and challenges, and key rotation while the gateway serves.
 #[test]
 fn tokens_of_an_issuer_are_verified_with_the_keys_it_publishes() {
     let (first, second) = (Signer::new("one").unwrap(), Signer::new("two").unwrap());
@@ -68,7 +68,7 @@ fn tokens_of_an_issuer_are_verified_with_the_keys_it_publishes() {
     ] {
         assert_eq!(list(&gateway, &token).status, status, "{what}");
     }
-    // The issuer changes its key: a token that names an unknown one is reason enough to look.
+    // The issuer rotates its key: a token with an unknown key id triggers a new fetch.
     *published.lock().unwrap() = second.keys();
     until("the new key is known", || list(&gateway, &second.token(&claims())).status == 200);
     assert_eq!(list(&gateway, &first.token(&claims())).status, 401, "the old one is gone");

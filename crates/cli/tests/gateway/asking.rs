@@ -1,4 +1,4 @@
-//! Questions in the middle of a call, a prompt and a resource: every era in front, every era behind.
+//! Elicitations during a call, a prompt and a resource, with clients and servers of every era.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ fn gateway(manner: &str) -> Gateway {
     Gateway::start(&["--", &program, &manner])
 }
 
-/// What the person, the model or the client answers; the name in it comes back.
+/// Answers a question of the server; the result contains the name.
 fn answer(question: &Value) -> Value {
     match question["method"].as_str().unwrap() {
         "elicitation/create" => json!({"action": "accept", "content": {"name": "Ada"}}),
@@ -28,7 +28,7 @@ fn answer(question: &Value) -> Value {
     }
 }
 
-/// Whatever asks, in whichever method.
+/// Requests that ask, in each of the three methods.
 fn places() -> Vec<(&'static str, Value)> {
     let kinds = ["elicitation", "sampling", "roots"];
     let of = |kind: &&str| {
@@ -59,13 +59,13 @@ fn a_legacy_server_asks_clients_of_both_eras_in_calls_prompts_and_resources() {
     asked_everywhere(&gateway("legacy"));
 }
 
-/// R5.2: the same of a modern server.
+/// R5.2: elicitation, sampling and roots of a modern server reach clients of both eras, in all three methods.
 #[test]
 fn a_modern_server_asks_clients_of_both_eras_in_calls_prompts_and_resources() {
     asked_everywhere(&gateway("modern"));
 }
 
-/// R5.6: a modern server that asks whatever it is answered gets no further than its rounds, in front of a legacy client.
+/// R5.6: a modern server that asks in every round is stopped at the limit of rounds, also with a legacy client.
 #[test]
 fn a_modern_server_that_asks_for_ever_is_stopped() {
     let gateway = gateway("forever");
@@ -77,7 +77,7 @@ fn a_modern_server_that_asks_for_ever_is_stopped() {
     }
 }
 
-/// R5.2: a client that cannot be asked is told what it would need, and nobody waits.
+/// R5.2: a client without the capability gets an error that names it, and no call hangs.
 #[test]
 fn a_client_that_cannot_be_asked_is_told_so_in_every_method() {
     for manner in ["legacy", "modern"] {
@@ -90,7 +90,7 @@ fn a_client_that_cannot_be_asked_is_told_so_in_every_method() {
     }
 }
 
-/// R5.2: a parked request is somebody's: its state is good for the same request alone.
+/// R5.2: a parked request belongs to its request: the state is valid for the same request only.
 #[test]
 fn the_state_of_a_parked_resource_takes_up_no_other_request() {
     let gateway = gateway("legacy");
@@ -107,7 +107,7 @@ fn the_state_of_a_parked_resource_takes_up_no_other_request() {
     assert!(answered["result"].to_string().contains("Ada"), "{answered}");
 }
 
-/// R5.2: a server that speaks both eras and asks in the old way alone is spoken to in the way that the file names.
+/// R5.2: a server that speaks both eras but asks only in the legacy way is spoken to in the revision the file names.
 #[test]
 fn a_server_that_answers_both_ways_is_spoken_to_as_the_file_says() {
     let folder = Folder::new("revision");
@@ -122,14 +122,14 @@ fn a_server_that_answers_both_ways_is_spoken_to_as_the_file_says() {
     let params = json!({"name": "s__elicitation", "arguments": {}});
     assert_eq!(revision()["revision"], "2026-07-28");
     assert_eq!(modern_call(&gateway, "tools/call", &params, answer).1, 0, "it cannot ask");
-    // In force without a new start.
+    // In force without a restart.
     folder.file("toolcrib.toml", &format!("{table}revision = \"2025-06-18\"\n"));
     until("pinned", || revision()["revision"] == "2025-06-18");
     let (answered, asked) = modern_call(&gateway, "tools/call", &params, answer);
     assert!(asked == 1 && answered["result"].to_string().contains("Ada"), "{answered}");
 }
 
-/// R5.2: a modern server that refuses the version and names one that is known is asked again in that.
+/// R5.2: a modern server that refuses the version and names a known one is asked again in that version.
 #[test]
 fn a_server_that_names_another_version_is_asked_again() {
     let gateway = gateway("picky");
@@ -137,7 +137,7 @@ fn a_server_that_names_another_version_is_asked_again() {
     assert_eq!(ready["servers"][0]["revision"], "2026-07-28", "{ready}");
 }
 
-/// R5.2: a server that does not speak the revision that the file names is named, with what it answers.
+/// R5.2: a server that does not speak the revision the file names is reported, with its answer.
 #[test]
 fn a_server_that_does_not_speak_the_revision_of_the_file_is_named() {
     let folder = Folder::new("other-revision");

@@ -1,4 +1,4 @@
-//! Answers over a budget, as clients of both eras see them.
+//! Answers over a size budget, as clients of both eras see them.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ fn gateway(folder: &Folder, budget: usize) -> Gateway {
     Gateway::start(&["--config", &folder.file("toolcrib.toml", &text)])
 }
 
-/// The result that the server sends, as it sends it.
+/// Returns the result as the server sends it, byte for byte.
 fn rows() -> String {
     let rows = vec![r#"{ "n": 1.50, "big": 9007199254740993 }"#; 2_000].join(", ");
     format!(
@@ -25,7 +25,7 @@ fn rows() -> String {
     )
 }
 
-/// Asks in the way of an era.
+/// Sends a request as a client of one era.
 type Ask<'a> = &'a dyn Fn(&str, Value) -> Value;
 
 fn both_eras(test: impl Fn(Ask<'_>)) {
@@ -43,7 +43,8 @@ fn linked(answer: &Value) -> String {
     link["uri"].as_str().unwrap().to_owned()
 }
 
-/// R5.10: an answer above a per-tool size is kept as a resource, and what is sent is short, says so and links to it.
+/// R5.10: an answer above a per-tool size is kept as a resource; the client gets a short one that says so and links to
+/// it.
 #[test]
 fn a_long_text_is_kept_and_linked_to() {
     both_eras(|ask| {
@@ -56,13 +57,13 @@ fn a_long_text_is_kept_and_linked_to() {
         let whole: Value =
             serde_json::from_str(read["result"]["contents"][0]["text"].as_str().unwrap()).unwrap();
         assert_eq!(whole["content"][0]["text"], "lorem ipsum ".repeat(10_000));
-        // Short ones are sent as they are.
+        // Short answers are sent unchanged.
         let short = ask("tools/call", json!({"name": "s__echo", "arguments": {"a": 1}}));
         assert_eq!(short["result"]["content"].as_array().unwrap().len(), 1, "{short}");
     });
 }
 
-/// R5.10: `SHOWN_ANSWER_BYTES_MAX`: however large the budget, no more of a text is shown.
+/// R5.10: however large the budget, no more than `SHOWN_ANSWER_BYTES_MAX` of a text is shown.
 #[test]
 fn no_more_than_shown_answer_bytes_max_of_a_text_is_shown() {
     let folder = Folder::new("budget-shown");
@@ -73,7 +74,7 @@ fn no_more_than_shown_answer_bytes_max_of_a_text_is_shown() {
     assert_eq!(shown.len(), 16_384, "{answer}");
 }
 
-/// R5.10: what is promised by an output schema is still kept by the short answer, and the whole comes back byte for byte.
+/// R5.10: the shortened answer still satisfies the output schema, and the full one comes back byte for byte.
 #[test]
 fn a_long_structured_answer_is_an_excerpt_that_keeps_its_schema() {
     both_eras(|ask| {

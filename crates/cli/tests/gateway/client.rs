@@ -1,16 +1,16 @@
-//! Clients of both eras that can be asked, over HTTP.
+//! HTTP clients of both eras that answer elicitations.
 
 use serde_json::{Value, json};
 use toolcrib_testkit::http::{Request, Response, Stream};
 
 use super::running::Gateway;
 
-/// What a client that can be asked everything says.
+/// Returns the capabilities of a client that can be asked everything.
 pub(crate) fn able() -> Value {
     json!({"elicitation": {"form": {}}, "sampling": {}, "roots": {}})
 }
 
-/// A legacy client with a session.
+/// Legacy client with a session.
 pub(crate) struct Legacy<'a> {
     gateway: &'a Gateway,
     pub(crate) session: String,
@@ -36,19 +36,19 @@ impl<'a> Legacy<'a> {
         self.request(Request::post_json("/mcp", &message.to_string())).send(self.gateway.address).unwrap()
     }
 
-    /// The stream of what is said outside of calls.
+    /// Opens the stream for messages outside of calls.
     pub(crate) fn listen(&self) -> Stream {
         let request = Request::get("/mcp").header("Accept", "text/event-stream");
         self.request(request).open(self.gateway.address).unwrap()
     }
 
-    /// A request that is not sent yet.
+    /// Builds a request without sending it.
     pub(crate) fn calling(&self, method: &str, params: &Value) -> Request {
         let body = json!({"jsonrpc": "2.0", "id": 2, "method": method, "params": params});
         self.request(Request::post_json("/mcp", &body.to_string()))
     }
 
-    /// Calls, answers every question in the middle of it, and gives back the answer and the number of questions.
+    /// Calls, answers every question during the call, and returns the answer and the number of questions.
     pub(crate) fn call(
         &self,
         method: &str,
@@ -69,7 +69,7 @@ impl<'a> Legacy<'a> {
     }
 }
 
-/// The next message of a stream; an answer that is no stream is the only one.
+/// Returns the next message of a stream. A response that is no stream is its only message.
 pub(crate) fn next(stream: &mut Stream) -> Value {
     loop {
         let event = stream.event().unwrap().expect("the stream goes on");
@@ -79,7 +79,7 @@ pub(crate) fn next(stream: &mut Stream) -> Value {
     }
 }
 
-/// A modern client: one request.
+/// Builds the request of a modern client.
 pub(crate) fn modern(method: &str, params: &Value, capabilities: &Value) -> Request {
     let mut params = params.clone();
     params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
@@ -94,7 +94,8 @@ pub(crate) fn modern(method: &str, params: &Value, capabilities: &Value) -> Requ
     request
 }
 
-/// Calls as a modern client that answers every question, round by round; the answer and the number of questions.
+/// Calls as a modern client that answers every question, round by round. Returns the answer and the number of
+/// questions.
 pub(crate) fn modern_call(
     gateway: &Gateway,
     method: &str,

@@ -1,4 +1,4 @@
-//! The official suite's scenarios for clients: this program is the client of its authorization servers.
+//! The official suite's client scenarios: the gateway is the client of the suite's authorization servers.
 
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::process::Command;
@@ -12,7 +12,7 @@ use toolcrib_testkit::process::Process;
 use super::folder::Folder;
 use super::running::{Gateway, PROGRAM, SOON};
 
-/// Required of clients of 2026-07-28 and not part of the suite's own set for authorization.
+/// Scenarios required of clients of 2026-07-28 that are not in the suite's own set for authorization.
 const NEWER: [&str; 11] = [
     "auth/resource-mismatch",
     "auth/offline-access-scope",
@@ -27,7 +27,7 @@ const NEWER: [&str; 11] = [
     "auth/metadata-issuer-mismatch",
 ];
 
-/// Runs the suite with this very program as the client; what it printed.
+/// Runs the suite with this test binary as the client and returns its output.
 fn suite(words: &[&str]) -> String {
     let deps = Deps::of_this_workspace();
     let (node, suite) =
@@ -43,8 +43,8 @@ fn suite(words: &[&str]) -> String {
     said
 }
 
-/// R5.9: discovery, registration, metadata documents, scopes, step-up and its limit, the ways to authenticate at the token
-/// endpoint, as the official suite judges them.
+/// R5.9: discovery, registration, metadata documents, scopes, step-up and its limit, and client authentication at the
+/// token endpoint, as the official suite checks them.
 #[test]
 fn the_official_suite_accepts_how_tokens_are_had() {
     let said = suite(&["--suite", "auth"]);
@@ -55,7 +55,7 @@ fn the_official_suite_accepts_how_tokens_are_had() {
     assert!(!said.contains('✗'), "{said}");
 }
 
-/// R5.9: mixed-up issuers and resources, a server that moves to another issuer, tokens for when nobody is there.
+/// R5.9: mixed-up issuers and resources, a server that moves to another issuer, offline access.
 #[test]
 fn the_official_suite_accepts_whom_tokens_are_taken_from() {
     for scenario in NEWER {
@@ -64,7 +64,7 @@ fn the_official_suite_accepts_whom_tokens_are_taken_from() {
     }
 }
 
-/// Sent by the suite with its server's URL as the last word.
+/// Started by the suite, with its server's URL as the last argument.
 #[test]
 #[ignore = "started by the suite"]
 fn a_client_of_the_suite() {
@@ -83,7 +83,7 @@ fn a_client_of_the_suite() {
     let is_logged_out = || gateway.get("/readyz").1.contains("toolcrib auth s");
     if is_logged_out() {
         visit.log_in();
-        // It takes up a login by itself; whether there is one depends on the scenario.
+        // The gateway picks up a login by itself. In some scenarios the login is refused, so the wait has an end.
         let end = Instant::now() + Duration::from_secs(3);
         while is_logged_out() && Instant::now() < end {
             std::thread::park_timeout(Duration::from_millis(50));
@@ -92,7 +92,7 @@ fn a_client_of_the_suite() {
     let tools = gateway.tools();
     for tool in tools.iter().filter(|tool| tool.starts_with("s__")) {
         let call = || gateway.ask("tools/call", &json!({"name": tool, "arguments": {}})).to_string();
-        // A person reads what the call says, agrees, and calls again.
+        // As a person would: reads the message of the call, logs in, and calls again.
         if call().contains("toolcrib auth s") {
             visit.log_in();
             call();
@@ -122,7 +122,7 @@ impl Visit {
         Self { folder, config }
     }
 
-    /// Logs in as a person would, or is refused: what is right depends on the scenario.
+    /// Logs in as a person would. Whether that succeeds depends on the scenario.
     fn log_in(&self) {
         let mut command = Command::new(PROGRAM);
         command
@@ -133,7 +133,7 @@ impl Visit {
             line.trim().starts_with("http").then(|| line.trim().to_owned())
         });
         let mut next = shown.ok();
-        // The browser goes where it is sent.
+        // Follows the redirects, as a browser would.
         while let Some(url) = next.take() {
             let (host, target) = url.split_once("://").unwrap().1.split_once('/').unwrap();
             let addresses: Vec<SocketAddr> = host.to_socket_addrs().unwrap().collect();

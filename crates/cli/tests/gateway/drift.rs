@@ -1,4 +1,4 @@
-//! A server that changes its tools while clients are connected, in front of it a gateway that holds it to a lock.
+//! A server that changes its tools while clients are connected, behind a gateway with a lock.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,7 +9,7 @@ use toolcrib::{Context, HttpOptions, Server, ToolError, ToolSpec};
 
 use crate::running::{Gateway, PROGRAM, SOON};
 
-/// An author's server whose one tool can be exchanged under its callers.
+/// Server with one tool that can be replaced during the test.
 struct Changing {
     server: Server,
     url: String,
@@ -63,8 +63,8 @@ fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// R5.7: a tool that breaks its pinned contract under a live connection is gone and refused, with the reason in the
-/// log; it comes back when it is what was pinned, or when what it is now was approved by its digest.
+/// R5.7: a tool that breaks its pinned contract during a connection is removed and refused, with the reason in the log;
+/// it returns when it matches the pin again, or when its new contract is approved by its digest.
 #[test]
 fn a_tool_that_drifts_is_kept_aside_until_it_is_approved() {
     let upstream = Changing::start();
@@ -96,11 +96,11 @@ fn a_tool_that_drifts_is_kept_aside_until_it_is_approved() {
     assert!(told.contains("callable  no: quarantined: breaking since it was pinned: "), "{told}");
     assert!(told.contains("toolcrib lock --approve 'notes/find@sha256:"), "{told}");
 
-    // The server takes it back: so does the gateway.
+    // The server reverts the change, and the tool returns.
     upstream.change(pinned, true);
     wait_until("the return", is_served);
 
-    // It changes again, and what it is now is reviewed and approved while the gateway runs.
+    // The server changes again, and the new contract is reviewed and approved while the gateway runs.
     upstream.change(broken, true);
     wait_until("the second quarantine", || !is_served());
     let shown = toolcrib(&folder, &["check"]);
@@ -113,7 +113,7 @@ fn a_tool_that_drifts_is_kept_aside_until_it_is_approved() {
     assert_eq!(refused["result"]["isError"], true, "the new contract is in force: {refused}");
 }
 
-/// R1.4, R5.7: a tool that says it has become harmless is held to what was pinned.
+/// R1.4, R5.7: a tool that claims to have become harmless is judged by its pinned annotations.
 #[test]
 fn a_tool_that_claims_to_be_tamer_is_not_believed() {
     let upstream = Changing::start();
@@ -130,7 +130,7 @@ fn a_tool_that_claims_to_be_tamer_is_not_believed() {
 
     let file = folder.join("toolcrib.toml");
     let gateway = Gateway::start_gated(&["--config", file.to_str().unwrap(), "--prefix", "never"]);
-    // It is served, because the policy only warns, but the gate reads what was pinned: destructive.
+    // The tool is served, because the policy only warns, but the gate uses the pinned annotation: destructive.
     let answer = gateway.ask("tools/call", &json!({"name": "find", "arguments": {"q": "tea"}}));
     assert_ne!(answer["result"]["content"][0]["text"], "found", "{answer}");
 }

@@ -1,4 +1,4 @@
-//! What is forwarded is what was checked: digits, spaces, unknown members, in both directions.
+//! Forwarded messages keep digits, white space and unknown members in both directions.
 
 use serde_json::Value;
 use toolcrib_testkit::http::Request;
@@ -11,7 +11,7 @@ fn hostile() -> String {
     path.display().to_string()
 }
 
-/// The text of the answer to a call of `tool` with these arguments, as it came over the wire.
+/// Returns the text of the answer to a call of `tool` with these arguments, as it came over the wire.
 fn call(gateway: &Gateway, tool: &str, arguments: &str) -> String {
     let meta = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"own":1.0}"#;
     let body = format!(
@@ -24,7 +24,7 @@ fn call(gateway: &Gateway, tool: &str, arguments: &str) -> String {
     request.send(gateway.address).unwrap().text()
 }
 
-/// R5.4: numbers, unknown members and text arrive at the server and come back as they were written, on both transports.
+/// R5.4: numbers, unknown members and text reach the server and come back as they were written, on both transports.
 #[test]
 fn every_digit_and_every_unknown_member_survives_in_both_directions() {
     let mut process = Process::start(std::process::Command::new(hostile()).args(["http", "long"])).unwrap();

@@ -1,4 +1,4 @@
-//! Several servers from a file; files that change.
+//! Configuration files with several servers, and changes to them.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ fn entry(command: &[String]) -> Value {
     json!({"command": command[0], "args": command[1..]})
 }
 
-/// R5.1, R5.3: an mcpServers file as it is; tools of three real servers under stable names.
+/// R5.1, R5.3: an mcpServers file is read unchanged; tools of three real servers have stable names.
 #[test]
 fn a_clients_own_file_puts_three_real_servers_behind_one_endpoint() {
     let folder = Folder::new("three");
@@ -104,7 +104,7 @@ fn a_changed_file_is_in_force_and_a_bad_one_changes_nothing() {
     assert!(before.iter().all(|name| gateway.tools().contains(name)));
 }
 
-/// R5.9: bearer tokens are asked for, with a challenge; a wrong one is nobody.
+/// R5.9: bearer tokens are required, with a challenge; a wrong token is refused.
 #[test]
 fn who_may_call_is_asked_where_the_file_says_so() {
     let folder = Folder::new("auth");
@@ -121,7 +121,7 @@ fn who_may_call_is_asked_where_the_file_says_so() {
     assert_eq!(post().header("Authorization", "Bearer s3cret").send(gateway.address).unwrap().status, 200);
 }
 
-/// R5.8: who may call and which toolsets are loaded change with the file; what needs a start is named.
+/// R5.8: credentials and loaded toolsets change with the file; settings that need a restart are named.
 #[test]
 fn credentials_and_toolsets_change_with_the_file() {
     let folder = Folder::new("reload-auth");
@@ -166,8 +166,8 @@ fn poke(gateway: &Gateway, more: &Value) -> String {
     answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
 }
 
-/// R12.5: the section `[safety]` of the file is in force, and another one for the next call after the file changed;
-/// tokens given under the old one are void; a section that cannot be used changes nothing and is reported.
+/// R12.5: the file's section `[safety]` is in force, and a changed one for the next call; tokens issued under the old
+/// one are void; an invalid section changes nothing and is reported.
 #[test]
 fn a_policy_changes_with_the_file() {
     let folder = Folder::new("reload-policy");
@@ -216,12 +216,12 @@ fn a_policy_changes_with_the_file() {
     assert!(poke(&gateway, &json!({})).contains("waits for a person"), "destructive tools are `unaware`");
 }
 
-/// R12.5: `--policy` wins over the section of the file, and the log says so; JSON files have no section.
+/// R12.5: `--policy` overrides the file's section, and the log says so; JSON files have no section.
 #[test]
 fn a_policy_of_its_own_wins_over_the_section() {
     let folder = Folder::new("two-policies");
     let path = folder.file("toolcrib.toml", &format!("{}[safety]\ndestructive = \"human\"\n", hostile()));
-    // A policy that lets every call through.
+    // This policy lets every call through.
     let mut gateway = Gateway::start(&["--config", &path]);
     assert_eq!(poke(&gateway, &json!({})), "poked");
     let says = |line: &str| line.contains("policy.toml is in force; the section [safety] of").then_some(());
@@ -235,7 +235,7 @@ fn a_policy_of_its_own_wins_over_the_section() {
     assert!(poke(&gateway, &json!({})).contains("waits for a person"));
 }
 
-/// R12.5: `config validate` judges the section with the rest of the file.
+/// R12.5: `config validate` checks the section with the rest of the file.
 #[test]
 fn a_wrong_key_of_the_section_is_named_with_its_place() {
     let folder = Folder::new("validate-policy");
@@ -254,7 +254,7 @@ fn a_wrong_key_of_the_section_is_named_with_its_place() {
     assert!(said.contains("toolcrib.toml:4:1: unknown field `queu`; did you mean `queue`?"), "{said}");
 }
 
-/// R5.1: a bad file is an error with its place, and nothing is started.
+/// R5.1: a bad file is an error with its location, and nothing is started.
 #[test]
 fn a_bad_file_stops_the_start_with_its_place() {
     let folder = Folder::new("bad");
@@ -271,7 +271,7 @@ fn a_bad_file_stops_the_start_with_its_place() {
     }
 }
 
-/// R5.1: one bad line, and not even the servers before it are started.
+/// R5.1: with one bad line, not even the servers before it are started.
 #[test]
 fn nothing_is_started_by_a_file_with_one_bad_line() {
     let folder = Folder::new("one-bad-line");
@@ -290,7 +290,7 @@ fn nothing_is_started_by_a_file_with_one_bad_line() {
     assert!(!mark.exists());
 }
 
-/// R5.1, R5.2: servers from PyPI, which negotiate for themselves, beside each other.
+/// R5.1, R5.2: servers from PyPI run side by side, each negotiated by itself.
 #[test]
 fn servers_from_pypi_stand_beside_each_other() {
     let folder = Folder::new("pypi");
@@ -324,7 +324,7 @@ fn servers_from_pypi_stand_beside_each_other() {
     assert!(refused["result"]["content"][0]["text"].as_str().unwrap().contains("/url"), "{refused}");
 }
 
-/// R5.3, R5.5: without prefixes, a tool that is called like one of the gateway's own is quarantined alone and named.
+/// R5.3, R5.5: without prefixes, a tool with the name of one of the gateway's own is quarantined alone and reported.
 #[test]
 fn a_tool_with_the_name_of_our_own_is_quarantined_alone() {
     let hostile = toolcrib_testkit::deps::built_example("hostile").unwrap_or_else(|error| panic!("{error}"));

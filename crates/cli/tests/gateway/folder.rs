@@ -1,4 +1,4 @@
-//! A folder for the files of one test.
+//! Temporary folder for the files of one test.
 
 use std::path::PathBuf;
 

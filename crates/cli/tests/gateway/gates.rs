@@ -1,4 +1,4 @@
-//! Two gates in a row: a server of ours with a gate, behind a gateway of ours with another (R12.4).
+//! Two gates in a row: a Toolcrib server with a gate behind a Toolcrib gateway with a gate (R12.4).
 
 use std::process::{Command, Output};
 
@@ -14,12 +14,12 @@ use super::running::{Gateway, PROGRAM, until};
 
 const TOOL: &str = "launch_confetti";
 
-/// How the gateway reaches the server.
+/// Connection from the gateway to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     Stdio,
     Http,
-    /// HTTP in the revision before the modern ones.
+    /// HTTP in the last legacy revision.
     Legacy,
 }
 
@@ -35,7 +35,7 @@ fn program(words: &[&str]) -> Output {
 }
 
 impl Pair {
-    /// `trusted`: the server's policy names the gateway's key.
+    /// Starts a pair. With `trusted`, the server's policy lists the gateway's key.
     fn start(name: &str, way: Way, trusted: bool, inner_policy: &str) -> Self {
         let folder = Folder::new(&format!("gates-{name}-{way:?}-{trusted}"));
         let (outer_data, inner_data) = (folder.0.join("outer"), folder.0.join("inner"));
@@ -76,7 +76,7 @@ impl Pair {
         assert!(output.status.success(), "{output:?}");
     }
 
-    /// Records of the audit of one side that are of this kind and about the tool.
+    /// Returns the audit records of one side that have this kind and concern the tool.
     fn records(&self, side: &str, kind: &str) -> Vec<Value> {
         let output =
             program(&["audit", "list", "--last", "1000", "--format", "json", "--data", &self.data(side)]);
@@ -107,7 +107,7 @@ fn handle(message: &Value) -> String {
     handle.as_str().unwrap_or_else(|| panic!("no handle: {message}")).to_owned()
 }
 
-/// Calls in every way that ends with a person: clients of both eras, asked by elicitation or in the queue.
+/// Calls in every way that asks a person: clients of both eras, by elicitation or in the approval queue.
 fn one_question_and_one_execution(pair: &Pair, how: &str) {
     let outer = &pair.outer;
     let (message, asked) = modern_call(outer, "tools/call", &wish(1), yes);
@@ -138,8 +138,8 @@ fn one_question_and_one_execution(pair: &Pair, how: &str) {
     assert_eq!(pair.records("outer", "asked").len(), 4, "{how}: one question each");
 }
 
-/// R12.4: where the server trusts the gateway, a person is asked once and the call runs once, over stdio and HTTP, in
-/// both eras before and behind; the server's own gate asks nobody.
+/// R12.4: if the server trusts the gateway, a person is asked once and the call runs once, over stdio and HTTP, with
+/// clients and servers of both eras; the server's own gate asks nobody.
 #[test]
 fn a_trusted_gateway_vouches_and_nobody_is_asked_twice() {
     for way in [Way::Stdio, Way::Http, Way::Legacy] {
@@ -149,7 +149,7 @@ fn a_trusted_gateway_vouches_and_nobody_is_asked_twice() {
         assert!(asked.is_empty(), "{way:?}: {asked:?}");
         let by = pair.records("inner", "intent");
         assert!(by.iter().all(|it| it["ticket"].as_str().unwrap().starts_with("vouched-")), "{by:?}");
-        // A two-step token at the gateway proves no person.
+        // A two-step token at the gateway does not prove a person.
         let token = |tool: &str| {
             let arguments = json!({"action": tool, "params_summary": "a test", "arguments": {"count": 5}});
             let given = pair
@@ -167,8 +167,8 @@ fn a_trusted_gateway_vouches_and_nobody_is_asked_twice() {
     }
 }
 
-/// R12.4: without any configuration the gateway answers the server's question about the very call that a person
-/// confirmed at the gateway: still one question and one execution.
+/// R12.4: without configuration, the gateway answers the server's question about the call that a person confirmed at
+/// the gateway: still one question and one execution.
 #[test]
 fn a_gateway_that_is_not_trusted_answers_for_the_person_who_confirmed() {
     for way in [Way::Stdio, Way::Http, Way::Legacy] {
@@ -177,8 +177,8 @@ fn a_gateway_that_is_not_trusted_answers_for_the_person_who_confirmed() {
     }
 }
 
-/// R12.4: a two-step token confirms at both gates where the server trusts the gateway; where it does not, the refusal
-/// names the setting and the key, and nothing ran.
+/// R12.4: a two-step token confirms at both gates if the server trusts the gateway; otherwise the refusal names the
+/// setting and the key, and nothing runs.
 #[test]
 fn a_token_counts_at_both_gates_or_the_refusal_names_the_setting() {
     for trusted in [true, false] {
@@ -202,7 +202,7 @@ fn a_token_counts_at_both_gates_or_the_refusal_names_the_setting() {
     }
 }
 
-/// R12.4: a gateway that lets a call through by itself hands the handle of the server's own approval on.
+/// R12.4: a gateway whose policy lets the call through forwards the handle of the server's own approval.
 #[test]
 fn the_handle_of_the_servers_own_approval_passes_a_gateway_that_asks_nobody() {
     let pair = Pair::start("handle", Way::Http, false, "destructive = \"human\"\n");
@@ -220,7 +220,8 @@ fn the_handle_of_the_servers_own_approval_passes_a_gateway_that_asks_nobody() {
     assert_eq!(launched(&message), &json!(7), "{message}");
 }
 
-/// R12.4: a statement counts once, for its server, tool and arguments, under a trusted key; a client cannot bring one.
+/// R12.4: a statement is valid once, for its server, tool and arguments, under a trusted key; a client cannot supply
+/// one.
 #[test]
 fn a_statement_that_is_replayed_changed_or_of_an_unknown_key_is_refused() {
     let pair = Pair::start("forged", Way::Http, true, "destructive = \"human\"\n");
@@ -255,7 +256,7 @@ fn a_statement_that_is_replayed_changed_or_of_an_unknown_key_is_refused() {
     let old = trusted.vouch(audience.trim(), TOOL, &digest("8"), ConfirmedBy::Person, 0).unwrap();
     refused(&call(inner, &old, 8), "expired");
     refused(&call(inner, &good.replace("person", "token"), 8), "signature");
-    // What a client brings goes no further than the gateway, which trusts nobody.
+    // A statement from a client is not forwarded by the gateway, which trusts nobody.
     refused(&call(&pair.outer, &good, 8), "does not trust");
     assert!(pair.records("inner", "intent").is_empty());
     let message = call(inner, &good, 8);

@@ -1,7 +1,7 @@
-//! Servers that mean harm, behind the real program, each beside a neighbour.
+//! Hostile servers behind the real gateway, each beside a good server.
 //!
-//! Every one of them: a refusal that names it, in time; at most 64 MiB more memory than before, at its peak; and the
-//! neighbour's calls are answered all the while. How much slower they become is measured by the benchmark, not here.
+//! For each: a refusal that names the server, in time; a peak of at most 64 MiB more memory than before; and the good
+//! server keeps answering. The benchmark measures how much slower it becomes, not these tests.
 
 mod costly;
 
@@ -15,13 +15,13 @@ use super::client::{Legacy, able, modern_call};
 use super::folder::Folder;
 use super::running::{Gateway, SOON, until};
 
-/// What a call has, and what its refusal may take over that.
+/// Deadline of a call.
 const DEADLINE: Duration = Duration::from_millis(1_000);
-/// The same where it is a limit of bytes that must be met first, on whatever machine.
+/// Deadline of a call that must reach a byte limit first, on any machine.
 const LONG_DEADLINE: Duration = Duration::from_millis(10_000);
 const GRACE: Duration = Duration::from_millis(250);
 
-/// The tests share their machine with each other and with whatever else runs: what they cannot answer for.
+/// Margin for other load on the machine.
 const NOISE: Duration = Duration::from_millis(1_500);
 
 const GROWTH_KIB_MAX: u64 = 64 * 1024;
@@ -34,7 +34,7 @@ pub(crate) enum Over {
 
 use Over::{Http, Stdio};
 
-/// A gateway with one good server and, once `let_in`, one bad one.
+/// A gateway with one good server and, after `let_in`, one bad server.
 pub(crate) struct Trial {
     pub(crate) gateway: Gateway,
     folder: Folder,
@@ -80,7 +80,7 @@ impl Trial {
         Self { gateway, folder, bad, _process: process }
     }
 
-    /// Puts the bad one beside the good one, while that is served.
+    /// Adds the bad server while the good one is served.
     pub(crate) fn let_in(&self) {
         self.folder.file("toolcrib.toml", &format!("{}{}", good(), self.bad));
     }
@@ -95,7 +95,7 @@ impl Trial {
         self.status()["state"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// From `/proc/PID/status`, in KiB.
+    /// Returns a value of `/proc/PID/status` in KiB.
     pub(crate) fn memory(&self, line: &str) -> u64 {
         let path = format!("/proc/{}/status", self.gateway.process.id());
         let status = std::fs::read_to_string(path).unwrap();
@@ -103,12 +103,12 @@ impl Trial {
         found.trim().trim_end_matches(" kB").parse().unwrap()
     }
 
-    /// Does something while the neighbour is called without a break.
+    /// Runs `act` while the good server is called continuously.
     fn beside<T>(&self, act: impl FnOnce() -> T) -> T {
         self.beside_timed(act).0
     }
 
-    /// The same, with the time that nine in ten of the neighbour's calls took at most: the slowest may be the machine's.
+    /// Like `beside`, and returns the time of nine in ten of those calls: the slowest may be due to the machine.
     pub(crate) fn beside_timed<T>(&self, act: impl FnOnce() -> T) -> (T, Duration) {
         let done = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -138,7 +138,7 @@ impl Trial {
         })
     }
 
-    /// The text of the answer to `poke`, which must be an error, and how long it took.
+    /// Calls `poke`, which must fail, and returns the error text and the time it took.
     pub(crate) fn poked(&self) -> (String, Duration) {
         let begun = Instant::now();
         let answer = self.gateway.ask("tools/call", &json!({"name": "bad__poke", "arguments": {}}));
@@ -153,7 +153,7 @@ impl Trial {
     }
 }
 
-/// A server that does harm when its tool is called.
+/// Tests a server that misbehaves when its tool is called.
 fn harm_in_a_call(over: Over, behaviour: &str, says: &str) {
     let trial = Trial::new(over, behaviour);
     let baseline = trial.memory("VmRSS:");
@@ -165,7 +165,7 @@ fn harm_in_a_call(over: Over, behaviour: &str, says: &str) {
     trial.assert_small(baseline, behaviour);
 }
 
-/// A server that does harm when it is listed.
+/// Tests a server that misbehaves when it is listed.
 fn harm_in_a_list(over: Over, behaviour: &str, says: &str) {
     let trial = Trial::new(over, behaviour);
     let baseline = trial.memory("VmRSS:");
@@ -179,19 +179,19 @@ fn harm_in_a_list(over: Over, behaviour: &str, says: &str) {
     trial.assert_small(baseline, behaviour);
 }
 
-/// R5.6: no answer at all.
+/// R5.6: no answer at all, over stdio.
 #[test]
 fn a_stdio_server_that_hangs_before_its_answer_is_refused_in_time() {
     harm_in_a_call(Stdio, "hang", "did not answer within 1000 ms");
 }
 
-/// R5.6
+/// R5.6: no answer at all, over HTTP.
 #[test]
 fn an_http_server_that_hangs_before_its_answer_is_refused_in_time() {
     harm_in_a_call(Http, "hang", "did not answer within 1000 ms");
 }
 
-/// R5.6
+/// R5.6: the answer stops in the middle of a line.
 #[test]
 fn a_stdio_server_that_hangs_inside_its_answer_is_refused_in_time() {
     harm_in_a_call(Stdio, "half", "did not answer within 1000 ms");
@@ -205,32 +205,32 @@ fn an_http_server_that_hangs_inside_its_answer_is_refused_in_time() {
     }
 }
 
-/// R5.6: a line that is no message may be a banner; the call has its deadline.
+/// R5.6: a line that is no message may be a banner; the call ends at its deadline.
 #[test]
 fn garbage_over_stdio_is_no_answer() {
     harm_in_a_call(Stdio, "garbage", "did not answer within 1000 ms");
 }
 
-/// R5.6: UPSTREAM_GARBAGE_LINES_MAX lines that are no messages may be a log; more are no MCP.
+/// R5.6: up to UPSTREAM_GARBAGE_LINES_MAX lines that are no messages may be a log; with more the server has failed.
 #[test]
 fn a_stdio_server_that_babbles_is_given_up() {
     harm_in_a_call(Stdio, "babble", "its stdout is no MCP");
 }
 
-/// R5.6
+/// R5.6: a response body that is no JSON.
 #[test]
 fn garbage_over_http_is_named() {
     harm_in_a_call(Http, "garbage", "no valid JSON");
 }
 
-/// R5.6: an answer to somebody else's request is not this one's.
+/// R5.6: a response with another id does not answer this request.
 #[test]
 fn an_answer_with_a_wrong_id_over_stdio_is_nobodys() {
     harm_in_a_call(Stdio, "wrong-id", "did not answer within 1000 ms");
     harm_in_a_call(Stdio, "string-id", "did not answer within 1000 ms");
 }
 
-/// R5.6
+/// R5.6: a response with another id is named in the refusal.
 #[test]
 fn an_answer_with_a_wrong_id_over_http_is_named() {
     harm_in_a_call(Http, "wrong-id", "an id that was not asked");
@@ -242,8 +242,8 @@ fn a_gibibyte_over_stdio_is_refused_by_the_limits_name() {
     harm_in_a_call(Stdio, "huge", "UPSTREAM_MESSAGE_BYTES_MAX");
 }
 
-/// R5.6: eight endless bodies at once take no more memory than one: of one server's large answers one is read at a time,
-/// above UPSTREAM_LARGE_BYTES and UPSTREAM_TURN_BYTES_MAX by UPSTREAM_TURN_PAUSE_MS.
+/// R5.6: eight endless bodies at once take no more memory than one: above UPSTREAM_LARGE_BYTES one answer of a server
+/// is read at a time, with a pause of UPSTREAM_TURN_PAUSE_MS after every UPSTREAM_TURN_BYTES_MAX.
 #[test]
 fn large_answers_of_one_server_are_read_one_at_a_time() {
     let trial = Trial::new(Http, "huge-chunks");
@@ -262,20 +262,20 @@ fn large_answers_of_one_server_are_read_one_at_a_time() {
     trial.assert_small(baseline, "eight at once");
 }
 
-/// R5.6: 1 GiB in one body, announced and in chunks.
+/// R5.6: 1 GiB in one body, with a length and in chunks.
 #[test]
 fn a_gibibyte_over_http_is_refused_by_the_limits_name() {
     harm_in_a_call(Http, "huge", "UPSTREAM_MESSAGE_BYTES_MAX");
     harm_in_a_call(Http, "huge-chunks", "UPSTREAM_MESSAGE_BYTES_MAX");
 }
 
-/// R5.6: headers without end.
+/// R5.6: endless headers.
 #[test]
 fn a_head_without_end_is_refused_by_the_limits_name() {
     harm_in_a_call(Http, "endless-head", "HEAD_BYTES_MAX");
 }
 
-/// R5.6: comments without end, and one event without end; read with a pause after UPSTREAM_STREAM_TURN_BYTES_MAX.
+/// R5.6: endless comments, and one endless event; read with a pause after UPSTREAM_STREAM_TURN_BYTES_MAX.
 #[test]
 fn an_endless_stream_of_events_is_refused_by_the_limits_name() {
     harm_in_a_call(Http, "endless-sse", "UPSTREAM_STREAM_BYTES_MAX");
@@ -288,46 +288,46 @@ fn a_depth_bomb_over_stdio_is_no_answer() {
     harm_in_a_call(Stdio, "depth-bomb", "did not answer within 1000 ms");
 }
 
-/// R5.6
+/// R5.6: 100,000 brackets, over HTTP.
 #[test]
 fn a_depth_bomb_over_http_is_refused_by_the_limits_name() {
     harm_in_a_call(Http, "depth-bomb", "JSON_DEPTH_MAX");
 }
 
-/// R5.6
+/// R5.6: the process ends within its answer.
 #[test]
 fn a_stdio_server_that_closes_in_the_middle_of_a_frame_is_named() {
     harm_in_a_call(Stdio, "closes-mid-frame", "process ended");
 }
 
-/// R5.6: before the answer, and in the middle of it.
+/// R5.6: before the answer, and within it.
 #[test]
 fn an_http_server_that_closes_in_the_middle_of_a_frame_is_named() {
     harm_in_a_call(Http, "closes", "closed the connection");
     harm_in_a_call(Http, "closes-body", "closed the connection");
 }
 
-/// R5.6: a result that is no object is no result.
+/// R5.6: a result that is not an object is refused.
 #[test]
 fn a_result_that_is_no_object_is_named() {
     harm_in_a_call(Stdio, "no-object", "its result is no object");
 }
 
-/// R5.6
+/// R5.6: a list of a million tools.
 #[test]
 fn a_million_tools_are_refused_by_the_limits_name() {
     harm_in_a_list(Stdio, "million-tools", "UPSTREAM_MESSAGE_BYTES_MAX");
     harm_in_a_list(Http, "million-tools", "UPSTREAM_MESSAGE_BYTES_MAX");
 }
 
-/// R5.6: UPSTREAM_ITEMS_MAX and UPSTREAM_LIST_BYTES_MAX, page by page, each well within a message.
+/// R5.6: UPSTREAM_ITEMS_MAX and UPSTREAM_LIST_BYTES_MAX apply over all pages, each of which is well within a message.
 #[test]
 fn pages_of_too_many_or_too_large_tools_are_refused_by_the_limits_name() {
     harm_in_a_list(Stdio, "many-pages", "UPSTREAM_ITEMS_MAX");
     harm_in_a_list(Http, "heavy-pages", "UPSTREAM_LIST_BYTES_MAX");
 }
 
-/// R5.6: a page after each page; the same page for ever; pages that take their time.
+/// R5.6: endless new pages, the same page again and again, and slow pages.
 #[test]
 fn an_endless_cursor_is_refused_by_the_limits_name() {
     harm_in_a_list(Stdio, "endless-cursor", "UPSTREAM_PAGES_MAX");
@@ -341,7 +341,8 @@ fn a_list_that_never_comes_is_named() {
     harm_in_a_list(Stdio, "hang-list", "did not");
 }
 
-/// R5.6: 20,000 notices after each list: it is asked again no more often than UPSTREAM_RELIST_MS_MIN lets.
+/// R5.6: 20,000 notifications after each list: the gateway lists again no more often than UPSTREAM_RELIST_MS_MIN
+/// allows.
 #[test]
 fn a_storm_of_list_changes_costs_nobody_anything() {
     let trial = Trial::new(Stdio, "storm");
@@ -350,7 +351,7 @@ fn a_storm_of_list_changes_costs_nobody_anything() {
     let begun = Instant::now();
     until("served", || trial.gateway.tools().contains(&"bad__poke".to_owned()));
     trial.beside(|| std::thread::park_timeout(Duration::from_millis(1_500)));
-    // It is busy crying; that is nobody's loss but its own.
+    // Its own calls may be slow.
     let mut lists = None;
     until("answered", || {
         let answer = trial.gateway.ask("tools/call", &json!({"name": "bad__safe_poke", "arguments": {}}));
@@ -364,7 +365,7 @@ fn a_storm_of_list_changes_costs_nobody_anything() {
     trial.assert_small(baseline, "storm");
 }
 
-/// R5.6, R5.2: a legacy server that asks without end, before clients of both eras that answer everything: each is asked
+/// R5.6, R5.2: a legacy server that asks without end, with clients of both eras that answer everything: each is asked
 /// CALL_QUESTIONS_MAX times.
 #[test]
 fn a_server_that_asks_for_input_for_ever_gets_no_further_than_its_limit() {
@@ -382,14 +383,14 @@ fn a_server_that_asks_for_input_for_ever_gets_no_further_than_its_limit() {
         assert_eq!((asked, &answer["result"]["isError"]), (16, &json!(true)), "{answer}");
         assert!(answer.to_string().contains("asks without end"), "{answer}");
     }
-    // Whoever cannot be asked is not kept waiting.
+    // A client that cannot be asked does not wait.
     let (text, took) = trial.beside(|| trial.poked());
     assert!(text.contains("Server \"bad\" asks without end"), "{text}");
     assert!(took <= DEADLINE + GRACE + NOISE, "{took:?}");
     trial.assert_small(baseline, "asks-forever");
 }
 
-/// R5.6, R5.2: a server whose contract changes in the middle of a call: the call is answered, the list is the new one.
+/// R5.6, R5.2: a server whose contract changes during a call: the call is answered, and the list is the new one.
 #[test]
 fn a_server_that_changes_its_contract_in_mid_call_loses_no_call() {
     for over in [Stdio, Http] {
@@ -417,8 +418,8 @@ fn pid(gateway: &Gateway, tool: &str) -> u32 {
     text.parse().unwrap()
 }
 
-/// R5.6: a child that ignores the end of its input for UPSTREAM_STOP_MS_MAX and SIGTERM for UPSTREAM_TERM_MS_MAX is gone
-/// when the gateway is.
+/// R5.6: a child that ignores the end of its input for UPSTREAM_STOP_MS_MAX and SIGTERM for UPSTREAM_TERM_MS_MAX is
+/// killed when the gateway ends.
 #[test]
 fn a_server_that_ignores_sigterm_is_gone_after_the_end() {
     let words = format!("trap '' TERM HUP; exec {} stdio deaf", hostile());
@@ -430,7 +431,7 @@ fn a_server_that_ignores_sigterm_is_gone_after_the_end() {
     until("gone", || !lives(child));
 }
 
-/// R5.6: what a server started goes with it, when it is taken out and when everything ends.
+/// R5.6: processes that a server started end with it, when it is removed and when the gateway ends.
 #[test]
 fn a_server_that_forks_leaves_nobody_behind() {
     let trial = Trial::new(Stdio, "forks");

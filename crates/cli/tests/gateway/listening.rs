@@ -1,4 +1,4 @@
-//! Ways to reach the gateway besides plain HTTP/1.1 on a port: TLS, HTTP/2, a unix socket, a browser, HTTP+SSE of 2024.
+//! Connections to the gateway other than plain HTTP/1.1: TLS, HTTP/2, a Unix socket, a browser, HTTP+SSE of 2024.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -14,7 +14,7 @@ use toolcrib_testkit::process::Process;
 use super::folder::Folder;
 use super::running::{Gateway, PROGRAM, SOON, npm, own_data, until};
 
-/// Whether a program is installed; a test that needs one which is not says so.
+/// Returns true if a program is installed; otherwise reports that the test is skipped.
 fn is_installed(program: &str) -> bool {
     let status = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     if status.is_err() {
@@ -23,7 +23,7 @@ fn is_installed(program: &str) -> bool {
     status.is_ok()
 }
 
-/// Makes a certificate for 127.0.0.1 and localhost with this common name, as `cert.pem` and `key.pem`.
+/// Creates a certificate for 127.0.0.1 and localhost with this common name, as `cert.pem` and `key.pem`.
 fn certify(folder: &Path, name: &str) {
     let made = Command::new("openssl")
         .args([
@@ -49,12 +49,12 @@ fn certify(folder: &Path, name: &str) {
         .output()
         .unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    // The certificate comes last: between the two the pair does not fit and changes nothing.
+    // The certificate is replaced last: until then key and certificate do not match, and nothing changes.
     std::fs::rename(folder.join("key.new"), folder.join("key.pem")).unwrap();
     std::fs::rename(folder.join("cert.new"), folder.join("cert.pem")).unwrap();
 }
 
-/// Runs curl; what it printed.
+/// Runs curl and returns its output.
 fn curl(words: &[&str]) -> String {
     let out =
         Command::new("curl").args(["--silent", "--show-error", "--max-time", "20"]).args(words).output();
@@ -63,7 +63,7 @@ fn curl(words: &[&str]) -> String {
     String::from_utf8(out.stdout).unwrap()
 }
 
-/// Lists tools with curl; the version of HTTP that was spoken, and the names.
+/// Lists tools with curl. Returns the HTTP version and the names.
 fn listed(url: &str, words: &[&str]) -> (String, Vec<String>) {
     let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {}});
@@ -91,7 +91,7 @@ fn listed(url: &str, words: &[&str]) -> (String, Vec<String>) {
     (version.to_owned(), tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect())
 }
 
-/// A configuration with these keys and one server, and the gateway on it.
+/// Starts a gateway on a configuration with these keys and one server.
 fn gateway(folder: &Folder, keys: &str) -> Gateway {
     let command = npm("server-everything", &["stdio"]);
     let text = format!(
@@ -104,7 +104,7 @@ fn gateway(folder: &Folder, keys: &str) -> Gateway {
 
 const TLS: &str = "tls = { cert = \"cert.pem\", key = \"key.pem\" }";
 
-/// R14.2: HTTPS with the version that the client chooses, and no plain HTTP beside it.
+/// R14.2: HTTPS is served in the version that the client negotiates, and no plain HTTP on that port.
 #[test]
 fn https_is_served_over_both_versions() {
     if !is_installed("curl") || !is_installed("openssl") {
@@ -125,7 +125,7 @@ fn https_is_served_over_both_versions() {
     assert!(gateway.process.said().contains("https://127.0.0.1:"), "{}", gateway.process.said());
 }
 
-/// R14.2: a new certificate is in force within `TLS_LOOK_MS` without a restart; one that cannot be used changes nothing.
+/// R14.2: a new certificate is in force within `TLS_LOOK_MS` without a restart; an unusable one changes nothing.
 #[test]
 fn a_new_certificate_is_in_force_without_a_restart() {
     if !is_installed("curl") || !is_installed("openssl") {
@@ -151,7 +151,7 @@ fn a_new_certificate_is_in_force_without_a_restart() {
     until("in force", || subject().is_some_and(|subject| subject.contains("CN=second")));
 }
 
-/// R14.2: HTTP/2 without TLS where it is configured, beside HTTP/1.1 on the same port.
+/// R14.2: HTTP/2 without TLS is served if configured, beside HTTP/1.1 on the same port.
 #[test]
 fn http_2_by_prior_knowledge_is_served_beside_http_1() {
     if !is_installed("curl") {
@@ -164,7 +164,7 @@ fn http_2_by_prior_knowledge_is_served_beside_http_1() {
     }
 }
 
-/// R14.2: a unix socket that only its owner can open, and that is gone with the gateway.
+/// R14.2: a Unix socket that only its owner can open, and that is removed with the gateway.
 #[test]
 fn a_unix_socket_is_served() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -190,7 +190,7 @@ fn a_unix_socket_is_served() {
     assert!(!socket.exists());
 }
 
-/// R14.2: what is configured and cannot work is refused before anything is served.
+/// R14.2: a configuration that cannot work is refused before anything is served.
 #[test]
 fn a_certificate_that_cannot_be_used_is_refused_at_the_start() {
     let folder = Folder::new("refused");
@@ -205,7 +205,7 @@ fn a_certificate_that_cannot_be_used_is_refused_at_the_start() {
     assert!(!out.status.success() && said.contains("cert.pem has no certificate in PEM form"), "{said}");
 }
 
-/// R5.2: the HTTP+SSE transport of 2024-11-05 for the clients that speak nothing newer.
+/// R5.2: the HTTP+SSE transport of 2024-11-05 is served to clients that speak nothing newer.
 #[test]
 fn clients_of_2024_are_served_over_http_and_sse() {
     let folder = Folder::new("sse");
@@ -224,7 +224,7 @@ fn clients_of_2024_are_served_over_http_and_sse() {
     }
 }
 
-/// A page that begins a session, lists the tools in it and writes down what it read or why it could not.
+/// Web page that starts a session, lists the tools in it, and shows them or the error.
 const PAGE: &str = r#"<!doctype html><pre id="said">nothing</pre><script type="module">
 const said = document.getElementById("said");
 const gateway = `http://127.0.0.1:${location.hash.slice(1)}`;
@@ -251,7 +251,7 @@ try {
 }
 </script>"#;
 
-/// What a page of this host says in chromium.
+/// Returns the output of the page at `host` in chromium.
 fn browsed(folder: &Folder, host: &str, pages: &Listener, gateway: &Gateway) -> String {
     let url = format!("http://{host}:{}/#{}", pages.address.port(), gateway.address.port());
     let mut command = Command::new("chromium");
@@ -265,8 +265,8 @@ fn browsed(folder: &Folder, host: &str, pages: &Listener, gateway: &Gateway) -> 
     process.said()
 }
 
-/// R14.2: in chromium a page of a configured origin begins a session and lists tools; a page of another origin is blocked;
-/// the REST API is open to neither.
+/// R14.2: in chromium a page of a configured origin starts a session and lists tools; a page of another origin is
+/// blocked; neither can use the REST API.
 #[test]
 fn pages_of_configured_origins_are_clients() {
     if !is_installed("chromium") {

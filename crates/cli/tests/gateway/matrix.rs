@@ -1,4 +1,4 @@
-//! Every era in front, every era behind, over both transports.
+//! Clients and servers of every era, over both transports.
 
 use std::process::Command;
 
@@ -25,7 +25,7 @@ fn everything() -> Value {
     })
 }
 
-/// Walks a client of each era through the plan, over HTTP.
+/// Runs a client of each era through the plan, over HTTP.
 fn both_eras(gateway: &Gateway, plan: &Value) {
     let server = Server::Http { url: gateway.url() };
     for era in [Era::Legacy, Era::Modern] {
@@ -34,7 +34,7 @@ fn both_eras(gateway: &Gateway, plan: &Value) {
     }
 }
 
-/// R5.2: both eras in front of a legacy server over stdio: results, progress, questions in mid-call.
+/// R5.2: clients of both eras in front of a legacy server over stdio: results, progress, questions during a call.
 #[test]
 fn clients_of_both_eras_are_served_by_a_legacy_server_over_stdio() {
     let mut words = vec!["--"];
@@ -43,7 +43,7 @@ fn clients_of_both_eras_are_served_by_a_legacy_server_over_stdio() {
     both_eras(&Gateway::start(&words), &everything());
 }
 
-/// R5.2: the same over Streamable HTTP.
+/// R5.2: clients of both eras in front of a legacy server over Streamable HTTP.
 #[test]
 fn clients_of_both_eras_are_served_by_a_legacy_server_over_http() {
     let words = npm("server-everything", &["streamableHttp"]);
@@ -68,7 +68,7 @@ fn a_client_that_only_starts_commands_is_served_over_stdio() {
     }
 }
 
-/// R5.2: both eras in front of a modern server, over both transports.
+/// R5.2: clients of both eras in front of a modern server, over both transports.
 #[test]
 fn clients_of_both_eras_are_served_by_a_modern_server() {
     let fixture = std::path::Path::new(PROGRAM).with_file_name("conformance-server");
@@ -94,7 +94,7 @@ fn clients_of_both_eras_are_served_by_a_modern_server() {
     both_eras(&Gateway::start(&["--", &fixture.display().to_string(), "--stdio"]), &plan);
 }
 
-/// R5.2: a legacy client is asked in the middle of `prompts/get` what a modern server wants to know.
+/// R5.2: a legacy client is asked during `prompts/get` what a modern server requests.
 #[test]
 fn a_prompt_that_asks_reaches_a_legacy_client() {
     let fixture = std::path::Path::new(PROGRAM).with_file_name("conformance-server");
@@ -131,7 +131,7 @@ fn a_prompt_that_asks_reaches_a_legacy_client() {
     assert!(prompt["result"]["messages"].to_string().contains("Use this context: the sea"), "{prompt}");
 }
 
-/// The server from npm that speaks the transport of 2024 alone.
+/// Starts a server from npm that only speaks the transport of 2024.
 fn old_transport(port: u16) -> Process {
     let words = npm("server-everything", &["sse"]);
     let mut command = Command::new(&words[0]);
@@ -140,14 +140,14 @@ fn old_transport(port: u16) -> Process {
     server
 }
 
-/// R5.2: a server that speaks HTTP+SSE of 2024-11-05 alone: results, progress, questions in mid-call, both eras in front.
+/// R5.2: a server that only speaks HTTP+SSE of 2024-11-05: results, progress, questions during a call, both eras.
 #[test]
 fn clients_of_both_eras_are_served_by_a_server_of_the_old_transport() {
     let port = port::free().unwrap();
     let mut server = old_transport(port);
     let gateway = Gateway::start(&[&format!("http://127.0.0.1:{port}/sse")]);
     both_eras(&gateway, &everything());
-    // Its stream ends with it; it is found again when it is back.
+    // The stream ends with the server, and the gateway reconnects when it is back.
     server.kill();
     until("noticed", || !gateway.get("/metrics").1.contains("toolcrib_server_up{server=\"server\"} 1"));
     let _server = old_transport(port);

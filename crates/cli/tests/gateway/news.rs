@@ -1,4 +1,4 @@
-//! What is said besides answers: changes of lists, log messages, cancellation; every era in front, every era behind.
+//! Messages other than answers: list changes, log messages, cancellation; with clients and servers of every era.
 
 use serde_json::{Value, json};
 use toolcrib_testkit::http::Request;
@@ -18,7 +18,8 @@ fn gateway(manner: &str, mark: &str) -> (Gateway, Folder) {
     (Gateway::start(&["--config", &folder.file("toolcrib.toml", &text)]), folder)
 }
 
-/// R5.2: `list_changed` on a legacy client's stream and on a modern client's subscription, whatever the server speaks.
+/// R5.2: `list_changed` reaches a legacy client's stream and a modern client's subscription, whatever the server
+/// speaks.
 #[test]
 fn a_change_of_a_list_reaches_clients_of_both_eras() {
     for manner in ["legacy", "modern"] {
@@ -39,7 +40,7 @@ fn a_change_of_a_list_reaches_clients_of_both_eras() {
     }
 }
 
-/// The messages of a call that are no answer.
+/// Returns the messages of a call before its answer.
 fn logged(request: &Request, gateway: &Gateway) -> Vec<Value> {
     let mut stream = request.open(gateway.address).unwrap();
     assert_eq!(
@@ -58,7 +59,7 @@ fn logged(request: &Request, gateway: &Gateway) -> Vec<Value> {
     }
 }
 
-/// R5.2: log messages reach whoever wants their level, in the way of its era, and nobody else.
+/// R5.2: log messages reach exactly the clients that requested their level, in the form of each era.
 #[test]
 fn log_messages_reach_clients_of_both_eras_by_the_level_they_want() {
     for manner in ["legacy", "modern"] {
@@ -75,7 +76,7 @@ fn log_messages_reach_clients_of_both_eras_by_the_level_they_want() {
     }
 }
 
-/// R5.2: a legacy client's `notifications/cancelled` and a modern client that hangs up both reach the server.
+/// R5.2: a legacy client's `notifications/cancelled` and a modern client's disconnect both reach the server.
 #[test]
 fn a_cancellation_reaches_the_server_from_clients_of_both_eras() {
     for manner in ["legacy", "modern"] {

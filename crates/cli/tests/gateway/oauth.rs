@@ -1,4 +1,4 @@
-//! Servers that ask for tokens: logging in, renewing, and what is never passed on.
+//! Upstream servers that require OAuth tokens: login, renewal, and tokens that are never forwarded.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ impl Place {
         self.path("toolcrib.toml")
     }
 
-    /// The gateway with its data here.
+    /// Starts a gateway with its data in this folder.
     fn gateway(&self, words: &[&str]) -> Gateway {
         let own = ["--data".to_owned(), self.path("data"), "--policy".to_owned(), self.path("policy.toml")];
         Gateway::start_with(own, words)
@@ -43,7 +43,7 @@ impl Place {
         command
     }
 
-    /// Logs in as a person would: opens the printed address, and goes where it leads.
+    /// Logs in as a person would: opens the printed address and follows the redirect.
     fn log_in(&self, words: &[&str]) -> (Option<i32>, String) {
         let mut process = Process::start(self.auth(words).arg("--no-browser")).unwrap();
         let url = process
@@ -54,7 +54,7 @@ impl Place {
         assert_eq!(sent.status, 302, "{}", sent.text());
         let back = sent.header("location").unwrap().strip_prefix("http://").unwrap().to_owned();
         let (host, target) = back.split_once('/').unwrap();
-        // A page that does not know the state changes nothing.
+        // A callback with an unknown state changes nothing.
         let stranger = Request::get("/callback?code=x&state=y").send(host.parse().unwrap()).unwrap();
         assert_eq!(stranger.status, 400);
         Request::get(&format!("/{target}")).send(host.parse().unwrap()).unwrap();
@@ -73,8 +73,8 @@ fn status(gateway: &Gateway) -> Value {
     ready["servers"][0].clone()
 }
 
-/// R5.9: the authorization code with PKCE, a registered client and a loopback redirect; the token is kept for its owner
-/// alone, used, renewed when it is taken back, and a running gateway takes up a login by itself.
+/// R5.9: authorization code with PKCE, a registered client and a loopback redirect; the token is readable by its owner
+/// only, is used, and is renewed after a revocation; a running gateway picks up a login by itself.
 #[test]
 fn a_person_logs_in_once_and_the_gateway_renews_by_itself() {
     let issuer = Issuer::start(Manner::default()).unwrap();
@@ -96,24 +96,24 @@ fn a_person_logs_in_once_and_the_gateway_renews_by_itself() {
     let second = whoami(&gateway, "mail__whoami");
     assert_ne!(first, second);
     assert_eq!(issuer.grants(), ["authorization_code", "refresh_token"]);
-    // Refresh tokens are good once: the file has the newest, and another process can go on with it.
+    // Refresh tokens are valid once: the file has the newest, so that another process can continue.
     drop(gateway);
     issuer.revoke();
     let gateway = place.gateway(&["--config", &config]);
     assert_ne!(whoami(&gateway, "mail__whoami"), second);
     assert_eq!(issuer.grants().len(), 3);
-    // Everything taken back: named, with what to do.
+    // After all tokens are revoked, the error says what to do.
     issuer.revoke_all();
     let refused = gateway.ask("tools/call", &json!({"name": "mail__whoami", "arguments": {}}));
     assert!(refused.to_string().contains("toolcrib auth mail"), "{refused}");
 }
 
-/// R5.9: a token that is about to end is renewed before it is used.
+/// R5.9: a token that is about to expire is renewed before it is used.
 #[test]
 fn a_token_that_ends_soon_is_renewed_before_it_is_refused() {
     let issuer = Issuer::start(Manner { lasts_s: 20, ..Manner::default() }).unwrap();
     let place = Place::new("short");
-    // No file at all: a URL on the command line, and the same URL to log in to.
+    // Without a file: a URL on the command line, and a login to the same URL.
     let (code, said) = place.log_in(&[&issuer.url()]);
     assert_eq!(code, Some(0), "{said}");
     let gateway = place.gateway(&[&issuer.url()]);
@@ -126,7 +126,7 @@ fn a_token_that_ends_soon_is_renewed_before_it_is_refused() {
     assert!(String::from_utf8_lossy(&out.stdout).contains("Logged out"), "{out:?}");
 }
 
-/// R5.9: client credentials need nobody, and a caller's own token never reaches a server.
+/// R5.9: client credentials need no person, and a caller's own token never reaches a server.
 #[test]
 fn client_credentials_are_used_and_a_callers_token_is_never_passed_on() {
     let client = Some(("gate".to_owned(), "s3cret".to_owned()));
@@ -153,7 +153,7 @@ fn client_credentials_are_used_and_a_callers_token_is_never_passed_on() {
     assert!(presented.iter().flatten().all(|value| value.starts_with("Bearer access-")), "{presented:?}");
 }
 
-/// R5.9: a wrong client secret is named in the status, and the rest serves on.
+/// R5.9: a wrong client secret is named in the status, and the other servers keep serving.
 #[test]
 fn a_refused_client_is_named_in_the_status() {
     let client = Some(("gate".to_owned(), "s3cret".to_owned()));
@@ -170,7 +170,7 @@ fn a_refused_client_is_named_in_the_status() {
     assert_eq!(gateway.get("/livez").0, 200);
 }
 
-/// R5.9: metadata of another resource, or a browser sent by another issuer, ends a login.
+/// R5.9: metadata of another resource, or a redirect from another issuer, fails a login.
 #[test]
 fn a_login_through_somebody_else_is_refused() {
     let elsewhere = Some("https://evil.example".to_owned());
@@ -187,8 +187,8 @@ fn a_login_through_somebody_else_is_refused() {
     assert!(said.contains("the resource of the metadata is \"https://evil.example\""), "{said}");
 }
 
-/// R5.9: a server that wants more scopes in mid-call gets them where nobody has to agree, once, and the call goes on; one
-/// that is never content is named and costs no other call anything.
+/// R5.9: a server that demands more scopes during a call gets them once if no person has to consent, and the call goes
+/// on; a server that is never satisfied is named and delays no other call.
 #[test]
 fn client_credentials_step_up_when_a_server_asks_for_more_scopes() {
     let client = Some(("gate".to_owned(), "s3cret".to_owned()));
@@ -218,7 +218,8 @@ fn client_credentials_step_up_when_a_server_asks_for_more_scopes() {
     assert!(whoami(&gateway, "api__write").starts_with("access-"));
 }
 
-/// R5.9: where a person has to agree, the call says so, the next login asks for it, and the running gateway goes on with it.
+/// R5.9: if a person has to consent, the call says so, the next login requests the scope, and the running gateway uses
+/// it.
 #[test]
 fn a_person_is_told_to_log_in_again_when_a_server_asks_for_more_scopes() {
     let issuer = Issuer::start(Manner::default()).unwrap();
@@ -237,7 +238,7 @@ fn a_person_is_told_to_log_in_again_when_a_server_asks_for_more_scopes() {
     assert!(whoami(&gateway, "mail__write").starts_with("access-"));
 }
 
-/// R5.9: a client that is a document at a URL: the authorization server reads it, and nobody has to register.
+/// R5.9: a client id that is a document's URL: the authorization server reads it, and nobody has to register.
 #[test]
 fn a_published_document_says_who_the_gateway_is() {
     let printed: std::sync::Arc<std::sync::OnceLock<String>> = std::sync::Arc::default();

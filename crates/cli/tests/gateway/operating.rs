@@ -1,4 +1,4 @@
-//! What an operator does and sees: servers that cannot be reached, load, logs, readiness, the end.
+//! Operation of a gateway: unreachable servers, load, logs, readiness, shutdown.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -31,7 +31,7 @@ fn in_flight(gateway: &Gateway, name: &str, calls: usize) -> bool {
     gateway.get("/metrics").1.contains(&line)
 }
 
-/// A port that speaks TLS with a certificate that nobody signed; nothing where there is no openssl.
+/// Starts a TLS listener with a self-signed certificate; `None` without openssl.
 fn self_signed(folder: &Folder) -> Option<(Process, u16)> {
     let (key, certificate) = (folder.0.join("key.pem"), folder.0.join("cert.pem"));
     let made = Command::new("openssl")
@@ -63,7 +63,8 @@ fn self_signed(folder: &Folder) -> Option<(Process, u16)> {
     Some((process, port))
 }
 
-/// R5.6: missing command, refused connection, bad TLS and 401 are named in `toolcrib status`; the rest serves on.
+/// R5.6: a missing command, a refused connection, bad TLS and 401 are named in `toolcrib status`; other servers keep
+/// serving.
 #[test]
 fn what_cannot_be_reached_is_named_in_the_status_and_the_rest_serves_on() {
     let folder = Folder::new("unreachable");
@@ -114,7 +115,7 @@ fn what_cannot_be_reached_is_named_in_the_status_and_the_rest_serves_on() {
     assert_eq!(gateway.get("/readyz").0, 200, "it serves what it has");
 }
 
-/// R5.10: not ready before the servers have answered for the first time, ready with one that failed.
+/// R5.10: the gateway is not ready before the servers' first answers, and is ready with one that failed.
 #[test]
 fn readiness_waits_for_the_first_answers_and_not_for_servers_that_are_down() {
     let folder = Folder::new("ready");
@@ -134,7 +135,7 @@ fn readiness_waits_for_the_first_answers_and_not_for_servers_that_are_down() {
     assert!(gateway.get("/readyz").1.contains("did not answer within 3000 ms"));
 }
 
-/// R5.10: one structured line per call, whichever way it ends.
+/// R5.10: one structured log line per call, however it ends.
 #[test]
 fn every_call_leaves_one_structured_line_however_it_ends() {
     let folder = Folder::new("log");
@@ -165,18 +166,18 @@ fn every_call_leaves_one_structured_line_however_it_ends() {
         assert_eq!(line["fields"]["revision"], "2026-07-28");
     }
     let endings: Vec<&str> = all.iter().map(|line| line["fields"]["ending"].as_str().unwrap()).collect();
-    // R12.1, R12.2: a call that was sent and never answered is unknown, also when its client left.
+    // R12.1, R12.2: a call that was sent and never answered is unknown, also if its client disconnected.
     assert_eq!(endings, ["done", "refused", "refused", "unknown", "unknown"]);
 }
 
-/// R5.10: more calls than one server may have are refused at once, and its neighbour notices nothing.
+/// R5.10: calls over a server's limit are refused at once, and another server is unaffected.
 #[test]
 fn calls_over_a_servers_limit_are_shed_and_the_neighbour_is_served() {
     const CALLS: usize = 1_024;
     let folder = Folder::new("shed");
     let text = format!("{}call_ms_max = 20000\n{}", server("full", "hang"), server("good", ""));
     let gateway = Gateway::start(&["--config", &folder.file("toolcrib.toml", &text)]);
-    // No two are the same: whoever repeats a call is stopped for that.
+    // No two calls are equal, because the loop guard stops a caller that repeats one.
     let poke = |number: usize| {
         let arguments = json!({"number": number});
         modern("tools/call", &json!({"name": "full__safe_poke", "arguments": arguments}), &able())
@@ -193,7 +194,8 @@ fn calls_over_a_servers_limit_are_shed_and_the_neighbour_is_served() {
     assert!(echo(&gateway, "full__echo")["result"]["content"].is_array());
 }
 
-/// R5.10: SIGTERM: nobody new is let in, calls under way are answered, children are gone, the program ends well.
+/// R5.10: SIGTERM: new connections are refused, running calls are answered, child processes are gone, the exit code is
+/// 0.
 #[test]
 fn the_end_waits_for_calls_under_way() {
     let folder = Folder::new("end");
@@ -215,7 +217,7 @@ fn the_end_waits_for_calls_under_way() {
     assert!(Request::get("/livez").send(address).is_err(), "nobody listens any more");
 }
 
-/// R5.8: while a call is under way at one server others come, go and change; a bad file changes nothing.
+/// R5.8: during a call to one server others are added, removed and changed; a bad file changes nothing.
 #[test]
 fn a_call_under_way_outlives_every_change_of_the_file() {
     let folder = Folder::new("change");
@@ -248,14 +250,14 @@ fn a_call_under_way_outlives_every_change_of_the_file() {
         })
         .unwrap();
     assert_eq!(gateway.tools(), tools);
-    // The session of before is the session of now.
+    // The session from before the reload is still valid.
     let again = Request::post_json("/mcp", r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#);
     let again = again.header("Mcp-Session-Id", &session).header("MCP-Protocol-Version", "2025-11-25");
     assert_eq!(again.send(address).unwrap().status, 200);
 }
 
-/// R5.9: beyond this machine nobody is served without a credential, whatever the file says of it, and a page of another
-/// name or origin is not answered.
+/// R5.9: beyond loopback nobody is served without a credential, whatever the file says, and a request with another host
+/// name or origin is refused.
 #[test]
 fn an_address_beyond_this_machine_asks_everybody_for_a_credential() {
     let port = port::free().unwrap();
@@ -281,13 +283,13 @@ fn an_address_beyond_this_machine_asks_everybody_for_a_credential() {
     }
 }
 
-/// The command between backticks that begins so.
+/// Returns the command between backticks that begins with `begins`.
 fn command(text: &str, begins: &str) -> String {
     let found = text.split('`').skip(1).step_by(2).find(|command| command.starts_with(begins));
     found.unwrap_or_else(|| panic!("no `{begins}…` in {text}")).to_owned()
 }
 
-/// Runs a line as somebody does who copied it into a shell somewhere else.
+/// Runs a line as after copying it into a shell in another folder.
 fn copied(line: &str) -> String {
     let binary = std::path::Path::new(PROGRAM).parent().unwrap().to_owned();
     let machine = std::env::var_os("PATH").unwrap_or_default();
@@ -299,7 +301,7 @@ fn copied(line: &str) -> String {
     String::from_utf8(out.stdout).unwrap()
 }
 
-/// R12.5: a command that a text names works when it is copied, wherever the data folder is.
+/// R12.5: a command in a message works when it is copied, wherever the data folder is.
 #[test]
 fn commands_in_texts_work_when_they_are_copied() {
     let folder = Folder::new("copied");
@@ -333,7 +335,7 @@ fn status(words: &[&str]) -> (i32, String, String) {
     (out.status.code().unwrap(), text(&out.stdout), text(&out.stderr))
 }
 
-/// R12.5: a stop is seen in `toolcrib status`, with its reason.
+/// R12.5: a stop is visible in `toolcrib status`, with its reason.
 #[test]
 fn the_status_shows_a_stop() {
     let folder = Folder::new("status-stop");
@@ -355,7 +357,7 @@ fn the_status_shows_a_stop() {
     until("unlocked", || status(&[&gateway.url()]).0 == 0);
 }
 
-/// R12.5: a server that asks for a credential runs already; the hint says how to give one.
+/// R12.5: a server that requires a credential is running already; the hint says how to pass one.
 #[test]
 fn the_status_of_a_server_that_asks_for_a_credential_says_so() {
     let folder = Folder::new("status-401");

@@ -1,5 +1,5 @@
-//! Endings of calls, as journal, audit, metrics and log tell them: servers that die, hang, are cut off or answer
-//! unreadably after they were sent a destructive call (R12.1, R12.2).
+//! Outcomes of calls in journal, audit, metrics and log: servers that die, hang, are cut off or answer unreadably after
+//! a destructive call was sent (R12.1, R12.2).
 
 use std::process::Command;
 
@@ -14,7 +14,7 @@ fn hostile() -> String {
     path.display().to_string()
 }
 
-/// A gateway with a data folder of its own, in front of servers that are called by their behaviour.
+/// A gateway with its own data folder, in front of servers that are named by their behaviour.
 struct Bed {
     gateway: Gateway,
     data: String,
@@ -58,7 +58,7 @@ impl Bed {
         String::from_utf8(out.stdout).unwrap()
     }
 
-    /// The outcomes in the audit, by tool.
+    /// Returns the outcomes in the audit, by tool.
     fn audited(&self) -> Vec<(String, String)> {
         let records = self.run(&["audit", "list", "--last", "10000", "--format", "json"]);
         let records = records.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -68,7 +68,7 @@ impl Bed {
         outcomes.map(|record| (text(&record["tool"]), text(&record["outcome"]))).collect()
     }
 
-    /// The endings in the log, by tool.
+    /// Returns the endings in the log, by tool.
     fn logged(&self) -> Vec<(String, String)> {
         let said = self.gateway.process.said();
         let lines = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -85,7 +85,7 @@ impl Bed {
     }
 }
 
-/// The name of a server over this transport with this behaviour.
+/// Returns the name of the server with this transport and behaviour.
 fn server(over: &str, behaviour: &str) -> String {
     format!("{over}-{behaviour}")
 }
@@ -132,7 +132,7 @@ fn a_call_that_was_sent_and_not_answered_is_unknown_wherever_it_is_told() {
     assert_eq!(bed.run(&["audit", "verify"]).lines().count(), 1);
 }
 
-/// R12.2: an answer with `isError` is failed, a plain one done; what was never sent is failed and not unknown.
+/// R12.2: an answer with `isError` is failed, a plain one done; a call that was never sent is failed, not unknown.
 #[test]
 fn an_answer_says_itself_whether_a_call_failed() {
     let bed = Bed::new("said", &["says-error", "behaves"], &[]);
@@ -152,7 +152,7 @@ fn an_answer_says_itself_whether_a_call_failed() {
     assert!(bed.run(&["audit", "unknown"]).contains("no call's end is unknown"));
 }
 
-/// R12.2: a call that is not repeatable and met an expired session is not sent again.
+/// R12.2: a call that is not repeatable is not sent again after an expired session.
 #[test]
 fn a_forgotten_session_does_not_repeat_a_destructive_call() {
     let bed = Bed::new("gone", &[], &["session-gone"]);

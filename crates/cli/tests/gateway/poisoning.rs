@@ -1,5 +1,5 @@
-//! Servers that send more than they were asked for on a kept connection. What is left over is never taken for the answer
-//! to the next call.
+//! Servers that send more than one response on a kept connection. Left-over bytes are never taken as the answer to the
+//! next call.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use super::running::Gateway;
 
-/// Calls that follow a poisoned answer.
+/// Number of calls, alternating between poisoned and plain ones.
 const TRIES: usize = 2_000;
 
-/// A whole answer, and how it stands on the connection.
+/// Framings of a response, with poison behind it on the connection.
 const SHAPES: [&str; 12] = [
     "{whole}{poison}",
     "{whole}\r\n{poison}",
@@ -28,7 +28,7 @@ const SHAPES: [&str; 12] = [
     "{no-content}{poison}",
 ];
 
-/// A response with these header lines and this body.
+/// Returns a response with these header lines and this body.
 fn response(status: &str, lines: &str, body: &str) -> String {
     format!("HTTP/1.1 {status}\r\nContent-Type: application/json\r\n{lines}\r\n{body}")
 }
@@ -41,7 +41,7 @@ fn chunks(body: &str, size: &str, trailers: &str) -> String {
     format!("{size}{:x}\r\n{body}\r\n0\r\n{trailers}\r\n", body.len())
 }
 
-/// The answer to `body` in this shape, with a whole response behind it that nobody asked for.
+/// Returns a response to `body` in this framing, followed by a full response that nobody requested.
 fn poisoned(shape: &str, body: &str, poison: &str) -> String {
     let coded = "Transfer-Encoding: chunked\r\n";
     let shaped = [
@@ -66,7 +66,7 @@ fn poisoned(shape: &str, body: &str, poison: &str) -> String {
     shaped.iter().fold(shape.to_owned(), |text, (name, shaped)| text.replace(name, shaped))
 }
 
-/// The request's body; `None` when the client went away.
+/// Returns the request's body; `None` if the client disconnected.
 fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Value> {
     let mut length = 0;
     loop {
@@ -106,7 +106,7 @@ fn result_of(request: &Value) -> Value {
     }
 }
 
-/// Answers every call in the shape its token names, with poison behind it that has the id of the next call.
+/// Answers every call in the framing its token names, followed by poison with the id of the next call.
 fn serve(client: TcpStream) {
     let mut writer = client.try_clone().unwrap();
     let mut reader = BufReader::new(client);
@@ -137,7 +137,7 @@ fn serve(client: TcpStream) {
     }
 }
 
-/// R14.1: in 2,000 tries no call is answered with what was left over from another one.
+/// R14.1: in 2,000 tries no call is answered with the left-over bytes of another one.
 #[test]
 fn no_call_is_answered_with_what_an_earlier_answer_left_behind() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -152,7 +152,7 @@ fn no_call_is_answered_with_what_an_earlier_answer_left_behind() {
     let name = gateway.tools().into_iter().find(|name| name.ends_with("say")).unwrap();
     let mut answered = BTreeSet::new();
     for attempt in 0..TRIES {
-        // Every second call is plain: it comes on the connection that the poisoned answer before it stood on.
+        // Every second call is plain: it uses the connection of the poisoned answer before it.
         let shape = attempt / 2 % SHAPES.len();
         let token = if attempt % 2 == 0 { format!("{shape}-{attempt}") } else { format!("plain {attempt}") };
         let answer = gateway.ask("tools/call", &json!({"name": name, "arguments": {"token": token}}));
@@ -167,6 +167,6 @@ fn no_call_is_answered_with_what_an_earlier_answer_left_behind() {
             answered.insert(shape);
         }
     }
-    // The shapes with one framing are answered, the others refused.
+    // The framings with a single valid reading are answered, the others refused.
     assert_eq!(answered.into_iter().collect::<Vec<_>>(), [0, 1, 2, 3, 4, 7]);
 }

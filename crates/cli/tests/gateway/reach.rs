@@ -1,4 +1,4 @@
-//! Servers behind the fronts that people have: redirects, compression, filters, TLS, proxies, sockets.
+//! Upstream servers behind common front ends: redirects, compression, filters, TLS, proxies, sockets.
 
 use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -12,7 +12,7 @@ use toolcrib_testkit::process::Process;
 
 use super::running::{Gateway, own_data, until};
 
-/// A server of the Python SDK behind one kind of front.
+/// Server of the Python SDK behind one kind of front end.
 struct Front {
     _process: Process,
     port: u16,
@@ -37,7 +37,7 @@ fn run(front: &str, place: &str, more: &[&str]) -> Process {
     Process::start(Command::new(python).arg(script).args([front, place]).args(more)).unwrap()
 }
 
-/// A folder of this test's own.
+/// Returns an empty folder for this test.
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("reach-{name}-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&folder);
@@ -45,7 +45,7 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// A certificate for `server.example` and 127.0.0.1 that signs itself; its file and that of its key.
+/// Creates a self-signed certificate for `server.example` and 127.0.0.1. Returns its path and the key's path.
 fn certificate(folder: &Path) -> (String, String) {
     let (cert, key) = (folder.join("cert.pem"), folder.join("key.pem"));
     let made = Command::new("openssl")
@@ -61,7 +61,7 @@ fn certificate(folder: &Path) -> (String, String) {
     (cert.display().to_string(), key.display().to_string())
 }
 
-/// A gateway whose file names one server with these settings.
+/// Starts a gateway on a file with one server with these settings.
 fn gateway(folder: &Path, settings: &str, environment: &[(&str, &str)]) -> Gateway {
     let file = folder.join("toolcrib.toml");
     std::fs::write(&file, format!("prefix = \"never\"\n[servers.front]\n{settings}\n")).unwrap();
@@ -74,8 +74,8 @@ fn adds(gateway: &Gateway) {
     assert_eq!(answer["result"]["structuredContent"], json!({"sum": 3}), "{answer} {servers}");
 }
 
-/// R14.1: servers that the SDK's clients reach are reached: 307 and 308 within the origin, a filter that wants a
-/// User-Agent, answers that are always compressed.
+/// R14.1: servers that the SDK's clients reach are reached: 307 and 308 within the origin, a filter that requires a
+/// User-Agent, responses that are always compressed.
 #[test]
 fn servers_behind_redirects_filters_and_compression_are_reached() {
     for front in ["mounted", "moved", "user-agent", "gzip", "deflate"] {
@@ -96,7 +96,7 @@ fn a_redirect_to_another_host_is_named_and_not_followed() {
     assert!(!ready.contains("secret"), "{ready}");
 }
 
-/// R14.1: redirects that lead in a circle end at `UPSTREAM_REDIRECTS_MAX`.
+/// R14.1: a redirect loop ends at `UPSTREAM_REDIRECTS_MAX`.
 #[test]
 fn redirects_in_a_circle_end() {
     let front = Front::start("circle", &[]);
@@ -120,7 +120,7 @@ fn an_error_names_its_cause_and_the_setting_that_helps() {
     assert!(plain.contains("does not speak TLS"), "{plain}");
 }
 
-/// R14.1: a server with a certificate of one's own, and one that wants a certificate of the client.
+/// R14.1: a server with a certificate of a custom authority, and one that requires a client certificate.
 #[test]
 fn own_authorities_and_client_certificates_are_used() {
     let folder = folder("tls");
@@ -133,11 +133,11 @@ fn own_authorities_and_client_certificates_are_used() {
     adds(&gateway(&folder, &format!("{shown}\nurl = \"https://127.0.0.1:{}/mcp\"", wary.port), &[]));
 }
 
-/// R14.1: a server on a unix socket.
+/// R14.1: a server on a Unix socket.
 #[test]
 fn a_server_on_a_unix_socket_is_reached() {
     let folder = folder("unix");
-    // A socket's path is short: the folder of the build may not be.
+    // The path of a socket has to be short; that of the build folder may be too long.
     let socket = std::env::temp_dir().join(format!("toolcrib-reach-{}.sock", std::process::id()));
     let _ = std::fs::remove_file(&socket);
     let _front = run("unix", socket.to_str().unwrap(), &[]);
@@ -146,7 +146,7 @@ fn a_server_on_a_unix_socket_is_reached() {
     let _ = std::fs::remove_file(&socket);
 }
 
-/// A proxy that takes CONNECT and plain requests for any host to one address, and writes down what it is asked.
+/// Proxy that forwards CONNECT and plain requests for any host to one address, and records the requests.
 struct Proxy {
     address: SocketAddr,
     asked: std::sync::Arc<std::sync::Mutex<Vec<String>>>,
@@ -187,7 +187,7 @@ fn relay(mut client: TcpStream, to: SocketAddr, seen: &std::sync::Mutex<Vec<Stri
             let _ = std::io::copy(&mut reader, &mut server);
             break;
         }
-        // A server is asked for a path, a proxy for a whole URL.
+        // A proxy receives the full URL as the target, a server only the path.
         let (method, rest) = head.split_once(" http://").unwrap();
         let (_, path) = rest.split_once('/').unwrap();
         server.write_all(format!("{method} /{path}").as_bytes()).unwrap();
@@ -200,7 +200,7 @@ fn relay(mut client: TcpStream, to: SocketAddr, seen: &std::sync::Mutex<Vec<Stri
     let _ = answers.join();
 }
 
-/// The next head of a connection; `None` when it has ended.
+/// Reads the next request head of a connection; `None` at its end.
 fn read_head(reader: &mut impl BufRead) -> Option<String> {
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {
@@ -211,8 +211,8 @@ fn read_head(reader: &mut impl BufRead) -> Option<String> {
     Some(head)
 }
 
-/// R14.1: the proxy of the environment, for https by a tunnel and for http by whole targets; `NO_PROXY`; a server's own
-/// proxy; no credential of the proxy reaches the server.
+/// R14.1: the environment's proxy, with a tunnel for https and full URLs for http; `NO_PROXY`; a server's own proxy;
+/// the proxy's credentials never reach the server.
 #[test]
 fn servers_are_reached_through_the_proxies_of_environment_and_file() {
     let folder = folder("proxy");
@@ -242,8 +242,8 @@ fn servers_are_reached_through_the_proxies_of_environment_and_file() {
     assert!(ready.contains("no way through the proxy 127.0.0.1:"), "{ready}");
 }
 
-/// R14.1: HTTP/2 where the server chooses it in the handshake. nginx stands in front of the server and says in a header
-/// which version it was spoken to in.
+/// R14.1: HTTP/2 if the server selects it in the handshake. nginx in front of the server reports the version of each
+/// request in a header.
 #[test]
 fn http_2_is_spoken_where_the_handshake_chooses_it() {
     if Command::new("nginx").arg("-v").output().is_err() {

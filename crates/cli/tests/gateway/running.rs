@@ -1,4 +1,4 @@
-//! The gateway as a process, and the servers from npm.
+//! Runs the gateway as a process, and servers from npm.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -19,12 +19,12 @@ pub(crate) struct Gateway {
 }
 
 impl Gateway {
-    /// Starts `toolcrib serve` with these words and waits until it has greeted. No call has to be confirmed.
+    /// Starts `toolcrib serve` with these arguments and waits for its greeting. No call needs a confirmation.
     pub(crate) fn start(words: &[&str]) -> Self {
         Self::start_with(own_data(), words)
     }
 
-    /// The same with the usual policy.
+    /// Like `start`, with the default policy.
     pub(crate) fn start_gated(words: &[&str]) -> Self {
         let data =
             std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("gated-{}", std::process::id()));
@@ -35,7 +35,7 @@ impl Gateway {
         Self::start_in(own, words, &[])
     }
 
-    /// The same with these variables in its environment.
+    /// Like `start_with`, with these environment variables.
     pub(crate) fn start_in(
         own: impl IntoIterator<Item = String>,
         words: &[&str],
@@ -61,7 +61,7 @@ impl Gateway {
         (response.status, response.text())
     }
 
-    /// A modern request; its whole answer.
+    /// Sends a modern request and returns the full response.
     pub(crate) fn ask(&self, method: &str, params: &Value) -> Value {
         let mut params = params.clone();
         params["_meta"] = serde_json::json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -84,7 +84,7 @@ impl Gateway {
     }
 }
 
-/// Waits until something is true.
+/// Waits until `is_true` returns true.
 pub(crate) fn until(what: &str, mut is_true: impl FnMut() -> bool) {
     let end = std::time::Instant::now() + SOON;
     while !is_true() {
@@ -93,8 +93,8 @@ pub(crate) fn until(what: &str, mut is_true: impl FnMut() -> bool) {
     }
 }
 
-/// A data folder of its own, and a policy that lets calls through: most tools of the fixtures say nothing about
-/// themselves and would have to be confirmed.
+/// Returns options for a new data folder and a policy that lets calls through: most tools of the fixtures have no
+/// annotations, so their calls would need a confirmation.
 pub(crate) fn own_data() -> [String; 4] {
     static LAST: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
     let number = LAST.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
@@ -107,7 +107,7 @@ pub(crate) fn own_data() -> [String; 4] {
     ["--policy".to_owned(), policy.display().to_string(), "--data".to_owned(), data.display().to_string()]
 }
 
-/// The command of a server from npm.
+/// Returns the command of a server from npm.
 pub(crate) fn npm(package: &str, words: &[&str]) -> Vec<String> {
     let deps = Deps::of_this_workspace();
     let node = deps.node().unwrap_or_else(|error| panic!("{error}")).display().to_string();

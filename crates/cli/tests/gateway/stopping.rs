@@ -1,4 +1,4 @@
-//! The emergency stop at a gateway: what it covers, and where it is seen (R12.3, R12.5).
+//! The emergency stop of a gateway: the requests that it refuses, and where it is visible (R12.3, R12.5).
 
 use std::process::Command;
 
@@ -10,7 +10,7 @@ use super::running::{Gateway, PROGRAM, SOON, until};
 
 const TOOL: &str = "launch_confetti";
 
-/// A gateway that asks nobody, in front of a server of ours that does.
+/// Starts a gateway without confirmations in front of a Toolcrib server with its own gate.
 fn gateway(folder: &Folder) -> Gateway {
     let own = |name: &str| folder.0.join(name).display().to_string();
     let policy = folder.file("policy.toml", "[safety]\ndestructive = \"never\"\n");
@@ -27,7 +27,7 @@ fn does(folder: &Folder, words: &[&str]) {
     assert!(output.status.success(), "{words:?}: {output:?}");
 }
 
-/// R12.5: `/readyz`, `/metrics` and the log tell of a stop: whom, by whom, why and since when; and of its end.
+/// R12.5: `/readyz`, `/metrics` and the log report a stop (who is stopped, by whom, why, since when) and its end.
 #[test]
 fn a_stop_is_seen_in_the_log_and_on_the_pages() {
     let folder = Folder::new("stop-seen");
@@ -50,15 +50,15 @@ fn a_stop_is_seen_in_the_log_and_on_the_pages() {
     logged("an emergency stop has ended");
 }
 
-/// R12.3: during a stop nothing reaches a server: no call, no resource that is followed by a stream, no answer to a
-/// question in the middle of a call.
+/// R12.3: during a stop nothing reaches a server: no call, no resource subscription, no answer to a question during a
+/// call.
 #[test]
 fn a_stop_holds_back_answers_and_subscriptions() {
     let folder = Folder::new("stop-covers");
     let gateway = gateway(&folder);
     let legacy = Legacy::new(&gateway, &able());
     let wish = json!({"name": TOOL, "arguments": {"count": 2}});
-    // The server's own gate asks, in the middle of the call.
+    // The server's own gate asks during the call.
     let mut stream = legacy.calling("tools/call", &wish).open(gateway.address).unwrap();
     let question = next(&mut stream);
     assert_eq!(question["method"], "elicitation/create", "{question}");

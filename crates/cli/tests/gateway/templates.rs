@@ -1,4 +1,4 @@
-//! Resource templates of another server, also of one that means harm, behind the real program.
+//! Resource templates of upstream servers, hostile ones included, behind the real gateway.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use super::client::{Legacy, able};
 use super::folder::Folder;
 use super::running::{Gateway, until};
 
-/// An answer that computed nothing large, on a machine that others use as well.
+/// Maximum time of an answer that needs no large computation, with other load on the machine.
 const AT_ONCE: Duration = Duration::from_millis(1_000);
 
 fn server(name: &str, words: &[&str]) -> String {
@@ -32,7 +32,7 @@ fn timed(ask: impl FnOnce() -> Value) -> Value {
     answer
 }
 
-/// R5.3: templates of every level are served; what is none is quarantined with the place of the fault.
+/// R5.3: templates of every level are served; invalid ones are quarantined with the location of the fault.
 #[test]
 fn templates_of_every_level_are_served_and_others_quarantined() {
     let folder = Folder::new("template-levels");
@@ -56,8 +56,8 @@ fn templates_of_every_level_are_served_and_others_quarantined() {
     assert!(ready.contains("is not a variable name"), "{ready}");
 }
 
-/// R5.6: the templates that blocked both workers for seconds; `URI_BYTES_MAX` is refused by name wherever a client
-/// sends a URI; the neighbour is served.
+/// R5.6: templates that once blocked both workers for seconds; a URI over `URI_BYTES_MAX` is refused by the limit's
+/// name in every method; other servers keep answering.
 #[test]
 fn a_template_that_invites_backtracking_blocks_nobody() {
     let folder = Folder::new("template-backtracking");
@@ -71,7 +71,7 @@ fn a_template_that_invites_backtracking_blocks_nobody() {
         let read = ask("resources/read", &json!({"uri": "good://1"}));
         assert_eq!(read["result"]["contents"][0]["text"], "good://1", "{read}");
     };
-    // No template fits; the servers of this scheme are asked whether they know the address.
+    // No template matches; the servers of this scheme are asked for the URI.
     let short = format!("a://{}", "a".repeat(96));
     let read = ask("resources/read", &json!({"uri": short}));
     assert_eq!(read["result"]["contents"][0]["text"], *short, "{read}");
@@ -95,14 +95,14 @@ fn a_template_that_invites_backtracking_blocks_nobody() {
     assert!(refused["error"]["message"].as_str().unwrap().contains("URI_BYTES_MAX"), "{refused}");
 }
 
-/// R5.6: as many templates as a server may have, none with a literal beginning: `TEMPLATE_STEPS_MAX` ends the search,
-/// and others are answered meanwhile.
+/// R5.6: the maximum number of templates of a server, none with a literal prefix: `TEMPLATE_STEPS_MAX` ends the search,
+/// and other requests are answered meanwhile.
 #[test]
 fn a_search_through_ten_thousand_templates_blocks_nobody() {
     let folder = Folder::new("template-many");
     let gateway = gateway(&folder, &[server("bad", &["many", "10000"]), server("good", &["good://{x}"])]);
     until("listed", || templates(&gateway).len() > 9_999);
-    // Has every literal of the templates in its place, and a `/` where none may be.
+    // Contains every literal of the templates in place, and a `/` where none is allowed.
     let worst = format!("x/{}!", "a".repeat(8 * 1024 - 3));
     std::thread::scope(|scope| {
         let attackers: Vec<_> =

@@ -1,4 +1,4 @@
-//! Spans: taken up from the client, handed on to the server, and sent to a collector that may not be there.
+//! Spans: received from the client, propagated to the server, and exported to a collector that may be unreachable.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -17,7 +17,7 @@ use super::running::{Gateway, PROGRAM, SOON, own_data, until};
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const PARENT: &str = "b7ad6b7169203331";
 
-/// The gateway before a server that gives back the parameters of a call. Spans are sent as JSON.
+/// Starts the gateway in front of a server that echoes the parameters of a call. Spans are exported as JSON.
 fn gateway(collector: &str) -> Gateway {
     exporting(collector, &[("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json")])
 }
@@ -63,7 +63,8 @@ fn attribute<'a>(span: &'a Value, key: &str) -> Option<&'a str> {
     all.iter().find(|one| one["key"] == key)?["value"]["stringValue"].as_str()
 }
 
-/// R5.10: one span for the request and one for the call behind it, in the client's trace, which the server is told of.
+/// R5.10: one span for the request and one for the upstream call, in the client's trace, whose context the server
+/// receives.
 #[test]
 fn a_clients_trace_goes_through_to_the_server_and_to_the_collector() {
     let arrived: Arc<Mutex<Vec<Value>>> = Arc::default();
@@ -97,19 +98,19 @@ fn a_clients_trace_goes_through_to_the_server_and_to_the_collector() {
     let time = |span: &Value, key: &str| span[key].as_str().unwrap().parse::<u64>().unwrap();
     assert!(time(server, "startTimeUnixNano") <= time(client, "startTimeUnixNano"));
     assert!(time(client, "endTimeUnixNano") <= time(server, "endTimeUnixNano"));
-    // By header too; and one that is not sampled is handed on, and not recorded.
+    // By header too; an unsampled trace context is propagated but not recorded.
     let told = call(&gateway, &json!({}), Some(&origin.replace("-01", "-00")));
     let handed = told["_meta"]["traceparent"].as_str().unwrap();
     assert!(handed.starts_with(&format!("00-{TRACE}-")) && handed.ends_with("-00"), "{handed}");
-    // Without any a trace begins here.
+    // Without a trace context a new trace begins.
     let told = call(&gateway, &json!({}), None);
     assert!(!told["_meta"]["traceparent"].as_str().unwrap().contains(TRACE));
     until("collected", || arrived.lock().unwrap().len() == 4);
     assert!(gateway.get("/metrics").1.contains("toolcrib_spans_total{outcome=\"exported\"} 4"));
 }
 
-/// R5.10: protobuf, gzip, percent-encoded headers and resource attributes are read by OpenTelemetry's own messages; a batch
-/// that was refused with 503 arrives all the same, once.
+/// R5.10: protobuf, gzip, percent-encoded headers and resource attributes are readable with OpenTelemetry's own
+/// messages; a batch that was refused with 503 still arrives, once.
 #[test]
 fn spans_are_read_by_opentelemetrys_own_messages() {
     let port = port::free().unwrap();
@@ -137,7 +138,7 @@ fn spans_are_read_by_opentelemetrys_own_messages() {
     assert_eq!((environment, attribute(&all["resource"], "service.name")), (Some("test"), Some("toolcrib")));
     let spans = all["scopeSpans"][0]["spans"].as_array().unwrap();
     let server = spans.iter().find(|span| span["kind"] == "SPAN_KIND_SERVER").unwrap();
-    // The JSON of protobuf writes bytes in base64.
+    // The JSON encoding of protobuf writes bytes in base64.
     assert_eq!(server["traceId"], "CvdlGRbNQ92ESOshHIAxnA==");
     assert_eq!(server["parentSpanId"], "t61rcWkgMzE=");
     assert_eq!((&server["name"], &server["traceState"]), (&json!("tools/call echo"), &json!("a=1")));
@@ -147,7 +148,7 @@ fn spans_are_read_by_opentelemetrys_own_messages() {
     until("counted", || gateway.get("/metrics").1.contains("toolcrib_spans_total{outcome=\"exported\"} 2"));
 }
 
-/// R14.3: OTLP over gRPC is refused by its name, before anything is served.
+/// R14.3: OTLP over gRPC is refused by name, before anything is served.
 #[test]
 fn grpc_is_refused_by_name() {
     let mut command = Command::new(PROGRAM);
@@ -161,7 +162,7 @@ fn grpc_is_refused_by_name() {
     assert_eq!(out.status.code(), Some(2));
 }
 
-/// R5.10: a collector that is not there is nobody's problem: calls go on, what is lost is counted.
+/// R5.10: an unreachable collector affects no call, and lost spans are counted.
 #[test]
 fn a_collector_that_is_gone_costs_no_call() {
     let nobody = format!("http://127.0.0.1:{}", port::free().unwrap());
@@ -175,7 +176,7 @@ fn a_collector_that_is_gone_costs_no_call() {
     assert!(gateway.process.said().contains("spans are lost"), "{}", gateway.process.said());
 }
 
-/// R5.10: without a collector a client's trace context passes through as it is.
+/// R5.10: without a collector a client's trace context is passed through unchanged.
 #[test]
 fn without_a_collector_a_trace_context_passes_untouched() {
     let hostile = toolcrib_testkit::deps::built_example("hostile").unwrap_or_else(|error| panic!("{error}"));

@@ -1,9 +1,9 @@
-//! `call`, against the desk in the same process and over HTTP.
+//! `call`, on the desk in the same process and over HTTP.
 
 use crate::home::Home;
 use crate::serving::desk;
 
-/// R8.1: arguments are read by the schema and checked before they leave.
+/// R8.1: arguments are parsed by the schema and checked before they are sent.
 #[test]
 fn arguments_are_checked_before_they_leave() {
     let home = Home::new("call");
@@ -29,7 +29,7 @@ fn arguments_are_checked_before_they_leave() {
     }
 }
 
-/// R8.1: a destructive tool is asked about; without a terminal it takes `--yes`.
+/// R8.1: a destructive tool needs a confirmation; without a terminal it needs `--yes`.
 #[test]
 fn a_destructive_tool_is_never_called_unasked() {
     let home = Home::new("call-destructive");

@@ -6,7 +6,7 @@ use crate::home::Home;
 
 const URL: &str = "http://127.0.0.1:7420/mcp";
 
-/// Client, its file below the home, the sample, and what must be in it afterwards.
+/// Client, its file below the home folder, the sample, and the entry expected afterwards.
 fn clients() -> Vec<(&'static str, &'static str, &'static str, Value)> {
     vec![
         (
@@ -39,7 +39,7 @@ fn clients() -> Vec<(&'static str, &'static str, &'static str, Value)> {
     ]
 }
 
-/// Every entry of a file as JSON, read by other means than the program's own.
+/// Returns the entries of a file as JSON, without the program's own parsers.
 fn entries(client: &str, text: &str) -> Value {
     if client == "codex" {
         let whole: toml_edit::DocumentMut = text.parse().unwrap();
@@ -50,7 +50,7 @@ fn entries(client: &str, text: &str) -> Value {
         }
         return Value::Object(servers);
     }
-    // In the samples `//` begins a comment unless a colon stands before it.
+    // In the samples `//` begins a comment unless a colon precedes it.
     let uncommented = |line: &str| match line.find("// ") {
         Some(at) => line.get(..at).unwrap_or_default().to_owned(),
         None => line.to_owned(),
@@ -68,7 +68,7 @@ fn entries(client: &str, text: &str) -> Value {
     whole[if client == "vscode" { "servers" } else { "mcpServers" }].clone()
 }
 
-/// R8.5: each client's file gets one entry, keeps every line it had, and comes back byte for byte.
+/// R8.5: each client's file gets one entry, keeps every line it had, and is restored byte for byte.
 #[test]
 fn connecting_changes_one_entry_and_undo_restores_every_byte() {
     for (client, file, sample, expected) in clients() {
@@ -104,7 +104,7 @@ fn connecting_changes_one_entry_and_undo_restores_every_byte() {
     }
 }
 
-/// R8.5: a file that was not there is made, and is gone after undo.
+/// R8.5: a missing file is created, and undo deletes it.
 #[test]
 fn a_client_without_a_file_gets_one() {
     for (client, file, _, expected) in clients() {
@@ -116,7 +116,7 @@ fn a_client_without_a_file_gets_one() {
     }
 }
 
-/// R8.5: what the person wrote after connecting stays when the connection is undone.
+/// R8.5: changes made after connecting stay when the connection is undone.
 #[test]
 fn undo_after_other_changes_takes_back_the_entry_alone() {
     for (client, file, sample, _) in clients() {
@@ -133,7 +133,7 @@ fn undo_after_other_changes_takes_back_the_entry_alone() {
     }
 }
 
-/// R8.5: an entry of the same name that was there before comes back.
+/// R8.5: undo restores a replaced entry of the same name.
 #[test]
 fn undo_puts_back_the_entry_that_was_replaced() {
     let home = Home::new("replaced");
@@ -147,7 +147,7 @@ fn undo_puts_back_the_entry_that_was_replaced() {
     assert_eq!(home.read(".cursor/mcp.json"), sample.replace("  }\n}\n", "  },\n  \"x\": 1\n}\n"));
 }
 
-/// R8.5: nothing is written without consent, and a file that cannot be read as the client's is left alone.
+/// R8.5: nothing is written without consent, and a file that does not parse is left unchanged.
 #[test]
 fn nothing_is_written_unasked_or_into_what_is_not_understood() {
     let home = Home::new("unasked");
@@ -166,7 +166,7 @@ fn nothing_is_written_unasked_or_into_what_is_not_understood() {
     }
 }
 
-/// R8.5: a file that only its owner may read stays so, and so does its copy; a link stays a link.
+/// R8.5: a file that only its owner may read stays so, and so does its copy; a symbolic link stays a link.
 #[cfg(unix)]
 #[test]
 fn permissions_and_links_stay() {

@@ -1,4 +1,4 @@
-//! The files in `packaging` that people copy: what they run is run here, as written.
+//! The files in `packaging` that people copy: their commands are run here as written.
 
 use std::path::Path;
 use std::process::Command;
@@ -15,7 +15,7 @@ const UNIT: &str = include_str!("../../../../packaging/toolcrib.service");
 const CONTAINER: &str = include_str!("../../../../packaging/Containerfile");
 const FIND: &str = r#"{"tools":[{"name":"find","inputSchema":{"type":"object","properties":{"q":{"type":"string"}},"required":["q"]}}]}"#;
 
-/// A repository as the files' heads ask for: a configuration, a lock, and a server that can be changed.
+/// Creates a repository as the files' headers require: a configuration, a lock, and a server that can be changed.
 fn repository(name: &str) -> Home {
     let home = Home::new(name);
     home.write("notes.sh", include_str!("scripted.sh"));
@@ -29,7 +29,7 @@ fn broken() -> String {
     FIND.replace(r#""required":["q"]"#, r#""required":["q","tag"]"#)
 }
 
-/// Runs a script as a runner does, with the binary on the path.
+/// Runs a script as a CI runner does, with the binary on the path.
 fn script(home: &Home, text: &str) -> Ran {
     let binary = Path::new(env!("CARGO_BIN_EXE_toolcrib")).parent().unwrap().to_owned();
     let machine = std::env::var_os("PATH").unwrap_or_default();
@@ -45,7 +45,7 @@ fn script(home: &Home, text: &str) -> Ran {
     command.output().unwrap().into()
 }
 
-/// The steps of a workflow that run something, by name.
+/// Returns the steps of a workflow that run something, by name.
 fn steps(workflow: &str) -> Vec<(String, String)> {
     let (mut found, mut name): (Vec<(String, String)>, String) = (Vec::new(), String::new());
     let mut block = false;
@@ -67,7 +67,7 @@ fn steps(workflow: &str) -> Vec<(String, String)> {
     found
 }
 
-/// R7.6: every step of the workflow that runs something but the installation does what its name says.
+/// R7.6: every step of the workflow that runs something, except the installation, does what its name says.
 #[test]
 fn the_github_workflow_runs_as_written() {
     let steps = steps(WORKFLOW);
@@ -99,13 +99,13 @@ fn the_github_workflow_runs_as_written() {
     assert!(home.read("summary.md").contains("find"), "{}", home.read("summary.md"));
     let sarif: serde_json::Value = serde_json::from_str(&home.read("contracts.sarif")).unwrap();
     assert_eq!(sarif["runs"][0]["results"][0]["level"], "error", "{sarif}");
-    // A server that cannot be started fails the job and is not taken for a finding.
+    // A server that cannot be started fails the job, which is different from a finding.
     home.write("toolcrib.toml", "[servers.notes]\ncommand = \"no-such-program-9\"\n");
     assert_eq!(script(&home, &steps[2].1).code, 3);
     assert_ne!(script(&home, &steps[4].1).code, 0);
 }
 
-/// R7.6: the hooks let a commit through while contracts hold and refuse it when one breaks, run by pre-commit itself.
+/// R7.6: the hooks accept a commit while contracts hold and refuse it when one breaks, run by pre-commit itself.
 #[test]
 fn the_pre_commit_hooks_run_as_written() {
     let runner = Deps::of_this_workspace().python_venv().join("bin/pre-commit");
@@ -134,7 +134,7 @@ fn the_pre_commit_hooks_run_as_written() {
     );
 }
 
-/// R8.1: systemd takes the unit, and what it starts serves with the variables that the unit sets and no home but those.
+/// R8.1: systemd accepts the unit, and its command serves with the variables that the unit sets and no other home.
 #[test]
 fn the_systemd_unit_is_in_order_and_starts() {
     let home = repository("systemd");
@@ -145,7 +145,7 @@ fn the_systemd_unit_is_in_order_and_starts() {
         .replace("/etc/toolcrib", &own);
     match Command::new("systemd-analyze").arg("--version").output() {
         Ok(_) => {
-            // Its state folder is relative to systemd's own.
+            // The unit's state folder is relative to systemd's own.
             let path = home.write(
                 "toolcrib.service",
                 &UNIT.replace("/usr/local/bin/toolcrib", env!("CARGO_BIN_EXE_toolcrib")),
@@ -177,7 +177,8 @@ fn the_systemd_unit_is_in_order_and_starts() {
     assert!(process.terminate(Duration::from_secs(10)).unwrap().success());
 }
 
-/// R8.1: the container file builds with a Rust that the workspace takes, and starts what is there. (It is not built here.)
+/// R8.1: the container file builds with a Rust that the workspace supports and starts what exists. (It is not built
+/// here.)
 #[test]
 fn the_container_file_names_what_there_is() {
     let workspace = include_str!("../../../../Cargo.toml");
@@ -193,6 +194,6 @@ fn the_container_file_names_what_there_is() {
     let words = CONTAINER.lines().find_map(|line| line.strip_prefix("CMD ")).unwrap();
     let words: Vec<String> = serde_json::from_str(words).unwrap();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    // Standard input ends at once, and so does the server.
+    // Standard input is empty, so the server ends at once.
     assert_eq!(Home::new("container").run(&words).code, 0);
 }

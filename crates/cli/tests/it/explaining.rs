@@ -1,4 +1,4 @@
-//! `explain`: one test for each kind of line, in words and in JSON.
+//! `explain`: one test for each line of the report, as text and as JSON.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ const FIND: &str = r#"{"name":"find","description":"Finds notes.","annotations":
 const DROP: &str = r#"{"name":"drop","description":"Drops a note.",
     "inputSchema":{"type":"object","properties":{"id":{"type":"string"}},"required":["id"]}}"#;
 
-/// A home with one server, `notes`, that offers these tools.
+/// Creates a home with one server, `notes`, that offers these tools.
 fn notes(name: &str, tools: &[&str], more: &str) -> Home {
     let home = Home::new(name);
     home.write("notes.sh", include_str!("scripted.sh"));
@@ -26,7 +26,7 @@ fn offer(home: &Home, tools: &[&str]) {
     home.write("tools.json", &format!("{{\"tools\":[{}]}}", tools.join(",")));
 }
 
-/// Both forms of one explanation.
+/// Returns an explanation in both formats.
 fn explained(home: &Home, words: &[&str]) -> (String, Value) {
     let ask = |more: &[&str]| -> Ran {
         let ran = home.run(&[&["explain"], words, more].concat());
@@ -41,7 +41,7 @@ fn line<'a>(text: &'a str, head: &str) -> &'a str {
     found.unwrap_or_else(|| panic!("no line {head}: {text}"))
 }
 
-/// R8.4: where a tool is from, what its server calls it, and servers that do not answer.
+/// R8.4: the tool's server, its name there, and servers that do not answer.
 #[test]
 fn the_source_is_named() {
     let home = notes("explain-source", &[FIND], "\n[servers.away]\ncommand = \"no-such-program-8\"\n");
@@ -64,7 +64,7 @@ fn the_source_is_named() {
     assert_eq!((line(&desk, "source"), &json["source"]["server"]), ("built in: desk", &Value::Null));
 }
 
-/// R8.4: two servers that call a tool the same are told apart.
+/// R8.4: two servers with a tool of the same name have to be told apart.
 #[test]
 fn a_name_of_two_servers_has_to_be_told_apart() {
     let home = notes("explain-two", &[FIND], "\n[servers.more]\ncommand = \"sh\"\nargs = [\"notes.sh\"]\n");
@@ -73,7 +73,7 @@ fn a_name_of_two_servers_has_to_be_told_apart() {
     assert_eq!(explained(&home, &["more/find"]).1["tool"], "more__find");
 }
 
-/// R8.4: the words of the configuration that let a tool through or leave it out, and the filter of a request.
+/// R8.4: the configuration's pattern that includes or excludes a tool, and the filter of a request.
 #[test]
 fn the_filter_is_quoted() {
     let home = notes("explain-filter", &[FIND, DROP], "exclude = [\"dr*\"]\n");
@@ -92,7 +92,7 @@ fn the_filter_is_quoted() {
     assert_eq!((&json["read_only_filter"], &json["callable"]), (&json!(true), &json!("no")));
 }
 
-/// R8.4: the toolset that a tool is in, whether it is loaded and by whose choice, and the client's mode.
+/// R8.4: the tool's toolset, whether it is loaded and who chose that, and the client's mode.
 #[test]
 fn the_toolset_and_the_mode_are_named() {
     let more = "\n[toolsets.reading]\ndescription = \"Reads\"\ntools = [\"*find\"]\n\n[selection]\ndefault = [\"discovery\"]\n";
@@ -105,8 +105,7 @@ fn the_toolset_and_the_mode_are_named() {
     assert_eq!((line(&text, "listed"), &json["mode"]), ("yes", &json!("anthropic")));
 }
 
-/// R8.4, R5.7: what the lock says, what is done about it, and the command that approves; approving by it brings the
-/// tool back.
+/// R8.4, R5.7: the lock's verdict, the policy's action, and the command that approves; running it brings the tool back.
 #[test]
 fn drift_is_told_with_its_verdict_and_the_way_back() {
     let home = notes("explain-drift", &[FIND, DROP], "\n[drift]\n");
@@ -164,7 +163,7 @@ fn the_schema_is_admitted_or_refused_with_its_reason() {
     assert_eq!(home.run(&["explain", "find", "--file", "tools.json"]).code, 0, "one bad tool is alone");
 }
 
-/// R8.4, R4.4: which rule gates a tool and how this client would be asked, by every way there is.
+/// R8.4, R4.4: the rule that gates a tool and how this client would be asked, in every possible way.
 #[test]
 fn the_gate_names_its_rule_and_the_way_this_client_is_asked() {
     let home = notes("explain-gate", &[FIND, DROP], "");
@@ -183,7 +182,7 @@ fn the_gate_names_its_rule_and_the_way_this_client_is_asked() {
             "unaware for destructive",
         ),
         (&["drop", "--as", "claude-code", "--stdio"], "client", "unaware for destructive"),
-        // Over HTTP a name alone proves nothing.
+        // Over HTTP a client's name alone proves nothing.
         (&["drop", "--as", "claude-code"], "queue", "unaware for destructive"),
         (&["drop", "--as", "codex", "--policy", "no-queue.toml"], "token", "unaware for destructive"),
         (&["drop", "--as", "claude-code", "--stdio", "--policy", "human.toml"], "queue", "human for *drop"),
@@ -198,7 +197,7 @@ fn the_gate_names_its_rule_and_the_way_this_client_is_asked() {
     }
     assert!(!home.path(".local").exists(), "looking makes no data folder");
 
-    // A credential that the operator marked, and an emergency stop, are read from the data folder.
+    // A credential marked by the operator, and an emergency stop, are read from the data folder.
     assert_eq!(home.run(&["credential", "add", "ada", "--honours", "--data", "data"]).code, 0);
     let ada = ["drop", "--as", "claude-code", "--subject", "ada", "--data", "data"];
     assert_eq!(explained(&home, &ada).1["gate"]["asked"], "client");
@@ -211,7 +210,7 @@ fn the_gate_names_its_rule_and_the_way_this_client_is_asked() {
     assert!(json["gate"]["stopped"].as_str().is_some_and(|why| why.contains("smoke")), "{json}");
 }
 
-/// R8.4, R4.5: what `explain` says is what a call meets.
+/// R8.4, R4.5: `explain` predicts what a call meets.
 #[test]
 fn the_gate_that_is_told_is_the_gate_that_is_met() {
     let home = Home::new("explain-met");

@@ -1,11 +1,11 @@
-//! Bad input: one clear line, a hint, the right code.
+//! Bad input: one clear line, a hint, and the right exit code.
 
 use std::io::Read as _;
 use std::process::Stdio;
 
 use crate::home::{Home, Ran};
 
-/// R7.6: the same codes for every verb, and never 0 for what went wrong.
+/// R7.6: the same exit codes for every verb, and never 0 for a failure.
 #[test]
 fn each_failure_has_its_line_and_code() {
     let home = Home::new("failures");
@@ -34,7 +34,7 @@ fn each_failure_has_its_line_and_code() {
     }
 }
 
-/// What went wrong is said once, in a line that begins with the program's name; below it at most a hint.
+/// Requires one line that begins with the program's name, followed by at most one hint.
 fn one_line_and_a_hint(ran: &Ran, line: &str, hint: &str) {
     let mut said = ran.err.lines();
     let first = said.next().unwrap_or_default();
@@ -49,7 +49,7 @@ fn one_line_and_a_hint(ran: &Ran, line: &str, hint: &str) {
     assert!(ran.out.is_empty(), "{}", ran.out);
 }
 
-/// R8.1: an address that is taken, for the demonstration and for a gateway, and nothing is started for it.
+/// R8.1: an address that is in use, for the demonstration and for a gateway; no server is started.
 #[test]
 fn a_taken_port_is_one_line_with_a_hint() {
     let home = Home::new("taken");
@@ -68,7 +68,7 @@ fn a_taken_port_is_one_line_with_a_hint() {
     assert!(!home.path("started").exists(), "nothing is started for an address that cannot be had");
 }
 
-/// R8.1: a configuration that is not there, may not be read, is a folder, no text, or nonsense: its name and place.
+/// R8.1: a configuration that is missing, unreadable, a folder, not text, or invalid is named with the location.
 #[test]
 fn an_unreadable_configuration_is_one_line_with_its_name() {
     let home = Home::new("unreadable");
@@ -106,7 +106,7 @@ fn an_unreadable_configuration_is_one_line_with_its_name() {
     }
 }
 
-/// R8.1: an unknown verb or flag names what was meant.
+/// R8.1: an unknown verb or flag gets a suggestion.
 #[test]
 fn an_unknown_verb_or_flag_says_what_was_meant() {
     let home = Home::new("unknown-words");
@@ -122,7 +122,8 @@ fn an_unknown_verb_or_flag_says_what_was_meant() {
     }
 }
 
-/// R8.1: whatever would ask, without a terminal refuses in one line and says how to agree beforehand; nothing is done.
+/// R8.1: without a terminal, a verb that would ask refuses in one line and says how to agree beforehand; nothing is
+/// done.
 #[test]
 fn without_a_terminal_nothing_is_asked_or_done() {
     let home = Home::new("no-terminal");
@@ -141,7 +142,7 @@ fn without_a_terminal_nothing_is_asked_or_done() {
     assert!(!home.path("toolcrib.toml").exists());
 }
 
-/// R7.6: a reader that goes away is no failure.
+/// R7.6: a closed output pipe is no failure.
 #[test]
 fn a_broken_pipe_is_quiet() {
     let home = Home::new("pipe");
@@ -188,7 +189,7 @@ fn completions_manual_and_version_come_from_the_definition() {
     );
 }
 
-/// R8.1: colour is for terminals, and `NO_COLOR` turns it off there too.
+/// R8.1: output to a pipe has no colour, and `NO_COLOR` turns it off at a terminal too.
 #[test]
 fn no_output_of_a_pipe_is_coloured() {
     let home = Home::new("colour");

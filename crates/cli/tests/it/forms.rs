@@ -1,4 +1,5 @@
-//! `--format json` of the verbs that do something: one object of a stable shape, and nothing else on standard output.
+//! `--format json` of the verbs that change something: one object of a stable shape, and nothing else on standard
+//! output.
 
 use serde_json::{Value, json};
 
@@ -15,7 +16,7 @@ fn told(home: &Home, words: &[&str]) -> Value {
     ran.json()
 }
 
-/// R8.1: servers of a configuration.
+/// R8.1: verbs for the servers of a configuration.
 #[test]
 fn init_add_remove_and_validate_speak_json() {
     let home = Home::new("forms-servers");
@@ -55,7 +56,7 @@ fn init_add_remove_and_validate_speak_json() {
     assert_eq!(told(&home, &["connect", "cursor", "--yes"])["outcome"], "connected");
 }
 
-/// R8.1: pins, credentials and the emergency stop.
+/// R8.1: verbs for pins, credentials and the emergency stop.
 #[test]
 fn lock_credential_and_stop_speak_json() {
     let home = Home::new("forms-safety");
@@ -90,7 +91,7 @@ fn lock_credential_and_stop_speak_json() {
     assert_eq!(told(&home, &["audit", "unknown", "--data", "data"]), json!({"calls": []}));
 }
 
-/// R8.1: asking a server and taking one out of the catalogue.
+/// R8.1: capturing a server and removing one from the catalogue.
 #[test]
 fn capture_and_remove_from_the_catalogue_speak_json() {
     let home = Home::new("forms-catalogue");

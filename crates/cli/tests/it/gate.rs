@@ -11,7 +11,7 @@ use crate::terminal::{self, Said};
 
 const TRANSFER: [&str; 5] = ["call", "desk/transfer_cash", "from=main", "to=pro", "amount=10"];
 
-/// Words with more words behind them.
+/// Concatenates two lists of arguments.
 fn with<'w>(words: &[&'w str], more: &[&'w str]) -> Vec<&'w str> {
     [words, more].concat()
 }
@@ -20,7 +20,7 @@ fn typed(home: &Home, words: &[&str], text: &str) -> Said {
     terminal::run(&mut home.command(words), Some(text))
 }
 
-/// The records of a home's audit, which must be unbroken.
+/// Returns the audit records of a home, which must verify.
 fn records(home: &Home, more: &[&str]) -> Vec<Value> {
     let verified = home.run(&with(&["audit", "verify"], more));
     assert_eq!(verified.code, 0, "{}{}", verified.out, verified.err);
@@ -29,7 +29,7 @@ fn records(home: &Home, more: &[&str]) -> Vec<Value> {
     listed.out.lines().map(record).collect()
 }
 
-/// Kind, tool and outcome or note of each record about a tool.
+/// Returns kind, tool, and outcome or note of each record about a tool.
 fn told(records: &[Value]) -> Vec<String> {
     let word = |record: &Value, name: &str| record[name].as_str().unwrap_or_default().to_owned();
     let tools = records.iter().filter(|record| record["tool"].is_string());
@@ -66,8 +66,8 @@ fn a_call_during_a_stop_is_refused_and_recorded() {
     assert!(!told.iter().any(|told| told.starts_with("intent")), "{told:?}");
 }
 
-/// R12.3: the person at the terminal who confirms is the approval, whatever the policy demands: one question, one
-/// execution, nothing in the queue, and the audit names the person.
+/// R12.3: a confirmation at the terminal satisfies every policy: one question, one execution, nothing in the queue, and
+/// the audit names the person.
 #[test]
 fn a_confirmation_at_the_terminal_satisfies_every_demand() {
     for demand in ["unaware", "always", "human"] {
@@ -83,7 +83,7 @@ fn a_confirmation_at_the_terminal_satisfies_every_demand() {
         assert_eq!(home.run(&["approve", "list"]).out.trim(), "nothing waits");
         let records = records(&home, &[]);
         let mut told = told(&records);
-        // What is gathered off a call's way may be written after its intent.
+        // Records that are collected in the background may be written after the intent.
         told.sort();
         assert_eq!(
             told,
@@ -109,7 +109,7 @@ fn a_confirmation_at_the_terminal_satisfies_every_demand() {
     }
 }
 
-/// R12.3: the end of the input is no confirmation.
+/// R12.3: end of input is no confirmation.
 #[test]
 fn a_closed_terminal_confirms_nothing() {
     let home = Home::new("gate-eof");
@@ -118,7 +118,7 @@ fn a_closed_terminal_confirms_nothing() {
     assert!(!told(&records(&home, &[])).iter().any(|told| told.starts_with("intent")));
 }
 
-/// The command between backticks that begins so.
+/// Returns the command between backticks that begins with `begins`.
 fn command(text: &str, begins: &str) -> String {
     let found = text.split('`').skip(1).step_by(2).find(|command| command.starts_with(begins));
     found.unwrap_or_else(|| panic!("no `{begins}…` in {text}")).to_owned()
@@ -133,8 +133,8 @@ fn shell(home: &Home, line: &str) -> Ran {
     command.env_remove("TOOLCRIB_DATA").env_remove("XDG_DATA_HOME").output().unwrap().into()
 }
 
-/// R12.3: `--yes` is enough where no person is demanded. Where one is, the call is refused with what to do, and doing
-/// it lets the call run.
+/// R12.3: `--yes` suffices unless a person is demanded. Then the call is refused with instructions, and following them
+/// lets the call run.
 #[test]
 fn agreeing_beforehand_is_no_person() {
     let home = Home::new("gate-yes");
@@ -163,8 +163,8 @@ fn agreeing_beforehand_is_no_person() {
     assert_eq!((nobody.code, nobody.err.contains("demands a person")), (2, true), "{}", nobody.err);
 }
 
-/// R12.3: the section `[safety]` of the file that names a server holds for its tools, by the names they are served under;
-/// `--policy` takes its place.
+/// R12.3: the section `[safety]` of the file that names a server applies to its tools, by their served names;
+/// `--policy` replaces it.
 #[test]
 fn the_section_of_the_configuration_holds_for_calls() {
     let home = Home::new("gate-section");
@@ -188,7 +188,7 @@ fn the_section_of_the_configuration_holds_for_calls() {
     assert!(near.err.contains("did you mean greet?"), "{}", near.err);
 }
 
-/// R12.3: what a server asks in the middle of a call is answered at the terminal, after the gate's own question.
+/// R12.3: a server's question during a call is answered at the terminal, after the gate's own question.
 #[test]
 fn a_servers_question_is_answered_at_the_terminal() {
     let home = Home::new("gate-asking");
@@ -209,7 +209,8 @@ fn a_servers_question_is_answered_at_the_terminal() {
     assert_eq!(told.iter().filter(|told| *told == "outcome asking__wipe done").count(), 1, "{told:?}");
 }
 
-/// R12.3: a gateway of ours that is called by its URL asks at the terminal, and the call runs once.
+/// R12.3: for a Toolcrib gateway that is called by its URL, the question is asked at the terminal, and the call runs
+/// once.
 #[test]
 fn a_gateway_behind_the_url_asks_at_the_terminal() {
     let (home, own) = (Home::new("gate-url-server"), Home::new("gate-url-client"));
@@ -219,7 +220,7 @@ fn a_gateway_behind_the_url_asks_at_the_terminal() {
     let url = process.wait_for_line("saying where it serves", Duration::from_secs(20), url).unwrap();
     let tool = format!("{url}/launch_confetti");
     let words = ["call", &tool, "count=3"];
-    // One answer: the other gate is told that a person confirmed the call here.
+    // One answer: the gateway's gate is told that a person confirmed the call here.
     let said = typed(&own, &words, "y\n");
     assert_eq!((said.code, said.out.contains("\"launched\": 3")), (0, true), "{}{}", said.out, said.shown);
     for home in [&home, &own] {
@@ -228,7 +229,7 @@ fn a_gateway_behind_the_url_asks_at_the_terminal() {
     }
     let scripted = own.run(&with(&words, &["--yes"]));
     assert_eq!(scripted.code, 1, "{}{}", scripted.out, scripted.err);
-    // A token confirms nothing for the other gate, unless that one trusts this data folder's key.
+    // A token does not count at the gateway's gate, unless that one trusts this data folder's key.
     assert!(
         scripted.out.contains("Not run") && scripted.out.contains("trusted_gateways"),
         "{}",
@@ -236,7 +237,7 @@ fn a_gateway_behind_the_url_asks_at_the_terminal() {
     );
 }
 
-/// R12.3: a data folder that is not there is made; one that cannot be made fails the call before it leaves.
+/// R12.3: a missing data folder is created; if that fails, the call fails before it is sent.
 #[test]
 fn a_call_makes_the_data_folder_that_it_is_recorded_in() {
     let home = Home::new("gate-folder");
@@ -248,7 +249,7 @@ fn a_call_makes_the_data_folder_that_it_is_recorded_in() {
     assert_eq!((failed.code, failed.err.contains("--data")), (3, true), "{}", failed.err);
 }
 
-/// R4.1: a refusal that begins with a tool's name writes the name as it is.
+/// R4.1: a refusal that begins with a tool's name keeps the name's spelling.
 #[test]
 fn a_tools_name_gets_no_capital() {
     let home = Home::new("gate-capital");

@@ -1,4 +1,4 @@
-//! A home folder of its own for each test, and the binary run in it.
+//! Home folder of a test, and the binary run in it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -31,7 +31,7 @@ impl From<Output> for Ran {
 }
 
 impl Home {
-    /// Empty, whatever an earlier run left.
+    /// Creates an empty home, whatever an earlier run left.
     pub(crate) fn new(name: &str) -> Self {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("homes").join(name);
         let _ = std::fs::remove_dir_all(&folder);

@@ -1,4 +1,4 @@
-//! Clients that share no code with the binary call the desk as it is served without a word.
+//! Independent clients call the desk, as `serve` offers it without arguments.
 
 use serde_json::{Value, json};
 use toolcrib_testkit::deps::Deps;
@@ -24,7 +24,7 @@ fn the_typescript_sdk_uses_the_desk() {
     let stdio = Server::Stdio {
         command: vec![env!("CARGO_BIN_EXE_toolcrib").to_owned(), "serve".to_owned(), "--stdio".to_owned()],
     };
-    // What `connect claude-desktop` writes: our own binary as a bridge to the running one.
+    // The command that `connect claude-desktop` writes: the binary as a bridge to the running server.
     let bridge = Server::Stdio {
         command: vec![
             env!("CARGO_BIN_EXE_toolcrib").to_owned(),
@@ -42,7 +42,7 @@ fn the_typescript_sdk_uses_the_desk() {
     }
 }
 
-/// R8.1: so does the official Rust SDK.
+/// R8.1: the official Rust SDK calls the desk's tools over HTTP, in both eras.
 #[tokio::test]
 async fn the_rust_sdk_uses_the_desk() {
     let home = Home::new("rmcp");

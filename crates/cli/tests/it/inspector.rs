@@ -1,4 +1,4 @@
-//! The README's lines for a client from npm, run as they stand there.
+//! The README's commands for a client from npm, run as written.
 
 use std::process::Command;
 
@@ -8,13 +8,13 @@ use toolcrib_testkit::deps::Deps;
 use crate::home::Home;
 use crate::serving::desk;
 
-/// The commands of the README that begin so, with their continuations.
+/// Returns the README's commands that start with `beginning`, with their continuation lines.
 fn commands(beginning: &str) -> Vec<String> {
     let readme = include_str!("../../../../README.md").replace("\\\n", " ");
     readme.lines().filter(|line| line.starts_with(beginning)).map(str::to_owned).collect()
 }
 
-/// R8.1: the Inspector lists and calls a tool of the desk by the README alone; only the address is that of the test.
+/// R8.1: the Inspector lists and calls a tool of the desk with the README's commands; only the address is the test's.
 #[test]
 fn the_inspector_uses_the_desk_by_the_readmes_lines() {
     let deps = Deps::of_this_workspace();

@@ -1,4 +1,4 @@
-//! The first five minutes, with the real binary: serving, connecting, configuring, calling, and every page of the docs.
+//! The first five minutes with the real binary: serve, connect, configure, call, and every page of the docs.
 #![allow(
     clippy::expect_used,
     clippy::unwrap_used,

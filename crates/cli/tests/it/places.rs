@@ -1,4 +1,4 @@
-//! Findings beside the line they are about.
+//! Locations of findings in files.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::home::Home;
 
 const OLD: &str = "{\n  \"tools\": [\n    {\n      \"name\": \"search\",\n      \"inputSchema\": {\n        \"type\": \"object\",\n        \"properties\": {\"q\": {\"type\": \"string\"}},\n        \"required\": [\"q\"]\n      }\n    },\n    {\"name\": \"gone\", \"inputSchema\": {\"type\": \"object\"}}\n  ]\n}\n";
 
-/// The place of every result, checked for the shape that code scanning takes.
+/// Returns the location of every result, after checking the shape that code scanning requires.
 fn places(sarif: &Value) -> Vec<(String, String, u64)> {
     assert_eq!(sarif["version"], "2.1.0");
     let run = &sarif["runs"][0];
@@ -27,7 +27,7 @@ fn places(sarif: &Value) -> Vec<(String, String, u64)> {
     results.iter().map(place).collect()
 }
 
-/// R7.6: SARIF and GitHub annotations point at the line in the file that has the tool.
+/// R7.6: SARIF and GitHub annotations point at the tool's line in the file.
 #[test]
 fn findings_point_at_the_lines_of_files() {
     let home = Home::new("places");
@@ -41,7 +41,7 @@ fn findings_point_at_the_lines_of_files() {
         |rule: &str| found.iter().find(|(id, ..)| id == rule).unwrap_or_else(|| panic!("{rule}: {found:?}"));
     let broken = found.iter().find(|(_, uri, line)| uri == "new.json" && (5..=8).contains(line));
     assert!(broken.is_some(), "the new list is shown where the schema changed: {found:?}");
-    // What is gone stands in the old list alone.
+    // A removed tool is located in the old list.
     let gone = of("tool.removed");
     assert_eq!((gone.1.as_str(), gone.2), ("old.json", 11), "{found:?}");
 

@@ -1,11 +1,11 @@
-//! Progress of long work: seen at a terminal, and nowhere else.
+//! Progress of long work: drawn at a terminal, and nowhere else.
 
 use std::fmt::Write as _;
 
 use crate::home::Home;
 use crate::terminal;
 
-/// Two servers that take their time.
+/// Creates a home with two slow servers.
 fn slow(name: &str) -> Home {
     let home = Home::new(name);
     home.write("notes.sh", include_str!("scripted.sh"));
@@ -17,7 +17,7 @@ fn slow(name: &str) -> Home {
     home
 }
 
-/// R8.1: reading several servers shows which one and how far, and the line is gone when the result is said.
+/// R8.1: reading several servers shows the current one and how far, and the line is erased before the result.
 #[test]
 fn several_servers_are_counted_at_a_terminal() {
     let home = slow("progress-lock");
@@ -39,7 +39,7 @@ fn several_servers_are_counted_at_a_terminal() {
     assert!(checked.code == 0 && checked.shown.contains("50 % second"), "{:?}", checked.shown);
 }
 
-/// R8.1: a gateway shows how many of its servers have answered, log lines stand by themselves, and the greeting is whole.
+/// R8.1: a gateway shows how many servers have answered; log lines stay separate, and the greeting is complete.
 #[test]
 fn servers_that_start_slowly_are_counted_at_a_terminal() {
     let home = slow("progress-serve");
@@ -69,7 +69,7 @@ fn servers_that_start_slowly_are_counted_at_a_terminal() {
     assert!(!quiet.shown.contains("starting servers"), "{:?}", quiet.shown);
 }
 
-/// R8.1: nothing is drawn under --quiet, where colour is off, where nobody looks, and into a pipe.
+/// R8.1: nothing is drawn under --quiet, if colour is off, in CI, and into a pipe.
 #[test]
 fn nothing_is_drawn_where_nobody_looks() {
     let home = slow("progress-quiet");
@@ -83,10 +83,10 @@ fn nothing_is_drawn_where_nobody_looks() {
     assert_eq!((piped.code, piped.err.as_str()), (0, ""));
 }
 
-/// So many that their import takes a while on any machine.
+/// Number of servers whose import takes a while on any machine.
 const SERVERS: usize = 40_000;
 
-/// R8.1: so do long files: pairs to judge, by what was read of them, and a catalogue that is imported.
+/// R8.1: long files show progress: pairs to judge, by the bytes read, and a catalogue import.
 #[test]
 fn long_files_show_how_far_they_are() {
     let home = Home::new("progress-files");

@@ -1,4 +1,4 @@
-//! `connect`, its undo and `init` on configuration files as the makers of real servers publish them: the blocks in the
+//! `connect`, its undo and `init` on configuration files as published by the authors of real servers: the blocks in the
 //! READMEs of the packages that `xtask provision` installs or, for Codex, unpacks.
 
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use toolcrib_testkit::deps::Deps;
 
 use crate::home::Home;
 
-/// READMEs from npm and PyPI that show how clients are configured.
+/// Returns READMEs from npm and PyPI that show client configurations.
 fn readmes() -> Vec<PathBuf> {
     let deps = Deps::of_this_workspace();
     let npm = deps.npm_project().join("node_modules/@modelcontextprotocol");
@@ -30,7 +30,7 @@ fn readmes() -> Vec<PathBuf> {
     all
 }
 
-/// READMEs that show Codex's file among others.
+/// Returns READMEs that show Codex's file among others.
 fn codex_readmes() -> Vec<PathBuf> {
     let folders =
         std::fs::read_dir(Deps::of_this_workspace().client_samples()).into_iter().flatten().flatten();
@@ -40,7 +40,7 @@ fn codex_readmes() -> Vec<PathBuf> {
     all
 }
 
-/// Blocks of TOML with servers of Codex's, as they are printed, also in a quotation.
+/// Returns the TOML blocks with Codex servers as printed, also from block quotes.
 fn codex_blocks(text: &str) -> Vec<String> {
     let quoted = |line: &str| line.strip_prefix("> ").or(line.strip_prefix('>')).unwrap_or(line).to_owned();
     let plain: String = text.lines().map(|line| format!("{}\n", quoted(line))).collect();
@@ -48,14 +48,14 @@ fn codex_blocks(text: &str) -> Vec<String> {
     toml.filter(|block| block.contains("[mcp_servers.")).map(str::to_owned).collect()
 }
 
-/// The servers of a file of Codex's, read by other means than the program's own.
+/// Returns the servers of a Codex file, without the program's own parser.
 fn codex_servers(text: &str) -> toml_edit::Table {
     let whole: toml_edit::DocumentMut = text.parse().unwrap();
     whole["mcp_servers"].as_table().unwrap().clone()
 }
 
-/// R8.5, R5.1: what is published for Codex is kept line for line, comes back byte for byte, and is read unchanged by
-/// everything that takes a file of servers.
+/// R8.5, R5.1: a file published for Codex is kept line for line, restored byte for byte, and read unchanged by every
+/// verb that takes a file of servers.
 #[test]
 fn published_codex_configurations_survive_connecting_and_are_read_unchanged() {
     let mut tried = 0;
@@ -96,7 +96,7 @@ fn published_codex_configurations_survive_connecting_and_are_read_unchanged() {
     assert!(tried >= 4, "{tried}");
 }
 
-/// Blocks of JSON whose top is this member, as they are printed.
+/// Returns the JSON blocks with this top-level member, as printed.
 fn blocks(text: &str, member: &str) -> Vec<String> {
     let unindented = |block: &str| block.lines().map(|line| format!("{line}\n")).collect::<String>();
     let json = text.split("```").skip(1).step_by(2).filter_map(|block| block.strip_prefix("json"));
@@ -107,7 +107,8 @@ fn blocks(text: &str, member: &str) -> Vec<String> {
     json.map(|block| unindented(block.trim_start_matches(['c', '\n']))).filter(fits).collect()
 }
 
-/// R8.5: what is published for a client is kept but for the entry, and comes back byte for byte; its servers can be taken.
+/// R8.5: a file published for a client keeps all but the entry and is restored byte for byte; its servers can be
+/// imported.
 #[test]
 fn published_configurations_survive_connecting_and_undoing() {
     let mut tried = std::collections::BTreeMap::<&str, usize>::new();

@@ -2,7 +2,7 @@
 
 use crate::home::Home;
 
-/// R8.1: a server is added in the words of `claude mcp add`, and removed without a trace.
+/// R8.1: a server is added with the syntax of `claude mcp add`, and removed without a trace.
 #[test]
 fn servers_are_added_and_removed_in_claudes_words() {
     let home = Home::new("add");
@@ -72,7 +72,7 @@ fn servers_are_added_and_removed_in_claudes_words() {
     assert_eq!(home.run(&["remove", "x", "--config", "nowhere.toml"]).code, 3);
 }
 
-/// R8.1: `init` takes what the clients have, once each, and says what it cannot take.
+/// R8.1: `init` imports each of the clients' servers once, and says what it cannot import.
 #[test]
 fn init_imports_what_the_clients_have() {
     let home = Home::new("init");
@@ -98,7 +98,7 @@ fn init_imports_what_the_clients_have() {
         "bearer = \"${DOCS_TOKEN}\"",
         "url = \"https://example.org/mcp\"",
         "[servers.fetch]",
-        // Cursor's has a variable more than Claude's.
+        // Cursor's entry has one variable more than Claude's.
         "[servers.memory-cursor]",
     ] {
         assert!(text.contains(line), "{line}: {text}");
@@ -112,7 +112,7 @@ fn init_imports_what_the_clients_have() {
     assert_eq!(home.read("toolcrib.toml"), text);
 }
 
-/// R8.1: `doctor` tells a fault from a note, in words and in JSON.
+/// R8.1: `doctor` tells a fault from a note, as text and as JSON.
 #[test]
 fn doctor_finds_what_is_wrong_and_says_what_to_do() {
     let home = Home::new("doctor");
@@ -135,8 +135,8 @@ fn doctor_finds_what_is_wrong_and_says_what_to_do() {
     assert_eq!(health("Windsurf"), None, "{report}");
 }
 
-/// R12.5: `doctor` shows a stop with its reason, who set it, since when, and the command that lifts it; and a broken end
-/// of the audit. It never makes the data folder.
+/// R12.5: `doctor` shows a stop with its reason, who set it, since when, and the command that lifts it; and a broken
+/// end of the audit. It never creates the data folder.
 #[test]
 fn doctor_shows_a_stop_and_a_broken_audit() {
     let home = Home::new("doctor-stop");

@@ -1,4 +1,4 @@
-//! `serve` without a word, and what can be asked of it.
+//! `serve` without arguments, and `status` and `explain` about it.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use toolcrib_testkit::process::Process;
 
 use crate::home::Home;
 
-/// The desk as it is served without a word, and its URL.
+/// Starts `serve` without a server, and returns the process and its URL.
 pub(crate) fn desk(home: &Home) -> (Process, String) {
     let mut process = Process::start(&mut home.command(&["serve", "--listen", "127.0.0.1:0"])).unwrap();
     let url = |line: &str| line.strip_prefix("toolcrib serves at ").map(str::to_owned);
@@ -14,7 +14,7 @@ pub(crate) fn desk(home: &Home) -> (Process, String) {
     (process, url)
 }
 
-/// R8.1: serving says what it serves, where, and the line that connects each known client.
+/// R8.1: the greeting says what is served, where, and the command that connects each known client.
 #[test]
 fn the_greeting_says_what_where_and_how() {
     let home = Home::new("greeting");
@@ -42,7 +42,7 @@ fn the_greeting_says_what_where_and_how() {
         "{}",
         status.out
     );
-    // What `--listen` takes is enough.
+    // An address as in `--listen` is enough.
     let address = url.trim_start_matches("http://").trim_end_matches("/mcp");
     for short in [address.to_owned(), format!("http://{address}")] {
         let json = home.run(&["status", &short, "--format", "json"]).json();
@@ -53,7 +53,7 @@ fn the_greeting_says_what_where_and_how() {
     assert!(process.terminate(Duration::from_secs(10)).unwrap().success());
 }
 
-/// R8.1: nothing at the address is said in one line with a hint.
+/// R8.1: an address without a server is one line with a hint.
 #[test]
 fn status_of_nothing_is_unreachable() {
     let port = toolcrib_testkit::port::free().unwrap();
@@ -63,7 +63,7 @@ fn status_of_nothing_is_unreachable() {
     assert!(ran.err.contains("hint: start it with"), "{}", ran.err);
 }
 
-/// R8.4: why a tool is or is not there for a client is said: toolset, mode, whether it is listed and how it is reached.
+/// R8.4: `explain` says why a client sees a tool or not: toolset, mode, whether it is listed and how it is reached.
 #[test]
 fn explain_says_why_a_tool_is_there_or_not() {
     let home = Home::new("explain");

@@ -1,7 +1,8 @@
-//! The `sh` blocks of the guides: every line that calls the program is run, by a shell, where what it names is there.
+//! The `sh` blocks of the guides: every line that calls the program is run by a shell, in a folder with the files it
+//! names.
 //!
-//! A line that serves is stopped when it has said where; it is given a free port. Where a line is meant to fail, or stands
-//! for something that the reader has to fill in, the code it ends with is written down here.
+//! A line that serves gets a free port and is stopped after its greeting. The exit codes of lines that are meant to
+//! fail, or that the reader has to complete, are listed here.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -18,22 +19,22 @@ const REGISTRY: &str = r#"{"version":"1.0.0","last_updated":"2026-01-01T00:00:00
     {"name":"create_issue","description":"Creates an issue.","inputSchema":{"type":"object","properties":{"owner":{"type":"string"},"title":{"type":"string"}},"required":["owner","title"]}},
     {"name":"list_issues","description":"Lists issues, to create none.","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object"}}]}}}"#;
 
-/// Lines that do not end with 0, and why.
+/// Lines with an exit code other than 0, and the reason.
 const OTHER_CODES: [(&str, i32); 4] = [
     // The entry names neither a package nor a remote.
     ("toolcrib capture com.example/demo", 3),
-    // The reader's own server and variable.
+    // The server and the variable are the reader's own.
     (
         "toolcrib capture com.example/demo --url https://demo.example/mcp --header 'Authorization: Bearer ${DEMO_TOKEN}'",
         2,
     ),
     // The title is missing.
     ("toolcrib validate github/create_issue --args '{\"owner\":\"o\"}'", 1),
-    // No approval is called so.
+    // No approval has this id.
     ("toolcrib approve allow apr_…", 2),
 ];
 
-/// The lines of a document's `sh` blocks that call the program, without their comments.
+/// Returns the lines of a document's `sh` blocks that call the program, without their comments.
 fn lines(text: &str) -> Vec<String> {
     let text = text.replace("\\\n", " ");
     let blocks = text.split("\n```").skip(1).step_by(2).filter_map(|block| block.strip_prefix("sh\n"));
@@ -41,7 +42,7 @@ fn lines(text: &str) -> Vec<String> {
     blocks.flat_map(str::lines).filter(|line| line.starts_with("toolcrib ")).map(bare).collect()
 }
 
-/// A folder that has what the guides' lines name.
+/// Creates a home with the files that the guides' lines name.
 fn furnished() -> Home {
     let home = Home::new("shown");
     home.write("registry.json", REGISTRY);
@@ -79,7 +80,7 @@ fn shell(home: &Home, line: &str) -> Command {
     command
 }
 
-/// Starts what serves, and stops it when it has said where.
+/// Starts a serving line and stops it after its greeting.
 fn serves(home: &Home, line: &str) {
     let line = line.replacen(" serve", " serve --listen 127.0.0.1:0", 1);
     let mut process = Process::start(&mut shell(home, &line)).unwrap();
@@ -90,7 +91,7 @@ fn serves(home: &Home, line: &str) {
     assert!(process.terminate(Duration::from_secs(10)).unwrap().success(), "{line}");
 }
 
-/// R8.1: every line of the guides' `sh` blocks works where what it names is there.
+/// R8.1: every line of the guides' `sh` blocks works if the files it names exist.
 #[test]
 fn every_line_that_the_guides_show_can_be_run() {
     let home = furnished();
@@ -106,7 +107,7 @@ fn every_line_that_the_guides_show_can_be_run() {
     for file in files {
         for line in lines(&std::fs::read_to_string(&file).unwrap()) {
             run += 1;
-            // Nothing is written outside the test's own folder, and the packages are those that are pinned.
+            // Nothing is written outside the test's own folder, and the packages are the pinned ones.
             let own = line.replace("/var/lib/toolcrib", &home.path("kept").display().to_string());
             let own = own.replace("npx -y @modelcontextprotocol/server-everything", "mcp-server-everything");
             let is_served = own.starts_with("toolcrib serve") || own.starts_with("toolcrib registry serve");
@@ -122,11 +123,11 @@ fn every_line_that_the_guides_show_can_be_run() {
     assert!(run >= 15, "the guides show {run} lines");
 }
 
-/// R8.1: every configuration that the documents show is one that can be used.
+/// R8.1: every configuration in the documents is valid.
 #[test]
 fn every_configuration_that_the_documents_show_can_be_used() {
     let home = Home::new("shown-configurations");
-    // One of them holds its servers to a lock.
+    // One of the configurations has a lock.
     home.write("tools.json", r#"{"tools":[{"name":"find","inputSchema":{"type":"object"}}]}"#);
     assert_eq!(home.run(&["lock", "x=tools.json"]).code, 0);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -1,4 +1,4 @@
-//! `serve --stdio` on whatever a client hands it: pipes, sockets, files.
+//! `serve --stdio` on any standard streams: pipes, sockets, files.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -29,7 +29,7 @@ fn both_are_answered(text: &str) {
     assert_eq!(ids, [1, 2], "{text}");
 }
 
-/// R8.1: pipes, as most clients make them; what they shared with us blocks as it did before.
+/// R8.1: pipes, as most clients use; they stay in blocking mode for the other process.
 #[test]
 fn pipes_are_served_and_left_as_they_were() {
     let home = Home::new("streams-pipe");
@@ -56,7 +56,7 @@ fn pipes_are_served_and_left_as_they_were() {
     both_are_answered(&text);
 }
 
-/// R8.1: a pair of sockets, as clients made with Node hand it.
+/// R8.1: a socket pair, as clients on Node use.
 #[test]
 fn sockets_are_served() {
     let home = Home::new("streams-socket");
@@ -74,7 +74,7 @@ fn sockets_are_served() {
     both_are_answered(&text);
 }
 
-/// R8.1: files, which cannot be waited for.
+/// R8.1: files, which cannot be polled for readiness.
 #[test]
 fn files_are_served() {
     let home = Home::new("streams-file");

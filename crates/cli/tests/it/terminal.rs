@@ -1,4 +1,4 @@
-//! A terminal to run the binary at.
+//! Pseudo-terminal to run the binary in.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-/// The two ends: what a person has, and what a program gets.
+/// Returns the two ends: the person's, and the program's.
 fn pair() -> (OwnedFd, File) {
     let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&person).unwrap();
@@ -19,23 +19,23 @@ fn pair() -> (OwnedFd, File) {
     (person, program)
 }
 
-/// What a program says.
+/// Output of a program.
 pub(crate) struct Said {
     pub(crate) code: i32,
-    /// On standard output, which is a pipe.
+    /// Standard output, a pipe.
     pub(crate) out: String,
-    /// On standard error, which is a terminal, with everything that steers it.
+    /// Standard error, a terminal, with all control sequences.
     pub(crate) shown: String,
 }
 
-/// Runs a program whose standard error is a terminal, and whose standard input is one too where an answer is typed.
+/// Runs a program with standard error on a terminal, and standard input as well if an answer is typed.
 pub(crate) fn run(command: &mut Command, typed: Option<&str>) -> Said {
     let (person, program) = pair();
     command.env("TERM", "xterm").env_remove("CI").env_remove("NO_COLOR");
     run_as_it_is(command, typed, person, program)
 }
 
-/// The same with a variable set.
+/// Like `run`, with an environment variable set.
 pub(crate) fn run_with(command: &mut Command, name: &str, value: &str) -> Said {
     let (person, program) = pair();
     command.env("TERM", "xterm").env_remove("CI").env_remove("NO_COLOR").env(name, value);
@@ -52,13 +52,13 @@ fn run_as_it_is(command: &mut Command, typed: Option<&str>, person: OwnedFd, pro
         .stderr(program.try_clone().unwrap())
         .spawn()
         .expect("the binary starts");
-    // The command keeps our copies of the program's end open, and the terminal would never end.
+    // The command holds copies of the program's end, which would keep the terminal open.
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     drop(program);
     let reader = std::thread::spawn(move || {
         let (mut all, mut person) = (Vec::new(), File::from(person));
         let mut buffer = [0; 4096];
-        // The end of a terminal is an error.
+        // The end of a terminal is reported as an error.
         while let Ok(count) = person.read(&mut buffer) {
             if count == 0 {
                 break;

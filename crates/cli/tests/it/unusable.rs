@@ -1,5 +1,5 @@
-//! Schemas that are none, and schemas made to hurt: named by file, tool and place, code 2, nothing fetched, and over at
-//! once in little memory.
+//! Invalid and malicious schemas: reported with file, tool and location, exit code 2, nothing fetched, quickly and in
+//! little memory.
 
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
@@ -37,7 +37,7 @@ fn named(ran: &Ran, words: &[&str], parts: &[&str]) {
     }
 }
 
-/// R7.1, R7.3: on either side, on both, and of a tool that is new or gone; file, tool, place and reason are said.
+/// R7.1, R7.3: on either side, on both, and of an added or removed tool: file, tool, location and reason are reported.
 #[test]
 fn an_unusable_schema_is_named_and_nothing_is_judged() {
     let home = Home::new("unusable");
@@ -60,7 +60,7 @@ fn an_unusable_schema_is_named_and_nothing_is_judged() {
     }
 }
 
-/// R7.1, R7.7: what nothing can be judged by is pinned only on request, and then passes only under a waiver.
+/// R7.1, R7.7: an unusable schema is pinned only on request, and then passes only under a waiver.
 #[test]
 fn an_unusable_schema_is_pinned_on_request_and_checked_under_a_waiver() {
     let home = Home::new("pinned");
@@ -91,7 +91,8 @@ fn an_unusable_schema_is_pinned_on_request_and_checked_under_a_waiver() {
     named(&home.run(&words), &words, &["/inputSchema/type"]);
 }
 
-/// R7.3: a line whose schema is unusable is unknown with its reason, the others are answered, and the run is bad input.
+/// R7.3: a line with an unusable schema is unknown with its reason, the others are answered, and the exit code is bad
+/// input.
 #[test]
 fn a_line_of_a_batch_that_is_no_pair_of_schemas_is_unknown() {
     let home = Home::new("lines");
@@ -150,9 +151,9 @@ fn doubling(steps: usize) -> Value {
     json!({"type": "object", "$defs": defs, "allOf": [twice(0)]})
 }
 
-/// The binary under a limit of memory, with the time it took.
+/// Runs the binary under a memory limit. Returns the time it took as well.
 fn bounded(home: &Home, words: &[&str]) -> (Ran, Duration) {
-    // 1 GiB of address space: the stack of the prover's thread is 256 MiB of it.
+    // 1 GiB of address space, of which the stack of the prover's thread takes 256 MiB.
     let mut command = Command::new("sh");
     command.args(["-c", "ulimit -v 1048576 && exec \"$@\"", "sh", env!("CARGO_BIN_EXE_toolcrib")]);
     command.args(words).current_dir(&home.folder).env("HOME", &home.folder).stdin(Stdio::null());
@@ -161,7 +162,8 @@ fn bounded(home: &Home, words: &[&str]) -> (Ran, Duration) {
     (ran, begun.elapsed())
 }
 
-/// R1.6, R7.3: depth, breadth, loops, doubling and endless files: a code of ours within seconds, in bounded memory.
+/// R1.6, R7.3: depth, breadth, loops, doubling and endless files: a regular exit code within seconds, in bounded
+/// memory.
 #[test]
 fn schemas_made_to_hurt_cost_little() {
     let home = Home::new("bombs");

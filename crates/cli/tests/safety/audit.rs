@@ -1,4 +1,4 @@
-//! The audit of a real server, with every kind of edit tried on it (R4.8).
+//! The audit of a real server, with every kind of edit applied to it (R4.8).
 
 use serde_json::{Value, json};
 use toolcrib_store::rusqlite::{Connection, params};
@@ -9,7 +9,7 @@ use crate::size;
 
 const READS: &str = "generate_fantasy_character";
 
-/// A folder whose log has at least so many records, all of them of real calls.
+/// Returns a folder whose log has at least `records` records, all of real calls.
 fn log(records: usize) -> Folder {
     let folder = Folder::new();
     let serving = Serving::policy(&folder, PLENTY);
@@ -32,7 +32,7 @@ fn log(records: usize) -> Folder {
     folder
 }
 
-/// R4.8: one record per decision, with everything that was promised, and a destructive call journalled before it ran.
+/// R4.8: one record per decision, with every promised member, and a destructive call is journalled before it runs.
 #[test]
 fn every_decision_leaves_its_record() {
     let folder = Folder::new();
@@ -70,7 +70,7 @@ fn every_decision_leaves_its_record() {
     assert_eq!(folder.run(&["audit", "verify"]).status.code(), Some(0));
 }
 
-/// R4.8: rows that are edited, taken out, put in or swapped behind the program's back are found by the program.
+/// R4.8: rows that are edited, deleted, inserted or swapped in the database are found.
 #[test]
 fn any_change_of_the_database_is_found() {
     let folder = log(size(1_200, 10_000));
@@ -145,7 +145,7 @@ fn any_change_of_the_database_is_found() {
     for (what, other) in [("emptied", Vec::new()), ("changed", [b"1", &kept[1..]].concat())] {
         std::fs::write(&anchor, other).unwrap();
         let is_found = verify() == Some(1);
-        // One of two entries is left where a single byte was changed, which is enough.
+        // One of the two entries survives a single changed byte, which is enough.
         assert!(is_found || what == "changed", "an anchor that was {what}");
     }
     std::fs::write(&anchor, &kept).unwrap();
@@ -155,7 +155,7 @@ fn any_change_of_the_database_is_found() {
     assert_eq!(verify(), Some(1), "a link of another length");
 }
 
-/// R4.8: an export verifies anywhere with the public key; every position flipped, dropped, inserted, swapped is found.
+/// R4.8: an export verifies anywhere with the public key; a flip, drop, insertion or swap at any position is found.
 #[test]
 fn any_change_of_an_export_is_found_at_every_position() {
     use toolcrib_engine::safety::audit::PublicKey;
@@ -170,7 +170,7 @@ fn any_change_of_an_export_is_found_at_every_position() {
     let lines: Vec<&[u8]> = text.trim_end().as_bytes().split(|byte| *byte == b'\n').collect();
     assert!(lines.len() > size(1_100, 10_000));
     let key = PublicKey::parse(&key).unwrap();
-    // What stands before a change is the same as before; it is walked once.
+    // The lines before a change are unchanged, so they are read once.
     let goes_on = |before: &Reading, rest: &mut dyn Iterator<Item = &[u8]>| {
         let mut reading = before.clone();
         for line in rest {
@@ -203,7 +203,7 @@ fn any_change_of_an_export_is_found_at_every_position() {
         }
         before.line(line).unwrap();
     }
-    // Every bit of one whole line, by the program itself.
+    // Every bit of one line, checked by the program itself.
     let middle = lines.len() / 2;
     let mut flipped: Vec<Vec<u8>> = lines.iter().map(|line| line.to_vec()).collect();
     for bit in (0..lines[middle].len() * 8).step_by(size(97, 7)) {
@@ -214,7 +214,7 @@ fn any_change_of_an_export_is_found_at_every_position() {
     }
 }
 
-/// R4.8: records of read-only calls are gathered, and a server that is asked to end writes them all.
+/// R4.8: records of read-only calls are collected in memory, and a server that shuts down writes them all.
 #[test]
 fn no_record_is_lost_when_the_server_is_asked_to_end() {
     let folder = Folder::new();
@@ -230,8 +230,8 @@ fn no_record_is_lost_when_the_server_is_asked_to_end() {
     assert_eq!(listed.lines().filter(|line| line.contains(r#""kind":"call""#)).count(), 50);
 }
 
-/// R4.8: an older copy of the database is found; destructive calls are refused until an operator begins a new log, which
-/// keeps the old one in a file.
+/// R4.8: an older copy of the database is found; destructive calls are refused until an operator starts a new log,
+/// which keeps the old one in a file.
 #[test]
 fn an_older_copy_is_found_and_ends_destructive_calls_until_a_new_log_begins() {
     let folder = log(20);
@@ -279,7 +279,7 @@ fn an_older_copy_is_found_and_ends_destructive_calls_until_a_new_log_begins() {
     folder.does(&["audit", "verify", file.to_str().unwrap()]);
 }
 
-/// R4.8: a key that is another one is called that, and so is a public key file that was changed.
+/// R4.8: a wrong key is reported as such, and so is a changed public key file.
 #[test]
 fn another_key_is_told_from_a_broken_log() {
     let folder = log(8);

@@ -1,4 +1,5 @@
-//! Killed between burning a token and answering: the token never passes again, and the call's end is *unknown* (R4.8).
+//! Killed between the burning of a token and the answer: the token never passes again, and the call is *unknown*
+//! (R4.8).
 
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use crate::size;
 
 const TOOL: &str = "transfer_gold";
 
-/// Open intents and burnt tokens, as the dead process left them.
+/// Returns the numbers of open intents and burnt tokens in the database.
 fn left(folder: &Folder) -> (u64, u64) {
     let db = Connection::open(folder.path().join("toolcrib.db")).unwrap();
     let count = |sql: &str| db.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap().unsigned_abs();
@@ -20,7 +21,7 @@ fn left(folder: &Folder) -> (u64, u64) {
     )
 }
 
-/// R4.8, R4.3: killed with calls under way; no burnt token passes again, every open intent becomes *unknown* once.
+/// R4.8, R4.3: killed during calls: no burnt token passes again, every open intent becomes *unknown* once.
 #[test]
 fn a_killed_process_never_lets_a_burnt_token_pass_again() {
     let mut killed_in_mid_call = 0;
@@ -39,7 +40,7 @@ fn a_killed_process_never_lets_a_burnt_token_pass_again() {
                         let mut shown = arguments.clone();
                         shown["confirmation_token"] = token.as_str().into();
                         let request = client.request("tools/call", json!({"name": TOOL, "arguments": shown}));
-                        // The connection may die with the server.
+                        // The connection may close with the server.
                         let answer =
                             request.send(client.address).ok().and_then(|response| response.json().ok());
                         answer.is_some_and(|answer| {
@@ -48,7 +49,7 @@ fn a_killed_process_never_lets_a_burnt_token_pass_again() {
                     })
                 })
                 .collect();
-            // Coins are counted for 20 ms: somewhere in there.
+            // A transfer takes 20 ms, so the kill happens during it.
             pause(Duration::from_millis(4 + 3 * (round as u64 % 10)));
             serving.process.kill();
             calls.into_iter().map(|call| call.join().unwrap()).collect()

@@ -1,5 +1,4 @@
-//! Clients written with other people's SDKs confirm a destructive call by each way, in both eras, over both transports
-//! (R4.5).
+//! Clients on other SDKs confirm a destructive call in every way, in both eras, over both transports (R4.5).
 
 use serde_json::{Value, json};
 use toolcrib_testkit::deps::Deps;
@@ -7,7 +6,7 @@ use toolcrib_testkit::foreign::{self, Era, Sdk, Server};
 
 use crate::running::{Folder, PROGRAM, Serving};
 
-/// Asked by `input_required` or `elicitation/create`, and by the two-step token.
+/// Plan that is asked by `input_required` or `elicitation/create`, and uses the two-step token.
 fn asked() -> Value {
     json!({
         "ask": {"tool": "launch_confetti", "arguments": {"count": 3}, "answer": {"confirm": true}, "says": "\"launched\":3"},
@@ -15,7 +14,7 @@ fn asked() -> Value {
     })
 }
 
-/// Through the queue.
+/// Plan that uses the approval queue.
 fn queued(folder: &Folder) -> Value {
     let approve = [PROGRAM, "approve", "allow", "--data", folder.path().to_str().unwrap()];
     json!({"queue": {"tool": "launch_confetti", "arguments": {"count": 5}, "approve": approve, "says": "\"launched\":5"}})
@@ -44,19 +43,19 @@ fn walk(sdk: Sdk) {
     assert_eq!(folder.run(&["audit", "verify"]).status.code(), Some(0));
 }
 
-/// R4.5: the TypeScript SDK confirms by every way in both eras.
+/// R4.5: the TypeScript SDK confirms in every way in both eras.
 #[test]
 fn typescript_client_confirms_by_every_way() {
     walk(Sdk::TypeScript);
 }
 
-/// R4.5: the Python SDK confirms by every way in both eras.
+/// R4.5: the Python SDK confirms in every way in both eras.
 #[test]
 fn python_client_confirms_by_every_way() {
     walk(Sdk::Python);
 }
 
-/// R4.5: the Rust SDK confirms by every way in both eras.
+/// R4.5: the Rust SDK confirms in every way in both eras.
 #[test]
 fn rmcp_client_confirms_by_every_way() {
     let folder = Folder::new();

@@ -1,5 +1,5 @@
-//! A full disk loses nothing quietly (issue 21): a gateway whose data folder is a small file system, filled and emptied
-//! under it. Runs where the tests may mount.
+//! A full disk loses nothing silently (issue 21): a gateway whose data folder is a small file system that is filled and
+//! emptied. Runs only if the tests may mount.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -17,22 +17,22 @@ const WRITES: &str = "launch_confetti";
 const DESTROYS: &str = "transfer_gold";
 const SOON: Duration = Duration::from_secs(20);
 
-/// `launch_confetti` changes something and is not destructive; nothing is stopped for repeating itself.
+/// `launch_confetti` changes something and is not destructive; the loop guard is off.
 const POLICY: &str = "[safety]\ntoken_ms = 3600000\nrepeats_max = 0\nrepeats_read_only_max = 0\n\
                       [[safety.rules]]\ntools = [\"launch_confetti\"]\ndemand = \"never\"\ndestructive = false\n\
                       read_only = false\n";
 
-/// A gateway in a mount namespace of its own.
+/// Gateway in its own mount namespace.
 struct Bed {
     process: Process,
     address: SocketAddr,
-    /// The data folder as the gateway sees it.
+    /// Data folder as the gateway sees it.
     data: PathBuf,
     folder: Folder,
 }
 
 impl Bed {
-    /// `None` where this user may not mount.
+    /// Returns `None` if this user may not mount.
     fn new() -> Option<Self> {
         let probe = Command::new("unshare")
             .args(["-m", "--propagation", "private", "sh", "-c", "mount -t tmpfs none /mnt"])
@@ -95,7 +95,7 @@ impl Bed {
         std::fs::remove_file(self.ballast()).unwrap();
     }
 
-    /// A verb over the data folder, where it is mounted.
+    /// Runs a verb on the data folder, in the gateway's mount namespace.
     fn run(&self, words: &[&str]) -> Output {
         Command::new("nsenter")
             .args(["-m", "-t", &self.process.id().to_string(), PROGRAM])
@@ -113,8 +113,8 @@ impl Bed {
     }
 }
 
-/// R12.1, R4.8: on a full disk a call that changes something does not run, a read-only one does and its record is
-/// written when there is space; it is told in `/readyz`, `/metrics` and the log; everything goes on by itself.
+/// R12.1, R4.8: on a full disk a changing call does not run; a read-only one runs, and its record is written once there
+/// is space; `/readyz`, `/metrics` and the log report it; the gateway recovers by itself.
 #[test]
 fn a_full_disk_loses_nothing_quietly_and_everything_goes_on_when_there_is_space() {
     let Some(bed) = Bed::new() else { return };
@@ -145,7 +145,7 @@ fn a_full_disk_loses_nothing_quietly_and_everything_goes_on_when_there_is_space(
     );
     assert!(bed.process.said().contains("the audit cannot be written"), "{}", bed.process.said());
 
-    // Another process cannot stop anything now, and says so.
+    // Another process cannot set a stop now, and says so.
     let stop = bed.run(&["stop", "fire"]);
     assert!(!stop.status.success());
     let said = String::from_utf8(stop.stderr).unwrap();
@@ -168,7 +168,7 @@ fn a_full_disk_loses_nothing_quietly_and_everything_goes_on_when_there_is_space(
     until("the stop holds", || is_refused(&client.call(READS, json!({}))));
 }
 
-/// R4.7: a stop that is asked of the gateway on a full disk is in force at once, and remembered when there is space.
+/// R4.7: a stop requested from the gateway on a full disk is in force at once, and is stored once there is space.
 #[test]
 fn a_stop_on_a_full_disk_is_in_force_and_remembered_later() {
     let Some(bed) = Bed::new() else { return };

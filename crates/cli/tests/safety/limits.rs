@@ -1,4 +1,4 @@
-//! Limits of safety that only a running server meets: times, and the default number of equal calls.
+//! Limits of safety that only a running server reaches: times, and the default number of equal calls.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::running::{Folder, Serving, handle, is_refused, pause, text};
 const GATED: &str = "launch_confetti";
 const READS: &str = "generate_fantasy_character";
 
-/// R4.5, `APPROVAL_MS`: a call waits an hour by default; one that nobody decided in time has left the queue.
+/// R4.5, `APPROVAL_MS`: a call waits an hour by default; one that nobody decides in time leaves the queue.
 #[test]
 fn a_call_that_nobody_decides_within_approval_ms_leaves_the_queue() {
     let folder = Folder::new();
@@ -28,8 +28,8 @@ fn a_call_that_nobody_decides_within_approval_ms_leaves_the_queue() {
     assert_ne!(handle(&client.call(GATED, json!({"count": 2}))), handle(&late), "it waits anew");
 }
 
-/// R4.7, `REPEATS_READ_ONLY_MAX`, `REPEAT_WINDOW_MS`: a thousand equal calls that only read pass within five minutes,
-/// and the next one does not.
+/// R4.7, `REPEATS_READ_ONLY_MAX`, `REPEAT_WINDOW_MS`: a thousand equal read-only calls pass within five minutes, and
+/// the next one does not.
 #[test]
 fn the_default_stops_a_read_only_call_after_repeats_read_only_max() {
     let folder = Folder::new();
@@ -43,7 +43,7 @@ fn the_default_stops_a_read_only_call_after_repeats_read_only_max() {
     assert!(text(&looped).contains("1001 times with the same arguments within 300 s"), "{looped}");
 }
 
-/// R4.7, `REPEAT_WINDOW_MS`: when the window is over, the count begins anew.
+/// R4.7, `REPEAT_WINDOW_MS`: after the window the count starts again.
 #[test]
 fn repetitions_are_counted_within_repeat_window_ms_only() {
     let folder = Folder::new();
@@ -56,8 +56,8 @@ fn repetitions_are_counted_within_repeat_window_ms_only() {
     assert!(!runs());
 }
 
-/// R4.8, `AUDIT_FLUSH_MS`: the record of a call that changes nothing is on disk after that time, even if the process is
-/// killed. Five times as long here, for a busy machine.
+/// R4.8, `AUDIT_FLUSH_MS`: the record of a read-only call is on disk after that time, even if the process is killed.
+/// The test waits five times as long, for a busy machine.
 #[test]
 fn a_record_survives_a_kill_after_audit_flush_ms() {
     let folder = Folder::new();

@@ -1,5 +1,5 @@
-//! Safety (R4), by running the real binary: a server on a loopback port, a data folder of its own, and clients that know
-//! nothing but HTTP. The small size runs always; `xtask safety` runs the full one.
+//! Safety (R4) of the real binary: a server on a loopback port, its own data folder, and plain HTTP clients. The small
+//! size always runs; `xtask safety` runs the full one.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -26,7 +26,7 @@ mod stores;
 mod tokens;
 mod ways;
 
-/// `small`, or `full` where `xtask safety` asks for it.
+/// Returns `small`, or `full` under `xtask safety`.
 fn size(small: usize, full: usize) -> usize {
     if std::env::var_os("TOOLCRIB_SAFETY_FULL").is_some() { full } else { small }
 }

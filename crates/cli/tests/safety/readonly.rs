@@ -1,4 +1,4 @@
-//! `toolcrib audit` on a folder that cannot be written: a read-only mount, where the tests may make one (issue 21).
+//! `toolcrib audit` on a read-only mount, if the tests may create one (issue 21).
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -8,7 +8,7 @@ use toolcrib_store::rusqlite::Connection;
 
 use crate::running::{Folder, PLENTY, PROGRAM, Serving};
 
-/// Runs a verb over a folder that is mounted read-only; `None` where this user may not mount.
+/// Runs a verb on a folder that is mounted read-only; `None` if this user may not mount.
 fn read_only(folder: &Path, words: &[&str]) -> Option<Output> {
     let script = "mount --bind \"$1\" \"$1\" && mount -o remount,ro,bind \"$1\" || exit 99; \
                   touch \"$1/x\" 2>/dev/null && exit 98; folder=$1; program=$2; shift 2; \
@@ -32,7 +32,7 @@ fn said(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// R4.8: verify, list, export and unknown work where nothing can be written, and leave no file behind.
+/// R4.8: verify, list, export and unknown work on a read-only folder and leave no file behind.
 #[test]
 fn the_audit_is_verified_on_a_read_only_folder() {
     let folder = Folder::new();
@@ -68,8 +68,8 @@ fn the_audit_is_verified_on_a_read_only_folder() {
     assert_eq!(broken.status.code(), Some(1), "{}", said(&broken));
 }
 
-/// R4.8: records that a killed process left in the write-ahead log are read where nothing can be written; where that is
-/// impossible, it is said instead of verifying less.
+/// R4.8: records that a killed process left in the write-ahead log are read on a read-only folder; if that is
+/// impossible, the error says so, and nothing less is verified.
 #[test]
 fn a_log_beside_the_database_is_read_or_named() {
     let folder = Folder::new();

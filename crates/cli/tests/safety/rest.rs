@@ -1,4 +1,4 @@
-//! REST: authenticated, bounded, and every refusal with its status and a sentence (R4.6).
+//! REST: authenticated, bounded, and every refusal with its status and a message (R4.6).
 
 use serde_json::{Value, json};
 use toolcrib_testkit::http::Request;
@@ -7,7 +7,7 @@ use crate::running::{Folder, Serving, is_refused};
 
 const TOOL: &str = "launch_confetti";
 
-/// R4.6: a token made over REST is checked by the gate, shown in the list without its secret, and can be taken back.
+/// R4.6: a token issued over REST is accepted by the gate, listed without its secret, and can be revoked.
 #[test]
 fn tokens_are_made_listed_and_revoked() {
     let folder = Folder::new();
@@ -42,7 +42,7 @@ fn tokens_are_made_listed_and_revoked() {
     );
 }
 
-/// R4.6: no credential, a wrong one, a wrong type, a wrong body: the right status, a sentence, nothing stored.
+/// R4.6: no credential, a wrong one, a wrong type, a wrong body: the right status, a message, nothing stored.
 #[test]
 fn bad_requests_get_their_status_and_store_nothing() {
     let folder = Folder::new();
@@ -140,7 +140,7 @@ fn bad_requests_get_their_status_and_store_nothing() {
     );
 }
 
-/// R4.6: a credential that asks too often waits (`REST_REQUESTS_PER_MINUTE_MAX`, `TOKENS_PER_MINUTE_MAX`).
+/// R4.6: a credential over its rate is told to wait (`REST_REQUESTS_PER_MINUTE_MAX`, `TOKENS_PER_MINUTE_MAX`).
 #[test]
 fn a_credential_that_asks_too_often_is_told_to_wait() {
     let folder = Folder::new();
@@ -159,7 +159,7 @@ fn a_credential_that_asks_too_often_is_told_to_wait() {
     assert!(refused.text().contains("at most 5 requests a minute for one caller"), "{}", refused.text());
 }
 
-/// R4.6: every operation of the OpenAPI document exists, and every answer it names has the described members.
+/// R4.6: every operation of the OpenAPI document exists, and every response it names has the described members.
 #[test]
 fn the_openapi_document_tells_the_truth() {
     let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! The audit in segments: archived and pruned, and what remains verifies (issue 21).
+//! The audit in segments: archived and pruned, and the rest verifies (issue 21).
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -19,7 +19,7 @@ fn now_ms() -> u64 {
     u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap()
 }
 
-/// Appends `records` records of one time.
+/// Appends `records` records with the same time.
 fn append(folder: &Path, records: usize, at_ms: u64) {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let data = DataFolder::open(folder).unwrap();
@@ -31,7 +31,7 @@ fn append(folder: &Path, records: usize, at_ms: u64) {
     });
 }
 
-/// Begins a call that never ends: the next start finds it, and its end is unknown.
+/// Begins a call that never ends; at the next start its outcome is unknown.
 fn begin_a_call(folder: &Path, at_ms: u64) -> String {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let data = DataFolder::open(folder).unwrap();
@@ -55,7 +55,7 @@ fn begin_a_call(folder: &Path, at_ms: u64) -> String {
     id
 }
 
-/// A folder with old records, among them a call whose end is unknown, and new ones.
+/// Creates a folder with old records, among them a call with an unknown outcome, and new ones.
 fn aged(old: usize, new: usize) -> Folder {
     let folder = Folder::new();
     begin_a_call(folder.path(), 1_000);
@@ -80,7 +80,7 @@ fn archives(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// R4.8, retention: old segments go to files, what is left verifies, each file verifies, and all follow each other.
+/// R4.8, retention: old segments go to files, the rest verifies, each file verifies, and all of them are consecutive.
 #[test]
 fn old_records_are_archived_and_everything_verifies() {
     let folder = aged(2_500, 600);
@@ -116,7 +116,7 @@ fn old_records_are_archived_and_everything_verifies() {
     );
     assert_eq!(pruned(&folder, &[&age[..], &["--archive", place_text]].concat())["outcome"], "nothing");
 
-    // The call of which nobody knows the end is told of still, and its state is verified still.
+    // The call with an unknown outcome is still listed, and its state is still verified.
     assert!(String::from_utf8(folder.run(&["audit", "unknown"]).stdout).unwrap().contains("int_1000"));
     let db = Connection::open(folder.path().join("toolcrib.db")).unwrap();
     db.execute_batch("UPDATE intents SET outcome = 'done'").unwrap();
@@ -234,7 +234,7 @@ fn tampering_with_segments_is_found() {
         restore();
         assert_eq!(verify(), Some(0), "{what} was taken back");
     }
-    // Archives: a missing one in the middle or at the end, an edited one, one that was cut, one that another key sealed.
+    // Archives: a missing one in the middle or at the end, an edited, a truncated, and one sealed with another key.
     let kept: Vec<(PathBuf, Vec<u8>)> =
         files.iter().map(|file| (file.clone(), std::fs::read(file).unwrap())).collect();
     let sorted = {
@@ -274,8 +274,8 @@ fn tampering_with_segments_is_found() {
     assert_eq!((verify(), chain()), (Some(0), Some(0)));
 }
 
-/// R4.8, retention: a pruning that is killed at any moment leaves every record in the database or in a whole archive,
-/// and the next one completes it.
+/// R4.8, retention: a pruning that is killed at any moment leaves every record in the database or in a complete
+/// archive, and the next pruning finishes it.
 #[test]
 fn a_killed_pruning_loses_nothing() {
     let folder = aged(24_000, 100);

@@ -1,4 +1,4 @@
-//! A revoked credential: its open streams, sessions and calls under way (R12.5).
+//! A revoked credential: its open streams, sessions and running calls end (R12.5).
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -10,7 +10,7 @@ use toolcrib_testkit::http::{Request, Stream};
 
 use crate::running::{Folder, Serving};
 
-/// Time within which everything has to have ended, on a busy machine: a hundred looks.
+/// Maximum time until everything has ended, on a busy machine: a hundred checks.
 const SOON: Duration = Duration::from_millis(100 * REVOKED_LOOK_MS);
 
 fn listen(serving: &Serving, secret: &str) -> Stream {
@@ -22,7 +22,7 @@ fn listen(serving: &Serving, secret: &str) -> Stream {
     stream
 }
 
-/// A legacy session that was opened with a credential.
+/// Legacy session that was opened with a credential.
 struct Session<'a> {
     serving: &'a Serving,
     id: String,
@@ -61,7 +61,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Reads a stream to its end; what was said on it.
+/// Reads a stream to its end and returns its messages.
 fn rest_of(mut stream: Stream) -> Vec<String> {
     let begun = Instant::now();
     let mut said = Vec::new();
@@ -72,8 +72,8 @@ fn rest_of(mut stream: Stream) -> Vec<String> {
     said
 }
 
-/// R12.5, `REVOKED_LOOK_MS`: what is open under a credential ends when it is revoked: `subscriptions/listen`, the GET
-/// stream and the session of a legacy client, and a call that waits for its person. Others go on.
+/// R12.5, `REVOKED_LOOK_MS`: everything open under a credential ends when it is revoked: `subscriptions/listen`, the
+/// GET stream and the session of a legacy client, and a call that waits for its person. Others go on.
 #[test]
 fn everything_open_under_a_revoked_credential_ends() {
     let folder = Folder::new();
@@ -102,7 +102,7 @@ fn everything_open_under_a_revoked_credential_ends() {
     assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
     assert_eq!(session.ping(), 401);
     assert_eq!(others.ping(), 200, "another's session goes on");
-    // A credential of the same name is another one: the session is gone.
+    // A new credential of the same name is a different one: the session is gone.
     let again = serving.credential(&folder, &["ann"]);
     let session = Session { authorization: format!("Bearer {again}"), ..session };
     assert_eq!(session.ping(), 404);
@@ -114,7 +114,7 @@ fn everything_open_under_a_revoked_credential_ends() {
     assert!(!listed.contains("\"intent\""), "nothing ran: {listed}");
 }
 
-/// R12.5: a credential that is revoked and made again at once is another one too: the streams of the first end.
+/// R12.5: a credential that is revoked and created again at once is a different one too: the old streams end.
 #[test]
 fn a_credential_that_is_replaced_at_once_ends_its_streams() {
     let folder = Folder::new();
@@ -126,7 +126,7 @@ fn a_credential_that_is_replaced_at_once_ends_its_streams() {
     rest_of(stream);
 }
 
-/// R12.5: a request whose body comes slowly is judged again when it is there.
+/// R12.5: a request with a slow body is authenticated again once the body is complete.
 #[test]
 fn a_request_whose_credential_is_revoked_while_its_body_comes_is_refused() {
     let folder = Folder::new();

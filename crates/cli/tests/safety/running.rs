@@ -14,7 +14,7 @@ pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_toolcrib");
 const SOON: Duration = Duration::from_secs(20);
 const MODERN: &str = "2026-07-28";
 
-/// Waits until something is so; a machine that is busy gets time, a thing that never is so does not.
+/// Waits until a condition holds, with enough time for a busy machine.
 pub(crate) fn until(what: &str, is_so: impl Fn() -> bool) {
     let end = Instant::now() + SOON;
     while !is_so() {
@@ -23,7 +23,7 @@ pub(crate) fn until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// Lets time pass, where time itself is what is tested.
+/// Waits a fixed time, for tests of time itself.
 pub(crate) fn pause(time: Duration) {
     let end = Instant::now() + time;
     while let Some(left) = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
@@ -31,7 +31,7 @@ pub(crate) fn pause(time: Duration) {
     }
 }
 
-/// A folder that goes with the test.
+/// Temporary folder that is deleted with the test.
 #[derive(Debug)]
 pub(crate) struct Folder(PathBuf);
 
@@ -49,19 +49,19 @@ impl Folder {
         &self.0
     }
 
-    /// A policy file in it.
+    /// Writes a policy file into the folder.
     pub(crate) fn policy(&self, text: &str) -> PathBuf {
         let path = self.0.join("policy.toml");
         std::fs::write(&path, text).unwrap();
         path
     }
 
-    /// A verb over this data folder.
+    /// Runs a verb on this data folder.
     pub(crate) fn run(&self, words: &[&str]) -> Output {
         Command::new(PROGRAM).args(words).arg("--data").arg(&self.0).output().unwrap()
     }
 
-    /// A verb that must succeed.
+    /// Runs a verb that must succeed, and returns its output.
     pub(crate) fn does(&self, words: &[&str]) -> String {
         let output = self.run(words);
         assert!(output.status.success(), "{words:?}: {output:?}");
@@ -79,14 +79,14 @@ impl Drop for Folder {
     }
 }
 
-/// A serving binary.
+/// A running `toolcrib serve`.
 #[derive(Debug)]
 pub(crate) struct Serving {
     pub(crate) process: Process,
     pub(crate) address: SocketAddr,
 }
 
-/// Rates that a test of a thousand tokens does not meet.
+/// Policy whose rates a test with a thousand tokens does not reach.
 pub(crate) const PLENTY: &str = "[safety]\ntoken_ms = 3600000\ntokens_per_minute_max = 1000000\nrest_requests_per_minute_max = 1000000\n\
                                  approvals_pending_max = 100000\nrepeats_max = 0\nrepeats_read_only_max = 0\n";
 
@@ -137,7 +137,7 @@ impl Serving {
         request.send(self.address).unwrap()
     }
 
-    /// A new credential, once this process knows it.
+    /// Creates a credential and waits until the server knows it.
     pub(crate) fn credential(&self, folder: &Folder, words: &[&str]) -> String {
         let secret = folder.does(&[&["credential", "add"], words].concat());
         until("the credential is known", || self.rest("GET", "stop", Some(&secret), None).status == 200);
@@ -149,14 +149,14 @@ impl Serving {
     }
 }
 
-/// A modern client: stateless, so it is only what it says of itself.
+/// Modern client: stateless, so it consists of what it declares.
 #[derive(Debug, Clone)]
 pub(crate) struct Client {
     pub(crate) address: SocketAddr,
     pub(crate) capabilities: Value,
     pub(crate) secret: Option<String>,
     pub(crate) name: Option<&'static str>,
-    /// The address it connects from; absent: whichever the system chooses.
+    /// Source address; `None` lets the system choose.
     pub(crate) source: Option<Ipv4Addr>,
 }
 
@@ -181,7 +181,7 @@ impl Client {
         self
     }
 
-    /// The request, so that a test can send its bytes as it likes.
+    /// Builds the request, so that a test can send its bytes in any way.
     pub(crate) fn request(&self, method: &str, mut params: Value) -> Request {
         let mut meta = json!({
             "io.modelcontextprotocol/protocolVersion": MODERN,
@@ -218,14 +218,14 @@ impl Client {
         self.ask("tools/call", json!({"name": tool, "arguments": arguments}))
     }
 
-    /// A token for exactly these arguments.
+    /// Requests a token for exactly these arguments.
     pub(crate) fn token(&self, tool: &str, arguments: &Value) -> String {
         let wish = json!({"action": tool, "params_summary": "a test", "arguments": arguments});
         let result = self.call("get_confirmation_token", wish);
         result["structuredContent"]["token"].as_str().unwrap_or_else(|| panic!("{result}")).to_owned()
     }
 
-    /// A call that shows a token.
+    /// Calls with a confirmation token.
     pub(crate) fn confirmed(&self, tool: &str, arguments: &Value, token: &str) -> Value {
         let mut arguments = arguments.clone();
         arguments["confirmation_token"] = token.into();
@@ -237,7 +237,7 @@ pub(crate) fn text(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap_or_default()
 }
 
-/// It did not run, and says so.
+/// Returns true if the call was refused and did not run.
 pub(crate) fn is_refused(result: &Value) -> bool {
     result["isError"] == json!(true) && text(result).starts_with("Not run")
 }
@@ -247,7 +247,7 @@ pub(crate) fn handle(result: &Value) -> String {
     handle.as_str().unwrap_or_else(|| panic!("no handle: {result}")).to_owned()
 }
 
-/// A legacy session over HTTP.
+/// Legacy session over HTTP.
 #[derive(Debug)]
 pub(crate) struct Legacy {
     address: SocketAddr,
@@ -285,7 +285,7 @@ impl Legacy {
         response.json().unwrap()["result"].take()
     }
 
-    /// Calls, and answers the question that comes first.
+    /// Calls, and answers the first question.
     pub(crate) fn call_answering(&self, tool: &str, arguments: &Value, answer: &Value) -> (Value, Value) {
         let mut stream = self.call_request(tool, arguments).open(self.address).unwrap();
         let mut asked = Value::Null;

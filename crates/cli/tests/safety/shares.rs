@@ -1,4 +1,4 @@
-//! Shares: what one anonymous caller uses up or is stopped for leaves the others as they were (R4.7).
+//! Shares: the usage or the stop of one anonymous caller does not affect the others (R4.7).
 
 use serde_json::{Value, json};
 
@@ -15,13 +15,13 @@ fn ran(result: &Value) -> bool {
     result["isError"].is_null() && result["content"].is_array()
 }
 
-/// Arguments that no other call of a test has.
+/// Returns arguments that no other call of a test has.
 fn gold(number: usize) -> Value {
     json!({"from": "vault", "to": format!("somebody {number}"), "amount": 1})
 }
 
-/// `APPROVALS_PENDING_MAX`: the 33rd waiting call of one session is refused by its limit, and neither another session
-/// nor a client without one loses its place in the queue.
+/// `APPROVALS_PENDING_MAX`: the 33rd waiting call of a session is refused by its limit, and neither another session nor
+/// a client without one loses its place in the queue.
 #[test]
 fn one_session_that_fills_its_queue_leaves_others_theirs() {
     let folder = Folder::new();
@@ -39,8 +39,8 @@ fn one_session_that_fills_its_queue_leaves_others_theirs() {
     assert!(waits(&serving.client().call("transfer_gold", gold(0))));
 }
 
-/// `APPROVALS_PENDING_MAX`, `ADDRESS_SHARES_MAX`: sessions of one address have four shares together, whatever their
-/// number; another address and a credential have their own.
+/// `APPROVALS_PENDING_MAX`, `ADDRESS_SHARES_MAX`: all sessions of one address have four shares together; another
+/// address and a credential have their own.
 #[test]
 fn an_address_that_opens_sessions_has_four_shares_and_no_more() {
     let folder = Folder::new();
@@ -61,7 +61,7 @@ fn an_address_that_opens_sessions_has_four_shares_and_no_more() {
     assert!(waits(&ann.call("transfer_gold", gold(0))));
 }
 
-/// R4.3: of two addresses that ask for the same call each has an approval of its own, and one's is not the other's.
+/// R4.3: two addresses that request the same call have separate approvals, which are not interchangeable.
 #[test]
 fn two_addresses_that_want_the_same_call_wait_for_two_approvals() {
     let folder = Folder::new();
@@ -76,7 +76,7 @@ fn two_addresses_that_want_the_same_call_wait_for_two_approvals() {
 #[test]
 fn one_session_that_asks_for_tokens_without_end_leaves_others_theirs() {
     let folder = Folder::new();
-    // The loop guard would stop it first.
+    // The loop guard would stop the session first.
     let serving = Serving::policy(&folder, "[safety]\nrepeats_max = 0\nrepeats_read_only_max = 0\n");
     let greedy = Legacy::open(&serving, &json!({}));
     let wish = json!({"action": GATED, "params_summary": "x"});
@@ -91,7 +91,7 @@ fn one_session_that_asks_for_tokens_without_end_leaves_others_theirs() {
     assert!(ran(&serving.client().call("get_confirmation_token", wish.clone())));
 }
 
-/// R4.7, `REPEATS_MAX`, `LOOP_STOP_MS`: 51 equal calls without a session stop callers without a session of that address alone.
+/// R4.7, `REPEATS_MAX`, `LOOP_STOP_MS`: 51 equal calls without a session stop only sessionless callers of that address.
 #[test]
 fn a_sessionless_caller_that_loops_is_stopped_by_its_address_alone() {
     let folder = Folder::new();
@@ -114,7 +114,8 @@ fn a_sessionless_caller_that_loops_is_stopped_by_its_address_alone() {
     unlocks(&folder, "anonymous@127.0.0.2", || ran(&looping.call(READS, json!({}))));
 }
 
-/// R4.7, `REPEATS_MAX`: a session that repeats itself is stopped alone, is named without its whole id, and is unlocked.
+/// R4.7, `REPEATS_MAX`: a session that repeats a call is stopped alone, is named without its full id, and can be
+/// unlocked.
 #[test]
 fn a_session_that_loops_is_stopped_alone() {
     let folder = Folder::new();

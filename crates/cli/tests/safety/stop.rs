@@ -1,4 +1,4 @@
-//! The emergency stop: everywhere, across restarts, lifted by operators only; and callers that loop (R4.7).
+//! The emergency stop: in every process, across restarts, lifted by operators only; and the loop guard (R4.7).
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ fn runs(serving: &Serving) -> bool {
     serving.client().call(READS, json!({}))["isError"].is_null()
 }
 
-/// R4.7, `STOP_SEEN_MS_MAX`: stopped by the command line, every process of the folder refuses, also one that starts later.
+/// R4.7, `STOP_SEEN_MS_MAX`: after `toolcrib stop` every process of the folder refuses, also one that starts later.
 #[test]
 fn a_stop_holds_on_every_replica_and_across_restarts() {
     let folder = Folder::new();
@@ -36,7 +36,7 @@ fn a_stop_holds_on_every_replica_and_across_restarts() {
     assert_eq!(folder.run(&["unlock"]).status.code(), Some(2), "there is nothing left to unlock");
 }
 
-/// R12.5: when the command that stops has returned, the very next call is refused in every process, time after time.
+/// R12.5: after `toolcrib stop` has returned, the next call is refused in every process, in every round.
 #[test]
 fn when_stop_has_returned_the_very_next_call_is_refused_everywhere() {
     let folder = Folder::new();
@@ -59,8 +59,8 @@ fn signal(serving: &Serving, name: &str) {
     assert!(sent.success());
 }
 
-/// R12.5, `STOP_HELD_MS_MAX`: a process that does not confirm is named within the deadline by the command and by REST; the
-/// stop is written and holds elsewhere, and a process that was killed does not count.
+/// R12.5, `STOP_HELD_MS_MAX`: the command and REST name a process that does not confirm within the deadline; the stop
+/// is stored and holds elsewhere, and a killed process does not count.
 #[test]
 fn a_process_that_does_not_confirm_a_stop_is_named() {
     let folder = Folder::new();
@@ -113,8 +113,8 @@ fn a_repeated_stop_shows_the_newest_reason() {
     assert_eq!(reasons, [json!("smoke"), json!("fire")], "{listed}");
 }
 
-/// R12.3: a person who confirms during a stop runs nothing, by whichever way it was asked; after it, the same
-/// confirmation counts.
+/// R12.3: a confirmation during a stop runs nothing, however it was asked; after the stop, the same confirmation
+/// counts.
 #[test]
 fn a_confirmation_during_a_stop_runs_nothing() {
     let folder = Folder::new();
@@ -171,7 +171,7 @@ fn a_confirmation_during_a_stop_runs_nothing() {
     }
 }
 
-/// R4.7: a name that is no caller's is refused, because such a stop would stop nobody.
+/// R4.7: a name that matches no caller is refused, because such a stop would stop nobody.
 #[test]
 fn a_stop_of_nobody_is_refused() {
     let folder = Folder::new();
@@ -211,7 +211,7 @@ fn a_model_can_stop_but_not_unlock() {
     assert!(runs(&serving));
 }
 
-/// `REPEATS_MAX`: without a policy, the call that is not read-only is counted, confirmed or not.
+/// `REPEATS_MAX`: without a policy, calls that are not read-only are counted, confirmed or not.
 #[test]
 fn the_default_stops_the_fifty_first_repetition() {
     let folder = Folder::new();
@@ -224,7 +224,7 @@ fn the_default_stops_the_fifty_first_repetition() {
     assert!(is_refused(&looped) && text(&looped).contains("51 times"), "{looped}");
 }
 
-/// R4.7: a caller that repeats one call is stopped by itself, it alone, and stays so after a restart.
+/// R4.7: a caller that repeats one call is stopped alone, and stays stopped after a restart.
 #[test]
 fn a_caller_that_loops_is_stopped_and_others_are_not() {
     let folder = Folder::new();
@@ -253,7 +253,7 @@ fn a_caller_that_loops_is_stopped_and_others_are_not() {
         until("ann is unlocked", || status() == json!(false));
     };
     unlock(&serving);
-    // Unlocked by another process, it begins anew, and is stopped anew.
+    // Unlocked by another process, it starts from zero and is stopped again.
     for _ in 0..2 {
         for _ in 0..20 {
             assert!(ran(&calls(&serving, &ann, "sea")));

@@ -14,13 +14,14 @@ use crate::running::{Folder, PLENTY, PROGRAM, Serving, pause};
 
 const TOOL: &str = "transfer_gold";
 
-/// Longest that a destructive call may take while another process holds the catalogue; unoptimised, on a busy machine.
+/// Maximum time of a destructive call while another process locks the catalogue; for unoptimised code on a busy
+/// machine.
 const UNDELAYED: Duration = Duration::from_millis(250);
 
-/// Longest that a destructive call may take while an import uses processor and disk as well.
+/// Maximum time of a destructive call while an import uses processor and disk.
 const UNBLOCKED: Duration = Duration::from_secs(2);
 
-/// An upstream file of many servers with ten tools each.
+/// Returns an upstream file of many servers with ten tools each.
 fn catalogue(tools: usize) -> String {
     let names: Vec<String> = (0..10).map(|tool| format!("\"look_{tool}\"")).collect();
     let (names, mut servers) = (names.join(","), String::new());
@@ -55,8 +56,8 @@ fn servers(folder: &Path) -> usize {
     String::from_utf8(listed.stdout).unwrap().matches("io.example/s").count()
 }
 
-/// Issue 21, two stores: while a write transaction is open on the catalogue, the intent of a destructive call is written
-/// without delay.
+/// Issue 21, two stores: while a write transaction is open on the catalogue, the intent of a destructive call is
+/// written without delay.
 #[test]
 fn a_write_of_the_catalogue_never_delays_a_destructive_call() {
     let folder = Folder::new();
@@ -77,8 +78,8 @@ fn a_write_of_the_catalogue_never_delays_a_destructive_call() {
     serving.end();
 }
 
-/// Issue 21, two stores: an import of many tools goes on in the same data folder, and every destructive call meanwhile
-/// runs. `TOOLCRIB_IMPORT_TOOLS` sets another size, such as 200000.
+/// Issue 21, two stores: during an import of many tools in the same data folder every destructive call runs.
+/// `TOOLCRIB_IMPORT_TOOLS` sets another size, such as 200000.
 #[test]
 fn an_import_of_many_tools_never_holds_up_a_destructive_call() {
     let tools = std::env::var("TOOLCRIB_IMPORT_TOOLS").ok().and_then(|text| text.parse().ok());
@@ -113,8 +114,8 @@ fn an_import_of_many_tools_never_holds_up_a_destructive_call() {
     assert_eq!(servers(folder.path()), tools.div_ceil(10));
 }
 
-/// Issue 21, two stores: a process that is killed while it moves the catalogue of an earlier version loses nothing of
-/// it, nor of the journal, whenever that is.
+/// Issue 21, two stores: a process that is killed at any moment of moving the catalogue of an earlier version loses
+/// nothing of the catalogue or the journal.
 #[test]
 fn a_killed_move_of_the_catalogue_loses_nothing() {
     let made = Folder::new();
@@ -123,7 +124,7 @@ fn a_killed_move_of_the_catalogue_loses_nothing() {
     let token = client.token(TOOL, &json!({"from": "a", "to": "b", "amount": 1}));
     client.confirmed(TOOL, &json!({"from": "a", "to": "b", "amount": 1}), &token);
     serving.end();
-    // As an earlier version left it: both in one file.
+    // As in an earlier version: both in one file.
     {
         let store = Store::open(&made.path().join("toolcrib.db")).unwrap();
         let done = toolcrib_registry::import::import(
@@ -162,7 +163,7 @@ fn a_killed_move_of_the_catalogue_loses_nothing() {
     }
 }
 
-/// Issue 21: after a clean stop both database files are whole by themselves.
+/// Issue 21: after a clean shutdown both database files are complete without their write-ahead logs.
 #[test]
 fn both_databases_are_whole_after_a_clean_stop() {
     let folder = Folder::new();
@@ -185,7 +186,7 @@ fn both_databases_are_whole_after_a_clean_stop() {
         let size = std::fs::metadata(folder.path().join(name)).map_or(0, |file| file.len());
         assert_eq!(size, 0, "{name}");
     }
-    // Files alone, without anything beside them.
+    // Copies only the database files and keys, without the write-ahead logs.
     let other = Folder::new();
     for name in ["toolcrib.db", "catalogue.db", "keys", "audit.pub", "audit.anchor"] {
         std::fs::copy(folder.path().join(name), other.path().join(name)).unwrap();

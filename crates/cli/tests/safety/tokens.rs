@@ -15,7 +15,7 @@ fn launched(result: &Value) -> bool {
     result["isError"].is_null() && result["structuredContent"].get("launched").is_some()
 }
 
-/// R4.1: the answer has the shape that was promised, and a fresh token confirms one call.
+/// R4.1: the answer has the promised shape, and a new token confirms one call.
 #[test]
 fn a_token_confirms_one_call_and_no_second() {
     let folder = Folder::new();
@@ -40,7 +40,7 @@ fn a_token_confirms_one_call_and_no_second() {
     assert_eq!((&hints["readOnlyHint"], &hints["idempotentHint"]), (&json!(true), &json!(false)));
 }
 
-/// R4.1, `SUMMARY_CHARS_MAX`: what cannot be confirmed gets no token, and says what to do instead.
+/// R4.1, `SUMMARY_CHARS_MAX`: an action that cannot be confirmed gets no token, and a message with what to do instead.
 #[test]
 fn bad_wishes_get_a_sentence_and_no_token() {
     let folder = Folder::new();
@@ -67,7 +67,7 @@ fn bad_wishes_get_a_sentence_and_no_token() {
     assert_eq!(listed, json!({"tokens": []}));
 }
 
-/// R4.3: of a hundred parallel redemptions of one token exactly one passes, for every one of many tokens.
+/// R4.3: of a hundred parallel redemptions of one token exactly one passes, for each of many tokens.
 #[test]
 fn of_a_hundred_parallel_redemptions_exactly_one_passes() {
     const AT_ONCE: usize = 100;
@@ -98,7 +98,7 @@ fn of_a_hundred_parallel_redemptions_exactly_one_passes() {
     assert!(wrong.is_empty(), "passed more or less than once: {wrong:?}");
 }
 
-/// Every value that differs from this one in one leaf.
+/// Returns every value that differs from this one in one leaf.
 fn mutations(value: &Value) -> Vec<Value> {
     let mut all = Vec::new();
     match value {
@@ -173,7 +173,7 @@ fn mutations(value: &Value) -> Vec<Value> {
     all
 }
 
-/// R4.3: no leaf of the arguments can change, not by one in 2^53, not by a letter that looks the same.
+/// R4.3: no leaf of the arguments can change, neither by one in 2^53 nor by a similar-looking letter.
 #[test]
 fn no_other_arguments_pass_with_a_token() {
     let folder = Folder::new();
@@ -199,7 +199,7 @@ fn no_other_arguments_pass_with_a_token() {
         let result = client.confirmed("transfer_gold", other, &token);
         assert!(is_refused(&result), "{other}: {result}");
     }
-    // Another order and other white space are the same arguments.
+    // Another key order and other white space are the same arguments.
     let shuffled = r#"{ "shares":[{"part":0.1,"to":"Bob"},{"to":"Eve","part":0.25}], "memo":"rent","to":"Anna",
         "amount":9007199254740993, "from":"vault caf\u00e9" }"#;
     let shuffled: Value = serde_json::from_str(shuffled).unwrap();
@@ -207,7 +207,7 @@ fn no_other_arguments_pass_with_a_token() {
     assert_eq!(result["structuredContent"]["transferred"], json!(9_007_199_254_740_993_u64), "{result}");
 }
 
-/// R4.3: no bit of a token can be flipped, and nothing near it passes.
+/// R4.3: no bit of a token can be flipped, and no similar token passes.
 #[test]
 fn no_flipped_bit_of_a_token_passes() {
     let folder = Folder::new();
@@ -242,7 +242,7 @@ fn no_flipped_bit_of_a_token_passes() {
     assert!(launched(&client.confirmed(TOOL, &arguments, &token)));
 }
 
-/// R4.3: another caller, another session, another tool, another policy: none passes.
+/// R4.3: no token passes for another caller, session, tool or policy.
 #[test]
 fn a_token_is_worth_nothing_to_anybody_or_anything_else() {
     let folder = Folder::new();
@@ -267,7 +267,7 @@ fn a_token_is_worth_nothing_to_anybody_or_anything_else() {
     assert!(is_refused(&two.call(TOOL, &shown)));
     assert!(is_refused(&anonymous.call(TOOL, shown.clone())));
     assert!(launched(&one.call(TOOL, &shown)));
-    // The same token after a restart: once more under the same policy, never under another.
+    // The token after a restart: valid under the same policy, void under another.
     let later = ann.token(TOOL, &arguments);
     serving.end();
     let changed = PLENTY.to_owned() + "[[safety.rules]]\ntools = [\"nothing\"]\ndemand = \"always\"\n";
@@ -299,7 +299,7 @@ fn a_restart_neither_loses_nor_revives_a_token() {
     assert!(launched(&client.confirmed(TOOL, &arguments, &unused)));
 }
 
-/// R4.3: a token ends when its time is over (to the millisecond in the store's own test).
+/// R4.3: a token expires after its lifetime (the store's own test checks the millisecond).
 #[test]
 fn an_expired_token_does_not_pass() {
     let folder = Folder::new();
@@ -313,7 +313,7 @@ fn an_expired_token_does_not_pass() {
     assert!(is_refused(&result) && text(&result).contains("expired"), "{result}");
 }
 
-/// R4.2: the advertised schema takes the token only where the client needs it, and nothing of it reaches the tool.
+/// R4.2: the advertised schema has the token property only for clients that need it, and the tool never receives it.
 #[test]
 fn the_property_is_advertised_only_to_clients_that_need_it() {
     let folder = Folder::new();
@@ -328,7 +328,7 @@ fn the_property_is_advertised_only_to_clients_that_need_it() {
     assert!(!takes(&plain, "generate_fantasy_character"));
     assert!(!takes(&plain.clone().with_elicitation(), TOOL));
     assert!(takes(&plain.clone().named("claude-code"), TOOL), "a name alone is no credential");
-    // `deny_unknown_fields`: the handler would refuse an argument that it does not know.
+    // `deny_unknown_fields`: the handler would refuse an unknown argument.
     let arguments = json!({"count": 7});
     let token = plain.token(TOOL, &arguments);
     assert!(launched(&plain.confirmed(TOOL, &arguments, &token)));

@@ -1,4 +1,4 @@
-//! The ways to confirm, and who is left to its own (R4.4, R4.5).
+//! The ways to confirm, and the clients that are left to their own approval flow (R4.4, R4.5).
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::running::{Folder, Legacy, Serving, handle, is_refused, text};
 const TOOL: &str = "launch_confetti";
 const HUMAN: &str = "[[safety.rules]]\ntools = [\"launch_*\"]\ndemand = \"human\"\n";
 
-/// R4.5: a modern client that can be asked gets `input_required`; its sealed answer passes once, and only for this call.
+/// R4.5: a modern client with elicitation gets `input_required`; its sealed answer passes once, and only for this call.
 #[test]
 fn a_modern_client_is_asked_by_input_required_and_its_answer_passes_once() {
     let folder = Folder::new();
@@ -34,7 +34,7 @@ fn a_modern_client_is_asked_by_input_required_and_its_answer_passes_once() {
         let result = retry(8, state, key, no);
         assert!(is_refused(&result) && text(&result).contains("declined"), "{result}");
     }
-    // Answers without a state that this server sealed mean nothing: it asks.
+    // Answers without a state sealed by this server are ignored, and the server asks.
     let unsealed = client
         .ask("tools/call", json!({"name": TOOL, "arguments": {"count": 8}, "inputResponses": {key: yes}}));
     assert_eq!(unsealed["resultType"], "input_required");
@@ -53,7 +53,7 @@ fn a_modern_client_is_asked_by_input_required_and_its_answer_passes_once() {
     assert_eq!(other["error"]["code"], -32602, "a state is bound to its arguments: {other}");
 }
 
-/// R4.5: a legacy client that can be asked is asked on the call's own stream.
+/// R4.5: a legacy client with elicitation is asked on the call's own stream.
 #[test]
 fn a_legacy_client_is_asked_by_elicitation() {
     let folder = Folder::new();
@@ -68,7 +68,7 @@ fn a_legacy_client_is_asked_by_elicitation() {
     assert!(is_refused(&result), "{result}");
 }
 
-/// R4.5, R4.9: a client that cannot be asked waits in the queue, where every argument is shown, hidden ones too.
+/// R4.5, R4.9: a client without elicitation waits in the queue, where every argument is shown, hidden characters too.
 #[test]
 fn a_client_that_cannot_be_asked_waits_in_the_queue() {
     let folder = Folder::new();
@@ -99,7 +99,7 @@ fn a_client_that_cannot_be_asked_waits_in_the_queue() {
     let result = client.confirmed("transfer_gold", &arguments, &id);
     assert_eq!(result["structuredContent"]["transferred"], 5, "{result}");
     assert!(text(&client.confirmed("transfer_gold", &arguments, &id)).contains("used already"));
-    // Denied, over REST.
+    // Denied over REST.
     let id = handle(&client.call("transfer_gold", arguments.clone()));
     let operator = folder.operator();
     let path = format!("approvals/{id}");
@@ -110,7 +110,7 @@ fn a_client_that_cannot_be_asked_waits_in_the_queue() {
     assert_eq!(folder.run(&["approve", "allow", "apr_0"]).status.code(), Some(2));
 }
 
-/// R4.5: arguments are validated before anybody is asked, and what was refused waits nowhere.
+/// R4.5: arguments are validated before anybody is asked, and a refused call is not in the queue.
 #[test]
 fn nobody_is_asked_about_arguments_that_break_the_contract() {
     let folder = Folder::new();
@@ -122,7 +122,7 @@ fn nobody_is_asked_about_arguments_that_break_the_contract() {
     assert_eq!(folder.does(&["approve", "list"]), "nothing waits");
 }
 
-/// R4.5: with the queue off, the two-step token is what is left, and it says that it proves no person.
+/// R4.5: without the queue only the two-step token remains, and it says that it does not prove a person.
 #[test]
 fn without_a_queue_the_two_step_token_is_named_and_labelled() {
     let folder = Folder::new();
@@ -135,7 +135,7 @@ fn without_a_queue_the_two_step_token_is_named_and_labelled() {
     assert_eq!(result["_meta"].get("toolcrib/confirmation"), None);
 }
 
-/// R4.5: under `human` a token that the model minted is never enough; one that an operator issued is.
+/// R4.5: under `human` a token minted by the model is never enough; one issued by an operator is.
 #[test]
 fn under_human_only_an_operators_token_passes() {
     let folder = Folder::new();
@@ -155,7 +155,7 @@ fn under_human_only_an_operators_token_passes() {
     assert_eq!(client.confirmed(TOOL, &arguments, &token)["structuredContent"], json!({"launched": 3}));
 }
 
-/// R4.4: over HTTP a client that says it asks its person is believed only with a credential that is marked so.
+/// R4.4: over HTTP a client in the table counts only with a credential that the operator marked.
 #[test]
 fn a_name_counts_only_with_a_marked_credential_over_http() {
     let folder = Folder::new();
@@ -199,7 +199,7 @@ fn over_stdio_a_name_is_enough() {
 }
 
 /// `CONFIRMATION_CHARS_MAX`: a question that would not show every argument is not asked; the call waits in the queue.
-/// `APPROVAL_BYTES_MAX`: what nobody could look through does not wait there either.
+/// `APPROVAL_BYTES_MAX`: a call that is too large to review does not wait there either.
 #[test]
 fn nobody_is_asked_about_what_cannot_be_shown_whole() {
     let folder = Folder::new();

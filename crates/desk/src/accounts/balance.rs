@@ -1,4 +1,4 @@
-//! What the accounts are worth.
+//! Balances and labels of the accounts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! The end of positions and accounts.
+//! Closing of positions and accounts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -13,9 +13,9 @@ use crate::instrument::{Instrument, Symbol};
 use crate::limits::{DESK_FILLS_MAX, DESK_RESTING_MAX};
 use crate::money::Money;
 
-/// Half of the spread the desk trades at.
+/// Half of the spread that the desk trades at.
 const HALF_SPREAD: Money = Money::cents(1);
-/// 21:00 UTC, the close.
+/// Close of trading, 21:00 UTC, in seconds of the day.
 const CLOSE: i64 = 75_600;
 
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
@@ -118,7 +118,7 @@ fn allowed(
     }
 }
 
-/// Signed.
+/// Returns the signed number of shares held.
 pub(super) fn held(desk: &Desk, account: Account, symbol: Symbol) -> i64 {
     let holdings = desk.book.holdings();
     let own = holdings
@@ -127,7 +127,7 @@ pub(super) fn held(desk: &Desk, account: Account, symbol: Symbol) -> i64 {
     own.map_or(0, |holding| holding.quantity)
 }
 
-/// At the last price, a second after whatever happened last that day.
+/// Executes at the last price and half the spread, at the close or one second after the last execution.
 pub(super) fn execute(
     desk: &mut Desk,
     account: Account,

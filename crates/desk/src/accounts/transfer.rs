@@ -1,4 +1,4 @@
-//! Cash from one account to another.
+//! Transfers of cash between accounts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! The fall from the highest point so far, over closed profit in time.
+//! Drawdown: the fall of cumulated closed profit from its highest point so far.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -45,7 +45,7 @@ pub(super) fn answer(desk: &Desk, scope: Scope) -> Result<Drawdown, ToolError> {
         streak = if trip.net().is_negative() { streak + 1 } else { 0 };
         longest = longest.max(streak);
         if level >= peak {
-            // The fall that ended here may be the deepest one.
+            // The fall that ends here may be the deepest one.
             if found.1.is_some() && found.2.is_none() {
                 found.2 = Some(trip.closed);
             }

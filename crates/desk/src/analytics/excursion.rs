@@ -1,4 +1,4 @@
-//! The writer among the analytics: how far prices went while a trip was open.
+//! The writer of the analytics: stores how far prices went for and against each trip.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -39,7 +39,7 @@ pub(super) fn answer(desk: &mut Desk, scope: Scope) -> Result<Enriched, ToolErro
     Ok(Enriched { enriched: found.len(), new, skipped: trips.len() - found.len(), captured })
 }
 
-/// From the highs and lows of the days it was open, the first and the last included.
+/// Computes an excursion from the daily highs and lows, with the first and the last day included.
 fn excursion(book: &Book, trip: &Trip) -> Option<Excursion> {
     let Instrument::Share(symbol) = trip.instrument else { return None };
     let (from, to) = (trip.opened.day(), trip.closed.day());

@@ -1,4 +1,4 @@
-//! Prices against the quotes they met, by venue.
+//! Execution quality: prices against the quotes at execution, by venue.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! What a trade is expected to bring, from those that are closed.
+//! Expected profit per trade, from the closed trades.
 
 use schemars::JsonSchema;
 use serde::Serialize;

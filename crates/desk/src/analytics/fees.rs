@@ -1,4 +1,4 @@
-//! What trading cost besides prices.
+//! Fees of trading, by account.
 
 use schemars::JsonSchema;
 use serde::Serialize;

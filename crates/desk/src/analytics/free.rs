@@ -1,4 +1,4 @@
-//! What "commission-free" costs: the same trades, once as they were and once at a commission and exchange prices.
+//! Cost of commission-free trading: the same trades as they were, and at a commission and exchange prices.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Option orders: their strategy by their legs, and what it can win and lose at expiry.
+//! Option orders: the strategy recognised by the legs, and its profit and loss at expiry.
 
 use std::collections::BTreeMap;
 
@@ -77,7 +77,7 @@ pub(super) fn answer(desk: &Desk, wanted: Wanted) -> Result<OptionOrders, ToolEr
         let Some(first) = fills.first() else { continue };
         let symbol = first.instrument.symbol();
         let open = fills.iter().all(|fill| held.contains(&fill.instrument));
-        // An order that closes what another opened is that one's end, no strategy of its own.
+        // An order that closes another one is not a strategy of its own.
         let opens =
             open || trips.iter().any(|trip| trip.instrument == first.instrument && trip.opened == first.at);
         let left_out =
@@ -111,7 +111,7 @@ fn spoken(fill: &Fill) -> String {
     format!("{side} {} {} at {}", fill.quantity, fill.instrument, fill.price.dollars())
 }
 
-/// By strike, puts before calls.
+/// Returns the legs by strike, puts before calls.
 fn legs(fills: &[&Fill]) -> Vec<Leg> {
     let mut legs: Vec<Leg> = fills
         .iter()

@@ -1,4 +1,4 @@
-//! Payment for order flow: what the broker got for the orders, and what the orders got.
+//! Payment for order flow: payments to the broker against price improvement for the customer.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! A look back: extremes, and habits that the figures show.
+//! Review of a period: best and worst trades, and habits in the data.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,7 +11,7 @@ use crate::scope::Scope;
 use crate::statistics::{median, ratio, rounded};
 use crate::trip::{Direction, Trip};
 
-/// A habit is worth a word when one side is so many times the other.
+/// Minimum ratio between the two sides of a habit for a remark.
 const REMARKABLE: f64 = 1.2;
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -67,7 +67,7 @@ pub(super) fn answer(desk: &Desk, scope: Scope) -> Result<Review, ToolError> {
     })
 }
 
-/// Median value entered after the account's trade that closed last before it had lost, and had not.
+/// Returns the median entry value after a trade of the same account that lost, and after one that did not.
 fn entries(trips: &[Trip]) -> (Option<f64>, Option<f64>) {
     let (mut after_loss, mut after_win) = (Vec::new(), Vec::new());
     for trip in trips {

@@ -1,4 +1,4 @@
-//! Closed trades, flat to flat.
+//! Closed trades, from flat to flat.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

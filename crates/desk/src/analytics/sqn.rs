@@ -1,4 +1,4 @@
-//! The system quality number of Van Tharp.
+//! System quality number by Van Tharp.
 
 use schemars::JsonSchema;
 use serde::Serialize;

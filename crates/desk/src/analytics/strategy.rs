@@ -1,4 +1,4 @@
-//! Strategies beside each other.
+//! Comparison of the strategies.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! Where orders go, what prices they get, and what that costs. The tariff is invented, its shape is not.
+//! Routing, prices and fees of generated executions. The tariff is invented but has a realistic shape.
 
 use crate::account::Account;
 use crate::fill::{Fees, Side, Venue};
@@ -6,7 +6,7 @@ use crate::instrument::Instrument;
 use crate::money::Money;
 use crate::random::Random;
 
-/// An execution whose costs are worked out.
+/// Execution whose costs are computed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Execution {
     pub(crate) account: Account,
@@ -28,8 +28,8 @@ pub(super) fn route(account: Account, random: &mut Random) -> Venue {
     }
 }
 
-/// A price at a venue: wholesalers give back a little of the spread, the midpoint half of it, the exchange none, and
-/// sometimes the market moves away first.
+/// Returns a price at a venue: wholesalers give back part of the spread, the midpoint half of it, the exchange nothing.
+/// Except at the midpoint, the market sometimes moves away first.
 pub(super) fn price(venue: Venue, side: Side, (bid, ask): (Money, Money), random: &mut Random) -> Money {
     let spread = ask - bid;
     let back = match venue {
@@ -49,7 +49,7 @@ pub(super) fn price(venue: Venue, side: Side, (bid, ask): (Money, Money), random
     }
 }
 
-/// What an execution costs by the account's tariff.
+/// Returns the fees of an execution by the account's tariff.
 pub(crate) fn fees(execution: &Execution) -> Fees {
     let Execution { account, instrument, side, quantity, price, venue } = *execution;
     let commission = match (instrument, account) {
@@ -72,7 +72,7 @@ pub(crate) fn fees(execution: &Execution) -> Fees {
     Fees { commission, regulatory, exchange }
 }
 
-/// What the venue pays the broker for the order.
+/// Returns the payment of the venue to the broker.
 pub(crate) fn payment(execution: &Execution) -> Money {
     let Execution { instrument, quantity, venue, .. } = *execution;
     match (instrument, venue) {

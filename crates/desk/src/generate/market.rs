@@ -1,11 +1,11 @@
-//! Prices: a walk in basis points, one per share.
+//! Price generator: one random walk in basis points per share.
 
 use crate::bars::Bar;
 use crate::instrument::Symbol;
 use crate::money::Money;
 use crate::random::Random;
 
-/// First price in cents, largest daily fall and rise in basis points.
+/// Returns the first price in cents, and the largest daily fall and rise in basis points.
 const fn nature(symbol: Symbol) -> (i64, i64, i64) {
     match symbol {
         Symbol::Acme => (8_400, 150, 165),
@@ -38,19 +38,19 @@ pub(super) fn bars(symbol: Symbol, random: &mut Random) -> Vec<Bar> {
     bars
 }
 
-/// At least one cent.
+/// Returns the price moved by some basis points, at least one cent.
 fn moved(cents: i64, basis_points: i64) -> i64 {
     (cents * (BASIS + basis_points) / BASIS).max(1)
 }
 
-/// A price of the day.
+/// Returns a price within the day's range.
 pub(super) fn somewhere(bar: Bar, random: &mut Random) -> Money {
     let low = bar.low.as_micros() / 10_000;
     let high = bar.high.as_micros() / 10_000;
     Money::cents(random.between(low, high))
 }
 
-/// Bid and ask around a price: one to six cents apart.
+/// Returns bid and ask around a price, one to six cents apart.
 pub(super) fn quote(middle: Money, random: &mut Random) -> (Money, Money) {
     let half = Money::micros(5_000 * random.between(1, 6));
     (middle - half, middle + half)

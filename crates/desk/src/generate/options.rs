@@ -1,4 +1,4 @@
-//! Option orders of the main account: seven kinds, opened and closed before they expire; the last two stay open.
+//! Generated option orders of the main account: seven kinds, opened and closed before they expire.
 
 use super::{OPENING, Pen, costs, market};
 use crate::account::Account;
@@ -8,7 +8,7 @@ use crate::fill::{Fill, Side, Strategy};
 use crate::instrument::{Instrument, Right, Symbol};
 use crate::money::Money;
 
-/// A leg before it has prices: right, strike in steps from the money, side.
+/// Leg before it is priced: right, strike in steps from the money, side.
 type Leg = (Right, i64, Side);
 
 const KINDS: [&[Leg]; 7] = [
@@ -26,7 +26,7 @@ const KINDS: [&[Leg]; 7] = [
     ],
 ];
 
-/// Trading days between orders and until they are closed; days until they expire.
+/// Trading days between orders, trading days until an order is closed, and days until expiry.
 const EVERY: usize = 26;
 const HELD: usize = 12;
 const LIFE: i64 = 45;
@@ -45,7 +45,7 @@ impl Pen<'_> {
             let legs = contracts(kind, *symbol, bar);
             let quantity = self.random.between(1, 5);
             self.option_order(bar, &legs, quantity);
-            // What cannot be closed within the data stays open.
+            // An order that cannot be closed within the data stays open.
             if let Some(later) = self.bar(*symbol, at + HELD) {
                 let closing: Vec<_> = legs.iter().map(|(contract, side)| (*contract, side.other())).collect();
                 self.option_order(later, &closing, quantity);
@@ -91,7 +91,7 @@ impl Pen<'_> {
     }
 }
 
-/// Strikes five dollars apart around the money, or one for cheap shares.
+/// Returns contracts with strikes five dollars apart around the money, or one dollar for cheap shares.
 fn contracts(kind: &[Leg], underlying: Symbol, bar: Bar) -> Vec<(Instrument, Side)> {
     let step = if bar.close > Money::cents(5_000) { 500 } else { 100 };
     let nearest = (bar.close.as_micros() / 10_000 + step / 2) / step * step;
@@ -106,15 +106,15 @@ fn contracts(kind: &[Leg], underlying: Symbol, bar: Bar) -> Vec<(Instrument, Sid
 
 fn third_friday_after(day: Day) -> Day {
     let mut found = day;
-    // A Friday from the 15th to the 21st.
+    // The third Friday is a Friday from the 15th to the 21st.
     while found.weekday() != 4 || !(15..=21).contains(&found.civil().2) {
         found = found.plus(1);
     }
     found
 }
 
-/// What it is worth at once, and four tenths of the price for each square root of a year at 30 % volatility, less the
-/// further it is from the money. No market's formula, but the same shape.
+/// Returns the intrinsic value plus a time value: four tenths of the price per square root of a year at 30 %
+/// volatility, less with the distance from the money. An invented formula of realistic shape.
 fn worth(instrument: Instrument, bar: Bar) -> Money {
     let Instrument::Contract { right, strike, expiry, .. } = instrument else { return bar.close };
     let inside = match right {

@@ -1,4 +1,4 @@
-//! Plans that are kept until they are discarded.
+//! Trade plans, stored until they are discarded.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

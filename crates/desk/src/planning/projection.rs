@@ -1,4 +1,4 @@
-//! What many trades of a kind would come to, if they went as those before.
+//! Projection of future trades from past ones of the same strategy.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -61,7 +61,8 @@ pub(super) fn answer(desk: &Desk, wanted: Wanted) -> Result<Projection, ToolErro
     })
 }
 
-/// The chance of at least one run of losses, by the Markov chain over the length of the present run.
+/// Returns the probability of at least one run of [`STREAK`] losses, by a Markov chain over the length of the current
+/// run.
 fn streak(lose: f64, trades: u32) -> f64 {
     let mut runs = [0.0; STREAK];
     let mut happened = 0.0;
@@ -88,7 +89,7 @@ fn streak(lose: f64, trades: u32) -> f64 {
 mod tests {
     use super::*;
 
-    /// Every sequence of ten coins, counted.
+    /// Compared with counting every sequence of ten coin tosses.
     #[test]
     fn the_chance_of_a_streak_is_that_of_counting_every_sequence() {
         let with_run =

@@ -1,4 +1,4 @@
-//! How many shares, from how much may be lost.
+//! Position size from the amount at risk.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

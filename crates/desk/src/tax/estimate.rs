@@ -1,4 +1,4 @@
-//! A tax from rates that the caller gives.
+//! Tax estimate from rates that the caller gives.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use super::lots::{Closed, Method};
 use crate::desk::Desk;
 use crate::money::Money;
 
-/// What losses may take off other income in one year.
+/// Maximum loss that reduces other income in one year.
 const DEDUCTION_MAX: Money = Money::cents(300_000);
 
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]

@@ -41,7 +41,7 @@ struct Term {
     net: Money,
 }
 
-/// The parts of lots that were closed in a year.
+/// Returns the parts of lots that were closed in a year.
 pub(super) fn of_year(desk: &Desk, year: i64, account: Option<Account>, method: Method) -> Vec<Closed> {
     let (mut closed, _) = matched(desk.book.fills(), method);
     closed.retain(|part| {

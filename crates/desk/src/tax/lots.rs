@@ -1,4 +1,5 @@
-//! Lots: what was bought and not yet sold. Short sales are kept apart and matched by what buys them back.
+//! Tax lots: open purchases, matched with sales. Short sales are separate lots, matched with the purchases that close
+//! them.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +26,7 @@ pub(super) enum Method {
     Hifo,
 }
 
-/// More than a year is long-term.
+/// Days after which a gain is long-term.
 pub(super) const LONG_TERM_DAYS: i64 = 365;
 
 #[derive(Debug, Clone, Copy)]
@@ -35,11 +36,11 @@ pub(super) struct Lot {
     pub(super) opened: Moment,
     pub(super) side: Side,
     pub(super) shares: i64,
-    /// Per share with the fees of opening; what was received, less fees, for a short one.
+    /// Cost per share with the fees of opening; for a short lot, proceeds per share less fees.
     pub(super) basis: Money,
 }
 
-/// A part of a lot and what closed it.
+/// Part of a lot, with the execution that closed it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Closed {
     pub(super) account: Account,
@@ -57,18 +58,18 @@ impl Closed {
         self.proceeds - self.cost
     }
 
-    /// A short sale is short-term however long it was open.
+    /// Returns true if the gain is long-term; that of a short sale never is.
     pub(super) fn is_long_term(&self) -> bool {
         !self.short && self.closed.day().since(self.opened.day()) > LONG_TERM_DAYS
     }
 }
 
-/// Per share, fees on top for a buy and off for a sale.
+/// Returns the amount per share, with fees added to a purchase and subtracted from a sale.
 fn per_share(fill: &Fill) -> Money {
     (fill.value() + fill.fees.total().times(fill.side.sign())).share(1, fill.shares())
 }
 
-/// Every execution in shares, matched; what is left is open.
+/// Matches every execution in shares. Returns the closed parts and the open lots.
 pub(super) fn matched(fills: &[Fill], method: Method) -> (Vec<Closed>, Vec<Lot>) {
     let mut open: BTreeMap<(Account, Symbol), Vec<Lot>> = BTreeMap::new();
     let mut closed = Vec::new();
@@ -106,7 +107,7 @@ pub(super) fn matched(fills: &[Fill], method: Method) -> (Vec<Closed>, Vec<Lot>)
     (closed, open.into_values().flatten().collect())
 }
 
-/// Lots stand in the order of opening.
+/// Returns the index of the next lot to close. Lots are in order of opening.
 fn next(lots: &[Lot], side: Side, method: Method) -> Option<usize> {
     let mut fitting = lots.iter().enumerate().filter(|(_, lot)| lot.side != side);
     let found = match method {

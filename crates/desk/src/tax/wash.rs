@@ -1,4 +1,4 @@
-//! Wash sales: a loss, and the same share bought around it.
+//! Wash sales: sales at a loss with a purchase of the same share close to them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -52,7 +52,7 @@ pub(super) fn answer(desk: &Desk, wanted: Wanted) -> Result<WashSales, ToolError
             _ => None,
         })
     };
-    // A purchase replaces as many shares as it bought, once.
+    // A purchase replaces each of its shares only once.
     let mut used: std::collections::BTreeMap<u32, i64> = std::collections::BTreeMap::new();
     let mut sales = Vec::new();
     for part in of_year(desk, wanted.year, None, Method::Fifo) {
@@ -63,7 +63,7 @@ pub(super) fn answer(desk: &Desk, wanted: Wanted) -> Result<WashSales, ToolError
         let mut left = part.shares;
         for (symbol, fill) in buys() {
             let bought = fill.at.day();
-            // The purchase of the very shares that were sold replaces nothing.
+            // The purchase of the sold shares themselves replaces nothing.
             let replaces = symbol == part.symbol
                 && fill.at != part.opened
                 && bought.since(sold).abs() <= WINDOW

@@ -1,4 +1,4 @@
-//! The analytics over the generated book, computed a second time from its executions in another way.
+//! The analytics over the generated book, compared with a second computation by another method.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ async fn all_trips(desk: &Asked) -> Vec<Value> {
 }
 
 fn nets(trips: &[Value]) -> Vec<f64> {
-    // Newest first in the answer, oldest first here.
+    // The response has the newest first, this list the oldest first.
     trips.iter().rev().map(|trip| trip["net"].as_f64().unwrap()).collect()
 }
 
@@ -39,7 +39,7 @@ fn the_same_book_is_made_every_time() {
     assert!(first.book().fills().len() > 500, "{}", first.book().fills().len());
 }
 
-/// Where a position ended flat, its trips brought exactly the cash that came in less the cash that went out.
+/// The net profit of an instrument's trips equals its cash flow if the position ends flat.
 #[tokio::test]
 async fn trips_bring_what_the_cash_flows_say() {
     let desk = Asked::generated();
@@ -85,7 +85,7 @@ async fn expectancy_is_the_mean_of_the_trips() {
     assert!(won.len() > 20 && lost.len() > 20, "a book with both");
 }
 
-/// Every pair of points, instead of one walk.
+/// Compared with the fall between every pair of points.
 #[tokio::test]
 async fn the_drawdown_is_the_largest_fall_between_any_two_points() {
     let desk = Asked::generated();
@@ -104,7 +104,7 @@ async fn the_drawdown_is_the_largest_fall_between_any_two_points() {
     assert!((answer["current_drawdown"].as_f64().unwrap() - (highest - curve.last().unwrap())).abs() < 1e-3);
 }
 
-/// By the mean of squares, instead of the sum of squared differences.
+/// Compared with the deviation computed from the sum of squares.
 #[tokio::test]
 async fn sqn_follows_from_sums_and_squares() {
     let desk = Asked::generated();

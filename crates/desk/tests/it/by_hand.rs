@@ -1,12 +1,12 @@
-//! A book small enough to compute on paper.
+//! A book that is small enough to compute on paper.
 
 use serde_json::json;
 use toolcrib_desk::{Fees, Money, Side, Venue};
 
 use crate::support::{Asked, close, day, desk, fill};
 
-/// In: 100 at 10 and 100 at 11; out: 150 at 12 and 50 at 9: 150 gross. Then short 100 at 10, back at 12: -200.
-/// Then long 10 at 10, out at 13: 30.
+/// Long: 100 at 10 and 100 at 11 in, 150 at 12 and 50 at 9 out, 150 gross. Short: 100 at 10, covered at 12, -200.
+/// Long: 10 at 10, out at 13, 30.
 fn small() -> Asked {
     let mut fills = vec![
         fill(1, day(1), Side::Buy, 100, 1_000),
@@ -87,7 +87,7 @@ async fn fees_venues_and_payments_are_those_on_paper() {
     let wholesaler = &quality["venues"][0];
     assert_eq!(wholesaler["venue"], "wholesaler-a");
     close(&wholesaler["quoted_spread"], 0.02);
-    // Half a cent above the middle, twice.
+    // Half a cent above the middle, doubled.
     close(&wholesaler["effective_spread"], 0.01);
     close(&wholesaler["effective_over_quoted"], 0.5);
     close(&wholesaler["price_improvement"], 0.5);
@@ -111,10 +111,10 @@ async fn excursions_are_those_of_the_days_it_was_open() {
     let again = desk.ask("enrich_excursions", json!({})).await;
     assert_eq!((&again["enriched"], &again["new"]), (&json!(3), &json!(0)));
     let trips = desk.ask("get_round_trips", json!({})).await["trips"].clone();
-    // Days 1 to 3 at 10.50, 12.00, 9.00, half a dollar around each; 200 shares at 10.50.
+    // Days 1 to 3 close at 10.50, 12.00 and 9.00, half a dollar around each; 200 shares at 10.50.
     close(&trips[2]["excursion"]["adverse"], (10.5 - 8.5) * 200.0);
     close(&trips[2]["excursion"]["favorable"], (12.5 - 10.5) * 200.0);
-    // Short at 10.00 on days 4 and 5 at 10.00 and 12.00.
+    // Short at 10.00; days 4 and 5 close at 10.00 and 12.00.
     close(&trips[1]["excursion"]["adverse"], (12.5 - 10.0) * 100.0);
     close(&trips[1]["excursion"]["favorable"], (10.0 - 9.5) * 100.0);
 }

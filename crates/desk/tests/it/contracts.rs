@@ -1,4 +1,4 @@
-//! What the desk advertises.
+//! The contracts that the desk advertises.
 
 use serde_json::json;
 use toolcrib::Filter;
@@ -6,7 +6,7 @@ use toolcrib_contract::lint::{Level, lint};
 
 use crate::support::Asked;
 
-/// R3.2: what is loaded at the start is `core`, `discovery` and `trade-analytics`; the rest is deferred.
+/// R3.2: `core`, `discovery` and `trade-analytics` are loaded at the start; the other toolsets are deferred.
 #[tokio::test]
 async fn the_rest_is_found_when_it_is_needed() {
     let desk = Asked::generated();
@@ -23,7 +23,7 @@ async fn the_rest_is_found_when_it_is_needed() {
     }
 }
 
-/// R1.2: every tool of the desk says what it does to the world, and carries both schemas.
+/// R1.2: every tool of the desk has full annotations, and both schemas.
 #[test]
 fn every_tool_is_annotated_and_clean() {
     let desk = Asked::generated();

@@ -1,4 +1,4 @@
-//! The desk's answers against computations made in another way, and its contracts.
+//! The desk's answers against computations by other methods, and its contracts.
 #![allow(
     clippy::expect_used,
     clippy::unwrap_used,

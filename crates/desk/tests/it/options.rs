@@ -1,11 +1,11 @@
-//! Option orders against prices tried one by one.
+//! Payoffs of option orders against prices tried one by one.
 
 use serde_json::json;
 use toolcrib_desk::{Desk, Instrument, Right, Side};
 
 use crate::support::Asked;
 
-/// The profit at expiry of an order's legs, in plain floating point.
+/// Returns the profit of an order's legs at expiry, in plain floating point.
 fn profit(desk: &Desk, order: u64, price: f64) -> f64 {
     let own = desk.book().fills().iter().filter(|fill| u64::from(fill.order) == order);
     own.map(|fill| {

@@ -1,4 +1,4 @@
-//! A desk to ask.
+//! A desk for the tests to call.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ impl Asked {
         result["structuredContent"].clone()
     }
 
-    /// The text of a refusal.
+    /// Calls a tool that must refuse, and returns its text.
     pub(crate) async fn refused(&self, tool: &str, arguments: Value) -> String {
         let result = self.result(tool, arguments).await;
         assert_eq!(result["isError"], json!(true), "{tool}: {result}");
@@ -54,7 +54,7 @@ pub(crate) fn day(number: i64) -> Day {
     Day::new(2025, 3, number).unwrap()
 }
 
-/// An execution in ACME of the main account, quoted a cent around its price.
+/// Returns an execution in ACME of the main account, with a quote one cent around its price.
 pub(crate) fn fill(id: u32, on: Day, side: Side, quantity: i64, cents: i64) -> Fill {
     let price = Money::cents(cents);
     Fill {
@@ -75,7 +75,7 @@ pub(crate) fn fill(id: u32, on: Day, side: Side, quantity: i64, cents: i64) -> F
     }
 }
 
-/// One price all day, for as many days as there are prices.
+/// Returns a desk with one daily bar per price, half a dollar around it.
 pub(crate) fn desk(fills: Vec<Fill>, prices: &[i64]) -> Desk {
     let bar = |(number, cents): (usize, &i64)| {
         let [open, high, low, close] = [*cents, cents + 50, cents - 50, *cents].map(Money::cents);

@@ -1,4 +1,4 @@
-//! Lots and gains.
+//! Tax lots and gains.
 
 use serde_json::{Value, json};
 use toolcrib_desk::{Day, Money, Side};
@@ -22,7 +22,7 @@ fn three_lots() -> Asked {
 async fn each_method_takes_its_own_lots() {
     let desk = three_lots();
     for (method, short, long) in [
-        // 100 at 10 and 50 at 30; 100 at 20 and 50 at 30; 100 at 30 and 50 at 20.
+        // Costs: 100 at 10 and 50 at 30; 100 at 20 and 50 at 30; 100 at 30 and 50 at 20.
         ("fifo", 50.0 * -5.0, 100.0 * 15.0),
         ("lifo", 100.0 * 5.0 + 50.0 * -5.0, 0.0),
         ("hifo", 100.0 * -5.0 + 50.0 * 5.0, 0.0),
@@ -81,7 +81,7 @@ async fn a_loss_with_a_purchase_within_thirty_days_is_a_wash_sale() {
     assert_eq!(far["sales"], Value::Array(Vec::new()));
 }
 
-/// What flat positions earned does not depend on the order in which lots were taken, and equals their trips.
+/// The gain of flat positions does not depend on the order of lots, and equals the net profit of their trips.
 #[tokio::test]
 async fn every_method_gains_the_same_in_all_where_all_is_sold() {
     let desk = Asked::generated();
@@ -96,7 +96,7 @@ async fn every_method_gains_the_same_in_all_where_all_is_sold() {
                 let words = json!({"year": year, "account": account, "method": method});
                 total += desk.ask("get_realized_gains", words).await["total"].as_f64().unwrap();
             }
-            // A basis is kept per share, to a millionth.
+            // The basis is stored per share, to a millionth.
             assert!((total - expected).abs() < 0.25, "{account} {method}: {total} is not {expected}");
         }
     }

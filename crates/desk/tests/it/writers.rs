@@ -1,4 +1,4 @@
-//! What destructive tools do, and what they refuse.
+//! Effects and refusals of the writing tools.
 
 use serde_json::json;
 use toolcrib_desk::limits::{DESK_FILLS_MAX, DESK_RESTING_MAX};

@@ -1,29 +1,29 @@
-//! Responses, and the one way from an error to a status.
+//! Responses, and the mapping from store errors to status codes.
 
 use toolcrib_contract::Digest;
 use toolcrib_contract::json::{ObjectWriter, write_string};
 use toolcrib_store::StoreError;
 use toolcrib_store::catalogue::ServerRow;
 
-/// One response.
+/// HTTP response of the API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Response {
-    /// The status code.
+    /// Status code.
     pub status: u16,
-    /// Headers beside the content type.
+    /// Headers other than the content type.
     pub headers: Vec<(&'static str, String)>,
-    /// JSON, or nothing.
+    /// JSON body, or empty.
     pub body: Vec<u8>,
 }
 
 impl Response {
-    /// JSON with a status.
+    /// Returns a JSON response.
     #[must_use]
     pub fn json(status: u16, body: String) -> Self {
         Self { status, headers: Vec::new(), body: body.into_bytes() }
     }
 
-    /// `{"error":…}` with a status.
+    /// Returns the error response `{"error":…}`.
     #[must_use]
     pub fn error(status: u16, message: &str) -> Self {
         let mut out = ObjectWriter::new();
@@ -36,7 +36,7 @@ impl Response {
         self
     }
 
-    /// Gives a good answer its ETag, and makes it 304 where the client has it.
+    /// Adds an ETag to a successful response, and makes it a 304 if `if_none_match` has that tag.
     pub(super) fn tag(&mut self, if_none_match: Option<&str>) {
         if self.status != 200 {
             return;
@@ -57,7 +57,7 @@ impl Response {
 
 impl From<StoreError> for Response {
     fn from(error: StoreError) -> Self {
-        // What the database says is for the log, not for the client.
+        // Database errors are logged and not shown to the client.
         tracing::error!(target: "toolcrib", "the registry's store failed: {error}");
         match error {
             StoreError::Busy => Self::error(503, "the registry is busy").with("retry-after", "1"),
@@ -66,7 +66,7 @@ impl From<StoreError> for Response {
     }
 }
 
-/// `{"server":…,"_meta":{"io.modelcontextprotocol.registry/official":…}}`
+/// Renders `{"server":…,"_meta":{"io.modelcontextprotocol.registry/official":…}}`.
 pub(super) fn server_response(row: &ServerRow) -> String {
     let mut official = ObjectWriter::new();
     official.string("status", row.status.name());
@@ -84,7 +84,7 @@ pub(super) fn server_response(row: &ServerRow) -> String {
     out.finish()
 }
 
-/// A list with its metadata.
+/// Returns a page of `items` with its metadata.
 pub(super) fn list(member: &str, items: &[String], next: Option<&str>) -> Response {
     let mut metadata = ObjectWriter::new();
     if let Some(next) = next {

@@ -1,5 +1,5 @@
-//! The breaking-change gate: a version may break callers only if it says so, and may not hold schemas that nobody could
-//! judge the next version by (R6.7, R7.3, R7.6).
+//! The breaking-change gate of publishing: a version may break callers only if it declares that, and may not have
+//! schemas that the next version could not be compared with (R6.7, R7.3, R7.6).
 
 use serde_json::json;
 use toolcrib_change::{Level, Options, diff, unusable};
@@ -9,7 +9,7 @@ use super::Response;
 use super::publish::DETAILS_MAX;
 use crate::version::is_major_step;
 
-/// Refuses definitions with a schema that is none; nothing allows these.
+/// Refuses definitions with an unusable schema. No option allows them.
 pub(super) fn refuse_unusable(tools: &[Definition]) -> Result<(), Box<Response>> {
     let found = unusable(tools);
     let Some(first) = found.first() else { return Ok(()) };
@@ -22,14 +22,14 @@ pub(super) fn refuse_unusable(tools: &[Definition]) -> Result<(), Box<Response>>
     Err(Box::new(Response::json(400, body.to_string())))
 }
 
-/// Refuses a step that breaks while its version does not say so. Costs what the proofs cost: not for an async thread.
+/// Refuses a breaking change that the new version does not declare. Runs proofs, so it must not run on an async thread.
 pub(super) fn judge(
     old: (&str, &[Definition]),
     new: (&str, &[Definition]),
     allowed: bool,
 ) -> Result<(), Box<Response>> {
     let ((old_version, old_tools), (new_version, new_tools)) = (old, new);
-    // Names alone say nothing that could break but their going.
+    // Entries with names only can break callers only by removing names.
     let report = diff(old_tools, new_tools, &Options::default());
     if report.verdict() != Level::Breaking || allowed || is_major_step(old_version, new_version) == Some(true)
     {

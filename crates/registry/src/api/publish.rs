@@ -1,4 +1,4 @@
-//! Publishing: who may, what is refused, and the one transaction that keeps it.
+//! Publishing: authorization, checks, and the transaction that stores a version.
 
 use serde_json::json;
 use toolcrib_contract::json::{Document, Limits, Node, Pointer};
@@ -15,23 +15,23 @@ use crate::limits::{PUBLISH_BYTES_MAX, STATUS_MESSAGE_CHARS_MAX};
 use crate::listed::Listed;
 use crate::{strict, sync, time, version};
 
-/// Faults that one answer names.
+/// Maximum faults named in one response.
 pub(super) const DETAILS_MAX: usize = 50;
 
-/// How often a publication is judged anew when another one came between.
+/// Attempts at one publication; each is judged anew if another version was published in between.
 const TRIES: usize = 3;
 
-/// Somebody who may publish under some names.
+/// Publisher with a token and the names that it may publish.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Publisher {
-    /// The digest of the token, so that the token itself is kept nowhere.
+    /// Digest of the token; the token itself is not stored.
     token: Digest,
-    /// `io.github.acme/*`, a whole name, or `*`.
+    /// `io.github.acme/*`, a full name, or `*`.
     names: Vec<String>,
 }
 
 impl Publisher {
-    /// Whoever has `token` may publish `names`.
+    /// Creates a publisher that may publish `names` with `token`.
     #[must_use]
     pub fn new(token: &str, names: Vec<String>) -> Self {
         Self { token: Digest::of_bytes(token.as_bytes()), names }
@@ -54,7 +54,7 @@ fn publisher<'o>(options: &'o Options, authorization: Option<&str>) -> Result<&'
     if !scheme.eq_ignore_ascii_case("bearer") {
         return Err(challenge());
     }
-    // Digests are compared, so the time it takes says nothing of the token.
+    // Digests are compared, so the time that the comparison takes reveals nothing about the token.
     let digest = Digest::of_bytes(token.trim().as_bytes());
     options.publishers.iter().find(|publisher| publisher.token == digest).ok_or_else(challenge)
 }
@@ -110,7 +110,7 @@ pub(super) async fn publish(
     Err(Response::error(409, "other versions of this server are being published; try again"))
 }
 
-/// Every fault of the document in one answer.
+/// Refuses a document with faults, all of them listed in one response.
 fn refuse_faults(report: &Report, sync: &Report) -> Result<(), Response> {
     let all = report.issues().iter().chain(sync.issues());
     let faults: Vec<_> = all.filter(|issue| issue.level() > Level::Note).collect();
@@ -123,7 +123,8 @@ fn refuse_faults(report: &Report, sync: &Report) -> Result<(), Response> {
     Err(Response::json(400, json!({"error": first.to_string(), "details": details}).to_string()))
 }
 
-/// Judges against the latest version, then keeps it if that is still the latest; `None` if it is not.
+/// Compares with the latest version, then stores the new one. Returns `None` if another version became the latest in
+/// between.
 async fn attempt(
     catalogue: &Catalogue,
     options: &Options,
@@ -174,7 +175,7 @@ async fn attempt(
         .await
 }
 
-/// Changes the status of a version, or of all of a server's versions.
+/// Changes the status of one version or of all versions of a server.
 pub(super) async fn status(
     catalogue: &Catalogue,
     options: &Options,

@@ -1,4 +1,4 @@
-//! Query parameters: read strictly, each fault with the parameter's name.
+//! Strict parsing of query parameters; each error names its parameter.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -28,7 +28,7 @@ impl Query {
         Ok(Self(pairs))
     }
 
-    /// A parameter's value; an empty one counts as none.
+    /// Returns a parameter's value; an empty value counts as absent.
     pub(super) fn text(&self, name: &str) -> Option<&str> {
         self.0
             .iter()
@@ -46,7 +46,7 @@ impl Query {
         }
     }
 
-    /// `true` if the parameter stands there with its one value.
+    /// Returns true if the parameter has the value `only`, false if it is absent. Other values are an error.
     pub(super) fn choice(&self, name: &str, only: &str) -> Result<bool, Response> {
         match self.0.iter().find(|(key, _)| key == name).map(|(_, value)| &**value) {
             None => Ok(false),
@@ -65,7 +65,7 @@ impl Query {
 
     pub(super) fn updated_since(&self) -> Result<Option<String>, Response> {
         let Some((_, text)) = self.0.iter().find(|(key, _)| key == "updated_since") else { return Ok(None) };
-        // A `+` of an offset that was not encoded has become a space.
+        // An unencoded `+` of an offset has been decoded to a space.
         let time = time::normal(text).or_else(|| time::normal(&text.replace(' ', "+")));
         time.map(Some).ok_or_else(|| Response::error(400, "updated_since is an RFC 3339 time"))
     }
@@ -79,7 +79,7 @@ impl Query {
         Ok(Some(Cursor { name: name.to_owned(), version: version.to_owned() }))
     }
 
-    /// Where a page of numbered results begins.
+    /// Returns the offset that the cursor of a numbered result page encodes.
     pub(super) fn offset(&self) -> Result<u32, Response> {
         let Some(text) = self.text("cursor") else { return Ok(0) };
         let bad = || Response::error(400, "this cursor was not made here");

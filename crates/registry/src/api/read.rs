@@ -1,4 +1,4 @@
-//! The questions that change nothing.
+//! The read-only requests.
 
 use toolcrib_contract::json::ObjectWriter;
 use toolcrib_contract::{Definition, signature};
@@ -19,7 +19,7 @@ pub(super) async fn servers(catalogue: &Catalogue, query: &str) -> Result<Respon
         after: query.cursor()?,
         limit: limit + 1,
         search: query.text("search").map(str::to_owned),
-        // Whoever follows changes must hear of deletions.
+        // A client that polls for changes must see deletions.
         include_deleted: query.flag("include_deleted")?.unwrap_or(false) || updated_since.is_some(),
         updated_since,
         version: query.text("version").map(str::to_owned),
@@ -77,7 +77,7 @@ pub(super) async fn search_tools(catalogue: &Catalogue, query: &str) -> Result<R
     Ok(list("tools", &items, next.as_deref()))
 }
 
-/// A tool with what can be said of it without calling it.
+/// Renders a tool with its signature, effect and digest.
 fn tool_text(of: Option<(&str, &str)>, definition: &str, digest: Option<&str>) -> String {
     let mut out = ObjectWriter::new();
     if let Some((server, version)) = of {
@@ -94,7 +94,7 @@ fn tool_text(of: Option<(&str, &str)>, definition: &str, digest: Option<&str>) -
     out.finish()
 }
 
-/// One word for what calling a tool may do; an unannotated tool is never shown as safe.
+/// Returns one word for a tool's effect. An unannotated tool is never shown as safe (R1.3).
 pub(super) fn effect_name(effect: toolcrib_contract::Effect) -> &'static str {
     match effect {
         toolcrib_contract::Effect { read_only: true, .. } => "read-only",

@@ -1,4 +1,4 @@
-//! Which question a path is. Names are one segment, percent-encoded: `com.example%2Fserver`.
+//! Routing by path. A name is one percent-encoded segment: `com.example%2Fserver`.
 
 use super::{Request, Response};
 
@@ -27,7 +27,7 @@ impl Route {
         Err(Response::error(405, "this method is not allowed here").with("allow", allow))
     }
 
-    /// The route at a path, and its method.
+    /// Returns the route at a path and its method.
     fn at(path: &str) -> Result<(Self, &'static str), Response> {
         let nothing = || Response::error(404, "there is nothing at this path");
         if path == "/openapi.json" {
@@ -63,7 +63,7 @@ impl Route {
     }
 }
 
-/// A percent-encoded part; `None` if it is no UTF-8 or holds a NUL.
+/// Decodes a percent-encoded segment; `None` if it is not UTF-8 or contains a NUL.
 pub(super) fn decoded(text: &str) -> Option<String> {
     let mut out = Vec::with_capacity(text.len());
     let mut bytes = text.bytes();

@@ -1,25 +1,25 @@
-//! The difference between two JSON values, as JSON.
+//! Difference between two JSON values, as JSON.
 //!
-//! Objects: `drop` and `set` name members; `was` has the digest of what a member was; `in` goes deeper; `order` is the
-//! order of keys where it differs. Arrays: `of` is the digest of the whole array, `in` goes deeper by index, `tail` is
-//! appended. Everything is copied token by token, so numbers and strings keep their spelling.
+//! Objects: `drop` and `set` name members, `was` has the digest of each replaced value, `in` has patches of members,
+//! and `order` has the order of keys if it differs. Arrays: `of` is the digest of the whole array, `in` has patches by
+//! index, `tail` is appended. Values are copied token by token, so numbers and strings keep their spelling.
 
 use std::borrow::Cow;
 
 use toolcrib_contract::Digest;
 use toolcrib_contract::json::{Node, ObjectWriter, Pointer, write_string};
 
-/// Hex digits of a digest that tell an edited value from an unedited one.
+/// Hex digits of the digests that detect edits.
 const DIGEST_CHARS: usize = 12;
 
 enum Difference {
     Same,
     Patch(String),
-    /// No patch is shorter than the value itself.
+    /// The patch would be no shorter than the value itself.
     Whole,
 }
 
-/// The patch that makes `to` of `from`; `None` where they are the same, key order and spelling included.
+/// Returns the patch that turns `from` into `to`, or `None` if they are equal, key order and spelling included.
 pub(crate) fn diff(from: Node<'_>, to: Node<'_>) -> Option<String> {
     match difference(from, to) {
         Difference::Same => None,
@@ -45,8 +45,8 @@ fn difference(from: Node<'_>, to: Node<'_>) -> Difference {
     Difference::Whole
 }
 
-/// The same tokens, whatever white space stands between them: most of a document passes through a step untouched, and
-/// is compared without being copied.
+/// Returns true if both have the same tokens, ignoring white space. Most of a document passes through a step unchanged
+/// and is compared without a copy.
 fn same(from: Node<'_>, to: Node<'_>) -> bool {
     if from.kind() != to.kind() || from.len() != to.len() {
         return false;
@@ -65,7 +65,7 @@ fn same(from: Node<'_>, to: Node<'_>) -> bool {
 
 fn object(from: Node<'_>, to: Node<'_>) -> Difference {
     let (mut drop, mut set, mut was, mut inner) = (Part::new(), Part::new(), Part::new(), Part::new());
-    // The order that applying the patch gives by itself.
+    // Key order after the patch is applied without `order`.
     let mut order: Vec<Cow<'_, str>> = Vec::new();
     for (key, value) in from.members() {
         let name = key.as_str().unwrap_or_default();
@@ -137,7 +137,7 @@ fn array(from: Node<'_>, to: Node<'_>) -> Difference {
     if patch.len() > to.raw().len() + DIGEST_CHARS { Difference::Whole } else { Difference::Patch(patch) }
 }
 
-/// A member of a patch that is left out when it is empty.
+/// Member of a patch that is left out if it is empty.
 struct Part {
     out: ObjectWriter,
     empty: bool,
@@ -180,7 +180,7 @@ fn short_digest(node: Node<'_>) -> String {
     digest.chars().skip("sha256:".len()).take(DIGEST_CHARS).collect()
 }
 
-/// Applies `patch` to `from`. Places where the document was edited meanwhile keep the edit and are named in `left`.
+/// Applies `patch` to `from`. Locations that were edited in between keep the edit and are added to `left`.
 pub(crate) fn apply(from: Node<'_>, patch: Node<'_>, left: &mut Vec<Pointer>) -> String {
     let mut out = String::new();
     Applied { left, place: Pointer::root() }.value(from, patch, &mut out);
@@ -192,7 +192,7 @@ struct Applied<'r> {
     place: Pointer,
 }
 
-/// A member of the result.
+/// Value of a member of the result.
 enum Value<'d> {
     Kept(Node<'d>),
     Made(String),

@@ -1,7 +1,7 @@
-//! Where patches stand in a document: a place that the format's own schema leaves free.
+//! Slots: the places in a document where patches are carried, which the format's own schema leaves free.
 //!
-//! A slot is an object with one member per direction it restores, and `made`, the number of containers that were made
-//! to hold it, so that taking the slot out leaves the document as it was.
+//! A slot is an object with one member per direction that it restores, and `made`, the number of containers that were
+//! created to hold it. Removing the slot with these containers restores the document.
 
 use toolcrib_contract::json::{Node, ObjectWriter, write_string};
 
@@ -11,31 +11,31 @@ use crate::PUBLISHER_KEY;
 pub(crate) const OWN_KEY: &str = "dev.toolcrib";
 const MADE: &str = "made";
 
-/// The place of a slot in one kind of document.
+/// Path of a slot in one kind of document.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Slot(&'static [&'static str]);
 
-/// In server.json: beside `io.github.stacklok`, where other publishers' namespaces stand.
+/// In server.json: beside `io.github.stacklok`, among the namespaces of publishers.
 pub(crate) const SERVER: Slot = Slot(&["_meta", PUBLISHER_KEY, OWN_KEY]);
 /// In a ToolHive entry: `custom_metadata` is free.
 pub(crate) const ENTRY: Slot = Slot(&["custom_metadata", OWN_KEY]);
 /// In a `tools/list` result: `_meta` is free.
 pub(crate) const TOOLS: Slot = Slot(&["_meta", OWN_KEY]);
-/// At the root of a file: unknown members are allowed by both schemas.
+/// At the root of a file: both schemas allow unknown members.
 pub(crate) const FILE: Slot = Slot(&["x-toolcrib"]);
 
 impl Slot {
-    /// The slot's object.
+    /// Returns the slot's object.
     pub(crate) fn find<'d>(self, document: Node<'d>) -> Option<Node<'d>> {
         self.0.iter().try_fold(document, |node, key| node.get(key)).filter(|slot| slot.is_object())
     }
 
-    /// What is carried under `key`.
+    /// Returns the payload carried under `key`.
     pub(crate) fn carried<'d>(self, document: Node<'d>, key: &str) -> Option<Node<'d>> {
         self.find(document)?.get(key)
     }
 
-    /// The document without what is carried under `key`.
+    /// Returns the document without the payload under `key`.
     pub(crate) fn without(self, document: Node<'_>, key: &str) -> String {
         let Some(slot) = self.find(document).filter(|slot| slot.get(key).is_some()) else {
             return document.to_compact();
@@ -48,12 +48,12 @@ impl Slot {
             rest.copy(name, value);
         }
         let rest = others.then(|| rest.finish());
-        // Containers from the inside out: the innermost `made` of them go with the slot when nothing else is in them.
+        // The innermost `made` containers are removed with the slot if they have no other members.
         let removable = usize::try_from(made).unwrap_or(0).min(self.0.len().saturating_sub(1));
         replaced(document, self.0, rest.as_deref(), removable).unwrap_or_else(|| "{}".to_owned())
     }
 
-    /// The document with `payload` carried under `key`.
+    /// Returns the document with `payload` carried under `key`.
     pub(crate) fn with(self, document: Node<'_>, key: &str, payload: &str) -> String {
         if let Some(slot) = self.find(document) {
             let mut out = ObjectWriter::new();
@@ -74,7 +74,7 @@ impl Slot {
     }
 }
 
-/// `node` with the value at `path` replaced, added or removed; `None` if nothing is left of a removable container.
+/// Replaces, adds or removes the value at `path`. Returns `None` if a removable container is left empty.
 pub(crate) fn replaced(
     node: Node<'_>,
     path: &[&str],
@@ -85,11 +85,11 @@ pub(crate) fn replaced(
     write_replaced(node, path, value, removable, &mut out).then_some(out)
 }
 
-/// Room for the keys of containers that are made.
+/// Extra capacity for the keys of created containers.
 const SLOT_BYTES: usize = 128;
 
-/// Writes into one text, so that a container is not copied once for each container around it; `false` if nothing is
-/// left, and then nothing was written.
+/// Writes into one buffer, so that a container is not copied once per container around it. Returns false, with nothing
+/// written, if nothing is left.
 fn write_replaced(
     node: Node<'_>,
     path: &[&str],
@@ -113,7 +113,7 @@ fn write_replaced(
             found = true;
             write_string(out, first);
             out.push(':');
-            // A container counts as removable by its distance from the slot.
+            // A container is removable by its distance from the slot.
             if write_replaced(member, rest, value, removable, out) {
                 empty = false;
             } else {
@@ -159,7 +159,7 @@ mod tests {
         edit(Document::parse(text.as_bytes(), &Limits::file()).unwrap().root())
     }
 
-    /// R6.3: taking a slot out leaves the document as it was, whatever containers there were.
+    /// R6.3: removing a slot restores the document, whichever containers it had.
     #[test]
     fn a_slot_leaves_no_trace() {
         let publisher = format!(r#"{{"name":"x","_meta":{{"{PUBLISHER_KEY}":{{}}}}}}"#);

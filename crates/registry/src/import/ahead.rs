@@ -1,4 +1,4 @@
-//! Entries read ahead of whoever puts them into the catalogue, in the order of the file.
+//! Reads entries ahead of the catalogue writer, in file order.
 
 use std::collections::HashSet;
 use std::sync::mpsc::sync_channel;
@@ -11,27 +11,27 @@ use crate::issue::{Issue, Report};
 use crate::listed::Listed;
 use crate::split::{self, Pieces};
 
-/// Entries that wait to be put; more would only cost memory.
+/// Maximum entries that wait to be stored; more would only take memory.
 const WAITING_MAX: usize = 64;
-/// Fewer entries are read where they are put.
+/// Minimum entries for a reading thread; fewer are read by the writer.
 const AHEAD_ENTRIES_MIN: usize = 16;
 
-/// An entry that was read.
+/// Entry that was read.
 pub(super) struct Prepared {
     pub(super) place: Pointer,
     pub(super) report: Report,
     pub(super) made: Made,
 }
 
-/// What became of an entry.
+/// Result of reading an entry.
 pub(super) enum Made {
-    /// Rows to be put.
+    /// Rows to be stored.
     New(Box<NewServer>),
-    /// It is no server.
+    /// The entry is not a server.
     Fault(Issue),
-    /// It is no JSON.
+    /// The entry is not JSON.
     Unread(ReadError),
-    /// Its key stood there before: which of the two is meant cannot be known.
+    /// The key occurred before, so it is unknown which entry is meant.
     Twice(ReadError),
 }
 
@@ -44,7 +44,7 @@ impl Made {
     }
 }
 
-/// Reads every piece on a thread of its own and gives them to `take`, one after the other, until one is refused.
+/// Reads every piece on a thread of its own and passes them to `take` in order, until `take` fails.
 pub(super) fn ahead(
     text: &str,
     pieces: &Pieces,
@@ -76,7 +76,7 @@ pub(super) fn ahead(
         let (sender, receiver) = sync_channel(WAITING_MAX);
         scope.spawn(move || {
             for one in prepared {
-                // Nobody takes any more: the import has failed.
+                // The receiver is gone: the import has failed.
                 if sender.send(one).is_err() {
                     return;
                 }

@@ -1,4 +1,4 @@
-//! One ToolHive entry ⇄ one server.json.
+//! Step between a ToolHive entry and a server.json.
 
 use toolcrib_contract::json::Node;
 
@@ -9,14 +9,14 @@ use crate::toolhive::from_server::{from_server, kind_of};
 use crate::toolhive::to_server::to_server;
 use crate::toolhive::{Kind, full_name, key_of};
 
-/// What server.json carries for the entry, and what the entry carries for server.json.
+/// Keys of the payload for the entry in server.json, and of the payload for server.json in the entry.
 const TOOLHIVE: &str = "toolhive";
 const SERVER: &str = "server";
 
-/// How an entry is written alone, outside a file.
+/// Shape of an entry that is not part of a file.
 pub(crate) const ALONE: &str = "entry";
 
-/// server.json for the entry under `key`; `alone` if it is no part of a file.
+/// Converts the entry under `key` to server.json. `alone` is true if it is not part of a file.
 pub(crate) fn into_server(
     key: &str,
     kind: Kind,
@@ -48,7 +48,7 @@ pub(crate) fn into_server(
     })?
 }
 
-/// `true` if this server was read from an entry that stood alone.
+/// Returns true if this server was read from an entry outside a file.
 pub(crate) fn stood_alone(server: Node<'_>) -> bool {
     slot::SERVER
         .carried(server, TOOLHIVE)
@@ -56,14 +56,14 @@ pub(crate) fn stood_alone(server: Node<'_>) -> bool {
         .is_some_and(|shape| shape.is_text(ALONE))
 }
 
-/// An entry and where it belongs.
+/// Entry with its map and key in the file.
 pub(crate) struct Entry {
     pub(crate) kind: Kind,
     pub(crate) key: String,
     pub(crate) text: String,
 }
 
-/// The entry for `server`. `is_taken` says which keys are in use.
+/// Converts `server` to an entry. `is_taken` returns true for keys in use.
 pub(crate) fn from(
     server: Node<'_>,
     alone: bool,
@@ -92,7 +92,7 @@ pub(crate) fn from(
     })?
 }
 
-/// A key that is not taken: the usual one, else the whole name, else that with the version, else numbered.
+/// Returns a free key: the usual one, else the full name, else that with the version, else a numbered one.
 fn free_key(usual: &str, name: &str, server: Node<'_>, is_taken: impl Fn(&str) -> bool) -> String {
     let slug = |text: &str| -> String {
         let dashed =

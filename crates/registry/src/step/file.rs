@@ -1,4 +1,4 @@
-//! A ToolHive file ⇄ an upstream file.
+//! Step between a ToolHive file and an upstream file.
 
 use std::collections::HashSet;
 
@@ -13,10 +13,10 @@ use crate::{EPOCH, TOOLHIVE_SCHEMA, UPSTREAM_SCHEMA};
 
 const TOOLHIVE: &str = "toolhive";
 const UPSTREAM: &str = "upstream";
-/// The version of a file whose format has none.
+/// Version of an upstream file that is made from a format without one.
 pub(crate) const FILE_VERSION: &str = "1.0.0";
 
-/// What a strict run stops at, a lenient one notes.
+/// Fails with `issue` in a strict run, notes it in a lenient one.
 pub(crate) fn or_note(issue: Issue, lenient: bool, report: &mut Report) -> Result<(), Issue> {
     if !lenient {
         return Err(issue);
@@ -30,7 +30,7 @@ fn at(place: &Pointer, issue: Issue) -> Issue {
     Issue::new(Pointer::from_escaped(format!("{}{}", place.as_str(), issue.pointer.as_str())), issue.fault)
 }
 
-/// The upstream file for a ToolHive file.
+/// Converts a ToolHive file to an upstream file.
 pub(crate) fn into_upstream(root: Node<'_>, lenient: bool, report: &mut Report) -> Result<String, Issue> {
     let carried = slot::FILE.carried(root, UPSTREAM);
     let mut entries = Vec::new();
@@ -60,7 +60,7 @@ pub(crate) fn into_upstream(root: Node<'_>, lenient: bool, report: &mut Report) 
         carried.and_then(|own| own.get("whole")).into_iter().flat_map(Node::elements).map(Node::to_compact),
     );
     let servers = reordered(servers, carried);
-    // What is left of a file without its entries is small, and everything else is done on that.
+    // The file without its entries is small, so the remaining steps work on that.
     let plain = read(&bare_toolhive(root), |bare| slot::FILE.without(bare, UPSTREAM))?;
     let skeleton = read(&plain, upstream_skeleton)?;
     let skeleton = restored(skeleton, carried, report)?;
@@ -84,7 +84,7 @@ fn reordered(servers: Vec<String>, carried: Option<Node<'_>>) -> Vec<String> {
     out
 }
 
-/// The upstream file with `null` where its servers stand.
+/// Returns an upstream file with `null` in place of its servers.
 fn upstream_skeleton(toolhive: Node<'_>) -> String {
     let text =
         |key: &str, default: &str| toolhive.get(key).map_or_else(|| super::quoted(default), Node::to_compact);
@@ -96,7 +96,7 @@ fn upstream_skeleton(toolhive: Node<'_>) -> String {
     out.finish()
 }
 
-/// The ToolHive file with `null` where its entries stand.
+/// Returns a ToolHive file with `null` in place of its entries.
 fn toolhive_skeleton(upstream: Node<'_>, has_remotes: bool) -> String {
     let text = |value: Option<Node<'_>>, default: &str| {
         value.map_or_else(|| super::quoted(default), Node::to_compact)
@@ -124,12 +124,12 @@ fn bare_toolhive(root: Node<'_>) -> String {
     out.finish()
 }
 
-/// An upstream file with `null` where its servers stand.
+/// Returns an upstream file with its servers replaced by `null`.
 pub(crate) fn bare_upstream(root: Node<'_>) -> String {
     replaced(root, &["data", "servers"], Some("null"), 0).unwrap_or_default()
 }
 
-/// The skeleton with its servers, and what it carries.
+/// Fills the servers and the carried payload into a skeleton.
 pub(crate) fn filled(
     skeleton: &str,
     servers: &[String],
@@ -144,13 +144,13 @@ pub(crate) fn filled(
     }
 }
 
-/// The ToolHive file for an upstream file.
+/// Converts an upstream file to a ToolHive file.
 pub(crate) fn from_upstream(root: Node<'_>, lenient: bool, report: &mut Report) -> Result<String, Issue> {
     let carried = slot::FILE.carried(root, TOOLHIVE);
     let place = Pointer::root().join("data").join("servers");
     let list = match object(root, "data")?.get("servers") {
         Some(list) if list.is_array() => Some(list),
-        // Taken for an empty list, it would come back as one.
+        // Treating it as an empty list would turn it into one on the way back.
         Some(other) => or_note(kind(place.clone(), "an array", other), lenient, report).map(|()| None)?,
         None => {
             let missing = Issue::new(Pointer::root().join("data"), Fault::Missing { member: "servers" });
@@ -165,7 +165,7 @@ pub(crate) fn from_upstream(root: Node<'_>, lenient: bool, report: &mut Report) 
     let mut split = Split::default();
     for (index, (server, (made, mut own))) in servers.iter().zip(made).enumerate() {
         let place = place.join(index.to_string());
-        // Two servers that want one key are told apart in the order of the file.
+        // Two servers that want the same key get different ones in file order.
         let made = match made {
             Ok(entry) if split.is_taken(entry.kind, &entry.key) => {
                 own = Report::default();
@@ -217,14 +217,14 @@ fn entries(list: &[(String, String)]) -> String {
     out.finish()
 }
 
-/// Servers on their way into two maps.
+/// Collects servers into ToolHive's two maps.
 #[derive(Default)]
 struct Split {
     images: Vec<(String, String)>,
     remotes: Vec<(String, String)>,
     wholes: Vec<String>,
     taken: HashSet<(bool, String)>,
-    /// For each server, which of the three lists it went to, and where.
+    /// For each server, the number of the list that it went to, and its index there.
     went: Vec<(u8, usize)>,
 }
 
@@ -252,7 +252,7 @@ impl Split {
         (!self.wholes.is_empty()).then(|| format!("[{}]", self.wholes.join(",")))
     }
 
-    /// Where each server will stand when the three lists are read one after the other; `None` if in its own place.
+    /// Returns the position of each server in the concatenation of the three lists; `None` if no order changed.
     fn order(&self) -> Option<String> {
         let before = [0, self.images.len(), self.images.len() + self.remotes.len()];
         let places: Vec<usize> = self

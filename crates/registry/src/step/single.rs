@@ -1,4 +1,4 @@
-//! An upstream file of one server ⇄ that server.json.
+//! Step between an upstream file with one server and that server.json.
 
 use toolcrib_contract::json::{Node, ObjectWriter, Pointer};
 
@@ -17,7 +17,7 @@ fn skeleton() -> String {
     out.finish()
 }
 
-/// The only server of an upstream file.
+/// Returns the only server of an upstream file.
 pub(crate) fn into_server(root: Node<'_>) -> Result<String, Issue> {
     let list = object(root, "data")?.get("servers");
     let place = Pointer::root().join("data").join("servers");
@@ -36,7 +36,7 @@ pub(crate) fn into_server(root: Node<'_>) -> Result<String, Issue> {
     })
 }
 
-/// An upstream file of this server.
+/// Returns an upstream file with this server.
 pub(crate) fn from_server(server: Node<'_>, report: &mut Report) -> Result<String, Issue> {
     let carried = slot::SERVER.carried(server, UPSTREAM);
     let skeleton = restored(skeleton(), carried, report)?;

@@ -1,4 +1,4 @@
-//! One server.json ⇄ a bare `tools/list` result.
+//! Step between a server.json and a bare `tools/list` result.
 
 use toolcrib_contract::json::{Node, ObjectWriter, Pointer};
 
@@ -11,11 +11,11 @@ use crate::toolhive::to_server::meta;
 
 const SERVER: &str = "server";
 const TOOLS: &str = "tools";
-/// The name that stands where only tools are known, and what comes before one that is only half a name.
+/// Server name for a list of unknown origin, and the namespace for a name without one.
 const NAMELESS: &str = "local/tools";
 const NAMESPACE: &str = "local/";
 
-/// A list of tools as it was found: `{"tools":[…]}`, an array, or one definition.
+/// Shape of the original list: `{"tools":[…]}`, an array, or one definition.
 enum Shape {
     Result,
     Array,
@@ -32,7 +32,7 @@ impl Shape {
     }
 }
 
-/// The list as `{"tools":[…]}`.
+/// Converts the list to `{"tools":[…]}`.
 fn normal(root: Node<'_>) -> Result<(Shape, String), Issue> {
     if root.is_array() {
         return Ok((Shape::Array, format!(r#"{{"tools":{}}}"#, root.to_compact())));
@@ -49,7 +49,7 @@ fn normal(root: Node<'_>) -> Result<(Shape, String), Issue> {
     }
 }
 
-/// server.json for a list of tools; `name` is used where the list does not say whose it is.
+/// Converts a list of tools to server.json. `name` is used if the list carries no server.
 pub(crate) fn into_server(root: Node<'_>, name: Option<&str>, report: &mut Report) -> Result<String, Issue> {
     let (shape, list) = normal(root)?;
     let (server, plain) = read(&list, |list| -> Result<_, Issue> {
@@ -73,7 +73,7 @@ pub(crate) fn into_server(root: Node<'_>, name: Option<&str>, report: &mut Repor
     Ok(text.unwrap_or(server))
 }
 
-/// Where the definition stood in the list as it was given, for a place below the block that was made of it.
+/// Maps a location below the generated block to the original list.
 pub(crate) fn home(root: Node<'_>, below: &Pointer) -> Pointer {
     let tokens: Vec<String> = below.tokens().skip(1).collect();
     let wrapped = root.get(TOOLS).is_none() && root.get("result").is_some_and(|own| own.get(TOOLS).is_some());
@@ -86,7 +86,7 @@ pub(crate) fn home(root: Node<'_>, below: &Pointer) -> Pointer {
     tokens.into_iter().skip(skip).fold(start, |place, token| place.join(token))
 }
 
-/// A name as server.json wants it: one slash, and nothing that is not allowed there.
+/// Returns a name that is valid in server.json: one slash, other characters replaced.
 fn full_name(name: &str) -> String {
     if name.contains('/') {
         return name.to_owned();
@@ -114,7 +114,7 @@ fn derived_server(list: Node<'_>, name: &str, subject: Option<&str>) -> String {
     out.finish()
 }
 
-/// The definitions of a server, else its names alone.
+/// Returns the definitions of a server, or else its names.
 fn derived_tools(server: Node<'_>, report: &mut Report) -> String {
     let block = match extension::block(server) {
         Ok(found) => found.map(|(_, block)| block),
@@ -132,7 +132,7 @@ fn derived_tools(server: Node<'_>, report: &mut Report) -> String {
     format!(r#"{{"tools":{definitions}}}"#)
 }
 
-/// The `tools/list` result of a server.
+/// Converts a server to a `tools/list` result.
 pub(crate) fn from_server(server: Node<'_>, report: &mut Report) -> Result<String, Issue> {
     let carried = slot::SERVER.carried(server, TOOLS);
     let plain = slot::SERVER.without(server, TOOLS);
@@ -162,7 +162,7 @@ pub(crate) fn from_server(server: Node<'_>, report: &mut Report) -> Result<Strin
     }
 }
 
-/// `true` for a server that was made up around a list and says nothing else: the list goes back as it came.
+/// Returns true if the server was generated for a list and adds nothing to it, so that the original list is restored.
 fn is_made_up(plain: &str, list: &str, carried: Option<Node<'_>>) -> Result<bool, Issue> {
     if carried.and_then(|own| own.get("alone")).is_none() {
         return Ok(false);

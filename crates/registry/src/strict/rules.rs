@@ -1,14 +1,14 @@
-//! Rules of server.json that its schema does not say but the registry keeps.
+//! Rules of the official registry that the schema of server.json does not express.
 
 use toolcrib_contract::json::{Node, Pointer};
 
 use crate::SERVER_SCHEMA;
 use crate::issue::{Fault, Report};
 
-/// Where every version of server.json's schema is published.
+/// URL prefix of every version of server.json's schema.
 const SCHEMAS: &str = "https://static.modelcontextprotocol.io/schemas/";
 
-/// `^[a-z0-9][a-z0-9-]+[a-z0-9]$`
+/// Returns true if the key matches `^[a-z0-9][a-z0-9-]+[a-z0-9]$`.
 pub(super) fn is_toolhive_key(key: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let bytes = key.as_bytes();
@@ -16,7 +16,7 @@ pub(super) fn is_toolhive_key(key: &str) -> bool {
     bytes.len() >= 3 && ends && bytes.iter().all(|byte| plain(*byte) || *byte == b'-')
 }
 
-/// `true` for what names more than one version.
+/// Returns true if the text names more than one version.
 fn is_range(version: &str) -> bool {
     let wild = |part: &str| matches!(part, "x" | "X" | "*");
     version.starts_with(['^', '~', '>', '<', '='])

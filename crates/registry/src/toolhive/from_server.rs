@@ -1,4 +1,4 @@
-//! One server.json as a ToolHive entry.
+//! Maps a server.json to a ToolHive entry.
 
 use toolcrib_contract::json::{Node, ObjectWriter, Pointer};
 
@@ -6,7 +6,7 @@ use super::{Kind, input};
 use crate::extension;
 use crate::issue::{Fault, Issue, Report};
 
-/// Members of the extension that come before the image or URL, in ToolHive's order.
+/// Extension members before the image or URL, in ToolHive's order.
 const BEFORE: [&str; 10] = [
     "tier",
     "status",
@@ -19,7 +19,7 @@ const BEFORE: [&str; 10] = [
     "tool_definitions",
     "custom_metadata",
 ];
-/// Members that come after it.
+/// Members from the image or URL on, in ToolHive's order.
 const AFTER: [&str; 11] = [
     "image",
     "url",
@@ -37,7 +37,7 @@ const AFTER: [&str; 11] = [
 const OWN: [&str; 9] =
     ["name", "title", "description", "transport", "repository_url", "image", "url", "target_port", "headers"];
 
-/// The entry for `server`, and which of the two kinds it is.
+/// Maps `server` to an entry and returns it with its kind.
 pub(crate) fn from_server(
     server: Node<'_>,
     with_name: bool,
@@ -88,12 +88,12 @@ pub(crate) fn from_server(
     Ok((subject.kind, out.finish()))
 }
 
-/// Which of the two kinds `server` is as an entry.
+/// Returns the kind of the entry that `server` maps to.
 pub(crate) fn kind_of(server: Node<'_>) -> Result<Kind, Issue> {
     Subject::of(server).map(|subject| subject.kind)
 }
 
-/// The package or remote that an entry is made of.
+/// Package or remote that an entry is made from.
 struct Subject<'d> {
     kind: Kind,
     node: Node<'d>,
@@ -116,7 +116,7 @@ impl<'d> Subject<'d> {
         Ok(Self { kind: Kind::Remote, node, place: Pointer::root().join("remotes").join("0") })
     }
 
-    /// The members that come from server.json itself.
+    /// Returns the members that come from server.json itself.
     fn members(&self, server: Node<'d>) -> Result<Vec<(&'static str, String)>, Issue> {
         let (key, member) = match self.kind {
             Kind::Image => ("identifier", "image"),
@@ -179,12 +179,12 @@ impl<'d> Subject<'d> {
     }
 }
 
-/// The explicit port of a URL.
+/// Returns the explicit port of a URL.
 fn port(url: &str) -> Result<Option<u16>, ()> {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit('@').next().unwrap_or_default();
-    // A colon inside the brackets of an IPv6 address is none of a port's.
+    // A colon inside the brackets of an IPv6 address does not begin a port.
     let after = host.rsplit(']').next().unwrap_or_default();
     match after.rsplit_once(':') {
         None => Ok(None),

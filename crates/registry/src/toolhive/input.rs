@@ -1,15 +1,15 @@
-//! Environment variables and headers: ToolHive's `required`/`secret` and server.json's `isRequired`/`isSecret`.
+//! Maps environment variables and headers: ToolHive's `required`/`secret` and server.json's `isRequired`/`isSecret`.
 
 use std::borrow::Cow;
 
 use toolcrib_contract::json::{Node, ObjectWriter};
 
-/// A list of ToolHive's inputs as server.json has them; a false flag is left out.
+/// Maps a list of ToolHive's inputs to server.json's; a false flag is left out.
 pub(crate) fn list_to_server(list: Node<'_>, choices: bool) -> Option<String> {
     list_of(list, |input| to_server(input, choices))
 }
 
-/// A list of server.json's inputs as ToolHive has them.
+/// Maps a list of server.json's inputs to ToolHive's.
 pub(crate) fn list_from_server(list: Node<'_>, choices: bool) -> Vec<String> {
     list.elements().filter_map(|input| from_server(input, choices)).collect()
 }
@@ -55,7 +55,7 @@ fn from_server(input: Node<'_>, choices: bool) -> Option<String> {
     Some(out.finish())
 }
 
-/// `-e K=V` and `--env K={variable}` among the runtime's arguments are environment variables too.
+/// Maps the runtime arguments `-e K=V` and `--env K={variable}` to environment variables.
 pub(crate) fn from_runtime_argument(argument: Node<'_>) -> Option<String> {
     let is = |key: &str, text: &str| argument.get(key).is_some_and(|value| value.is_text(text));
     if !is("type", "named") || !(is("name", "-e") || is("name", "--env")) {
@@ -74,7 +74,7 @@ pub(crate) fn from_runtime_argument(argument: Node<'_>) -> Option<String> {
     if let Some(description) = from("description").or_else(|| of("description")) {
         out.string("description", &description);
     }
-    // Either of the two can demand it; neither overwrites the other.
+    // The argument or the variable can require a value.
     let required =
         flag(argument, "isRequired") || variable.is_some_and(|variable| flag(variable, "isRequired"));
     out.raw("required", if required { "true" } else { "false" });
@@ -92,7 +92,7 @@ pub(crate) fn from_runtime_argument(argument: Node<'_>) -> Option<String> {
     Some(out.finish())
 }
 
-/// Package arguments as a command line: a named one is its name and its value.
+/// Returns package arguments as a command line: a named one is its name and its value.
 pub(crate) fn command_line(arguments: Node<'_>) -> Vec<String> {
     let mut words = Vec::new();
     for argument in arguments.elements() {

@@ -1,4 +1,4 @@
-//! One ToolHive entry as server.json.
+//! Maps a ToolHive entry to server.json.
 
 use toolcrib_contract::json::{Node, ObjectWriter, Pointer, write_string};
 
@@ -7,13 +7,13 @@ use crate::issue::{Fault, Issue, Report};
 use crate::limits::{SERVER_DESCRIPTION_CHARS_MAX, SERVER_TITLE_CHARS_MAX};
 use crate::{PUBLISHER_KEY, SERVER_SCHEMA, STACKLOK};
 
-/// The version of a server whose format has none.
+/// Version of the server, since ToolHive's format has none.
 const VERSION: &str = "1.0.0";
 
-/// Members of an entry that have a place of their own in server.json.
+/// Members of an entry that have a counterpart in server.json.
 const PLACED: [&str; 8] =
     ["name", "title", "description", "repository_url", "image", "url", "transport", "target_port"];
-/// Members of the extension, in the order in which they are written.
+/// Members of the extension, in output order.
 const EXTENSION: [&str; 16] = [
     "args",
     "custom_metadata",
@@ -33,7 +33,7 @@ const EXTENSION: [&str; 16] = [
     "tools",
 ];
 
-/// server.json for `entry`; `name` is the full name its key stands for.
+/// Maps `entry` to server.json. `name` is the full name of its key.
 pub(crate) fn to_server(
     name: &str,
     kind: Kind,
@@ -71,7 +71,7 @@ pub(crate) fn to_server(
 
 fn described(name: &str, entry: Node<'_>, report: &mut Report, out: &mut ObjectWriter) {
     let given = |key: &str| entry.get(key).and_then(Node::as_str).filter(|text| !text.is_empty());
-    // The format requires a description; a server without one is at least named.
+    // The format requires a description, so the name stands in for a missing one.
     let description = given("description").or_else(|| given("title"));
     let description = shortened(
         "description",
@@ -85,7 +85,7 @@ fn described(name: &str, entry: Node<'_>, report: &mut Report, out: &mut ObjectW
     }
 }
 
-/// At most `limit` characters, cut at a word where that does not cost much.
+/// Cuts a text to `limit` characters, at a word boundary if there is one in the second half.
 fn shortened(member: &'static str, limit: usize, text: &str, report: &mut Report) -> String {
     let found = text.chars().count();
     if found <= limit {
@@ -109,7 +109,7 @@ fn package(entry: Node<'_>, image: &str) -> String {
     let mut transport = ObjectWriter::new();
     transport.string("type", &kind);
     if matches!(kind.as_str(), "sse" | "streamable-http") {
-        // What is no port would make a URL that nobody can read; it is carried along.
+        // A number that is no port would make the URL invalid; it is carried along instead.
         let port = entry.get("target_port").and_then(Node::as_u64).and_then(|port| u16::try_from(port).ok());
         let port = port.filter(|port| *port > 0);
         transport.string(
@@ -134,7 +134,7 @@ fn remote(entry: Node<'_>, url: &str) -> String {
     out.finish()
 }
 
-/// Everything that has no other place, what nobody knows included.
+/// Returns the extension: all members without a counterpart, unknown ones included.
 fn extension(kind: Kind, entry: Node<'_>) -> String {
     let placed = |key: &str| match kind {
         Kind::Image => key == "env_vars" || PLACED.contains(&key),
@@ -157,7 +157,7 @@ fn extension(kind: Kind, entry: Node<'_>) -> String {
     out.finish()
 }
 
-/// `_meta` with one block.
+/// Returns a `_meta` object with one block.
 pub(crate) fn meta(subject: &str, block: &str) -> String {
     let mut out = String::from("{");
     write_string(&mut out, PUBLISHER_KEY);
@@ -178,7 +178,7 @@ mod tests {
 
     use super::*;
 
-    /// Converts an entry; returns server.json and how many texts were shortened.
+    /// Converts an entry; returns server.json and the number of shortened texts.
     fn converted(entry: &Value) -> (Value, usize) {
         let text = entry.to_string();
         let document = Document::parse(text.as_bytes(), &Limits::message()).unwrap();

@@ -1,4 +1,4 @@
-//! R6.7: the API as clients see it: the official registry's shapes, pages, errors, publishing and its gate.
+//! R6.7: the HTTP API as clients see it: the official registry's shapes, pages, errors, publishing and its gate.
 
 use serde_json::{Value, json};
 use toolcrib_contract::json::{Document, Limits};
@@ -119,7 +119,7 @@ fn pages_follow_each_other() {
     });
 }
 
-/// R6.7: each wrong parameter is 400 with its name, each missing thing 404, each wrong method 405.
+/// R6.7: a wrong parameter is 400 with its name, a missing resource 404, a wrong method 405.
 #[test]
 fn wrong_requests_are_told_apart() {
     databases::each(|open| {
@@ -149,7 +149,7 @@ fn wrong_requests_are_told_apart() {
     });
 }
 
-/// R6.7: what a client has already is not sent again.
+/// R6.7: a response that the client has already is not sent again.
 #[test]
 fn an_etag_saves_the_body() {
     databases::each(|open| {
@@ -170,7 +170,7 @@ fn an_etag_saves_the_body() {
     });
 }
 
-/// R6.7: publishing needs a token, and a token its names.
+/// R6.7: publishing needs a token that is allowed to use the name.
 #[test]
 fn publishing_needs_a_credential_for_the_name() {
     databases::each(|open| {
@@ -186,7 +186,8 @@ fn publishing_needs_a_credential_for_the_name() {
     });
 }
 
-/// R6.7: a version stands once; what breaks the format, the budget or the name index is refused with every place.
+/// R6.7: a version is published once; violations of the format, the budget or the name index are refused with every
+/// location.
 #[test]
 fn bad_entries_are_refused_with_their_places() {
     databases::each(|open| {
@@ -212,7 +213,7 @@ fn bad_entries_are_refused_with_their_places() {
     });
 }
 
-/// R6.7: a version that breaks callers must say so; the refusal carries the call that used to work.
+/// R6.7: a version that breaks callers must declare it; the refusal carries a call that used to work.
 #[test]
 fn a_breaking_version_must_say_so() {
     databases::each(|open| {
@@ -238,7 +239,8 @@ fn a_breaking_version_must_say_so() {
     });
 }
 
-/// R7.3: what is no schema is refused with its tool and place, also of a first version and where a break is allowed.
+/// R7.3: an unusable schema is refused with its tool and location, also in a first version and where a break is
+/// allowed.
 #[test]
 fn an_unusable_schema_is_not_published() {
     databases::each(|open| {
@@ -293,7 +295,8 @@ fn parallel_publications_of_a_version_are_one() {
     });
 }
 
-/// R6.7: status can change, of one version or of all; a deleted version is gone from lists but not for followers.
+/// R6.7: the status of one version or of all can change; a deleted version is gone from lists but not from change
+/// polling.
 #[test]
 fn status_changes_and_deletions_are_followed() {
     databases::each(|open| {
@@ -343,7 +346,7 @@ fn status_changes_and_deletions_are_followed() {
     });
 }
 
-/// R6.7: tools are found by words and by what they do, each with its signature and its definition as given.
+/// R6.7: tools are found by words and by effect, each with its signature and its definition as given.
 #[test]
 fn tools_are_found_across_servers() {
     databases::each(|open| {
@@ -376,7 +379,7 @@ fn tools_are_found_across_servers() {
     });
 }
 
-/// R6.7: answers have the shapes of the official registry's own description, over a real registry.
+/// R6.7: responses have the shapes of the official registry's own description, over a real registry.
 #[test]
 fn answers_have_the_official_shapes() {
     databases::each(|open| {
@@ -389,7 +392,7 @@ fn answers_have_the_official_shapes() {
         let store = open();
         import(&store, text.into_bytes(), &import::Options::default()).unwrap();
         let client = Client::new(store);
-        // Compiling the whole description would be over the limits of a tool's schema; these parts are what answers are made of.
+        // The whole description would exceed the limits of a tool's schema; responses are made of these parts.
         let swagger: Value = serde_json::from_str(&swagger).unwrap();
         let parts: serde_json::Map<String, Value> = swagger["components"]["schemas"]
             .as_object()
@@ -413,7 +416,7 @@ fn answers_have_the_official_shapes() {
             compiled
                 .check(schema.root(), instance.root())
                 .unwrap_or_else(|error| panic!("{target}: {error}"));
-            // The shape is checked, so a wrong one is found.
+            // A wrong shape must be found, or the check would prove nothing.
             if let Some(list) = answer.get_mut("servers") {
                 list[0]["_meta"]["io.modelcontextprotocol.registry/official"]["isLatest"] = json!("yes");
                 let body = answer.to_string();

@@ -1,4 +1,4 @@
-//! Generated documents in each format: well-formed in the large, anything in the small.
+//! Generators of documents in each format: the structure is valid, the values are arbitrary.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -120,7 +120,7 @@ fn entry_members() -> Vec<(&'static str, BoxedStrategy<Value>)> {
     ]
 }
 
-/// One ToolHive entry.
+/// A ToolHive entry.
 pub(crate) fn entry() -> impl Strategy<Value = Value> {
     (any::<bool>(), some_of(entry_members())).prop_map(|(image, rest)| {
         let subject =
@@ -168,7 +168,7 @@ fn package() -> BoxedStrategy<Value> {
         .boxed()
 }
 
-/// One server.json.
+/// A server.json.
 pub(crate) fn server() -> impl Strategy<Value = Value> {
     let remote =
         some_of(vec![("headers", inputs("isRequired", "isSecret")), ("variables", any_json().boxed())])

@@ -1,4 +1,4 @@
-//! R6.5: budgets over real entries: what is over becomes compact, says so, and becomes whole again.
+//! R6.5: budgets over real entries: an entry over the budget is compacted, says so, and can be expanded again.
 
 use toolcrib_contract::json::{Document, Limits, Node};
 use toolcrib_registry::budget::{OFFICIAL_BYTES_MAX, Target, extension_bytes};
@@ -37,7 +37,7 @@ fn real_sizes_are_those_that_registries_count() {
     }
 }
 
-/// R6.5: over the budget the smallest step that fits is taken, keeps the format, and can be made whole again.
+/// R6.5: over the budget the smallest step that fits is taken; it keeps the format and can be expanded again.
 #[test]
 fn each_step_fits_says_what_it_left_and_comes_back() {
     let whole_at = "https://registry.example/v0.1/servers/a%2Fb/versions/1.0.0";
@@ -73,7 +73,7 @@ fn each_step_fits_says_what_it_left_and_comes_back() {
     }
 }
 
-/// R6.5: a budget that other data fills is an error, never a cut.
+/// R6.5: a budget that other data exceeds is an error, never a cut.
 #[test]
 fn what_is_not_tool_data_is_never_cut() {
     let text = server_of(1, 1).replace(
@@ -86,7 +86,7 @@ fn what_is_not_tool_data_is_never_cut() {
     assert_eq!(not, CompactError::NotCompact);
 }
 
-/// R6.5: every real list of tools becomes an entry that fits the official registry and comes back whole.
+/// R6.5: every real list of tools becomes an entry that fits the official registry and expands to the original.
 #[test]
 fn every_real_list_fits_the_official_registry() {
     for (name, text) in

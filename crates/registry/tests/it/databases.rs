@@ -1,4 +1,4 @@
-//! One suite over every database: what a test says of the catalogue holds in SQLite and in PostgreSQL alike.
+//! Runs one suite over every database: the catalogue behaves the same in SQLite and in PostgreSQL.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -8,7 +8,7 @@ use toolcrib_testkit::postgres::PostgresServer;
 /// Opens an empty catalogue.
 pub(crate) type Open<'o> = &'o dyn Fn() -> Catalogue;
 
-/// Runs `test` over SQLite in memory, SQLite on disk, and a PostgreSQL that is started for it.
+/// Runs `test` over SQLite in memory, SQLite on disk, and a PostgreSQL server that is started for it.
 pub(crate) fn each(test: impl Fn(Open<'_>)) {
     static LAST: AtomicU32 = AtomicU32::new(0);
     test(&|| Catalogue::in_memory().unwrap());
@@ -28,7 +28,7 @@ pub(crate) fn each(test: impl Fn(Open<'_>)) {
     }
 }
 
-/// The URL of a new database.
+/// Creates a database and returns its URL.
 pub(crate) fn fresh(server: &PostgresServer) -> String {
     static LAST: AtomicU32 = AtomicU32::new(0);
     let name = format!("t{}", LAST.fetch_add(1, Ordering::Relaxed));

@@ -1,10 +1,10 @@
-//! The reference converter's golden pairs hold, but for what is wrong in them:
+//! The reference converter's golden pairs hold, except for its own faults:
 //!
-//! 1. `"annotations": {}` is made up by its types for a tool that had none: ours keeps the definition as it was.
-//! 2. Its own pairs disagree with each other on `transport` inside the extension (an input has it, its output does
-//!    not): ours leaves it where it stood.
+//! 1. Its types add `"annotations": {}` to a tool that had none; Toolcrib keeps the definition as it was.
+//! 2. Its own pairs disagree on `transport` inside the extension (an input has it, its output does not); Toolcrib keeps
+//!    it where it was.
 //!
-//! `tools` (46 names) that differ from `tool_definitions` (1) are kept as they are: that is lint's business (R6.4).
+//! `tools` (46 names) that differ from `tool_definitions` (1) are kept as they are: that is a matter for lint (R6.4).
 
 use serde_json::{Value, json};
 use toolcrib_registry::convert::{Options, convert};
@@ -24,7 +24,7 @@ fn converted(input: &str, to: Format, name: &str) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// Difference 1: made-up annotations are taken out of what is expected.
+/// Difference 1: removes the added annotations from the expected document.
 fn without_made_up_annotations(definitions: &mut Value) {
     for tool in definitions.as_array_mut().into_iter().flatten() {
         if tool["annotations"] == json!({}) {
@@ -41,7 +41,7 @@ fn block_of(server: &mut Value) -> &mut Value {
 fn same_server(folder: &str, file: &str, name: &str) {
     let Some((input, mut expected)) = pair(folder, file) else { return };
     let mut made = converted(&input, Format::Server, name);
-    // What is carried along for the way back is ours alone.
+    // The golden file has no payload for the way back.
     made["_meta"][PUBLISHER_KEY].as_object_mut().unwrap().remove("dev.toolcrib");
     without_made_up_annotations(&mut block_of(&mut expected)["tool_definitions"]);
     assert_eq!(made, expected, "{folder}");
@@ -61,7 +61,7 @@ fn same_entry(folder: &str, file: &str) {
     if let Some(own) = members.get_mut("custom_metadata").and_then(Value::as_object_mut) {
         own.remove("dev.toolcrib");
     }
-    // In a file the key says the name; alone the entry says it.
+    // In a file the key has the name; alone the entry has it.
     let name = expected.as_object_mut().unwrap().remove("name").unwrap();
     assert!(name.as_str().unwrap().starts_with("io.github.stacklok/"));
     without_made_up_annotations(&mut expected["tool_definitions"]);
@@ -82,7 +82,7 @@ fn remote_goldens_hold() {
     same_entry("server_to_remote", "example");
 }
 
-/// R6.3: the real pair of one catalogue in both formats says the same server.
+/// R6.3: the real pair of one catalogue in both formats describes the same server.
 #[test]
 fn the_catalogue_pair_is_one_server() {
     let (Some(legacy), Some(upstream)) = (

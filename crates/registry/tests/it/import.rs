@@ -1,4 +1,4 @@
-//! R6.1, R6.2: every real file imports with its report; a bad one is named by place and changes nothing.
+//! R6.1, R6.2: every real file imports with its report; a bad file is refused with the location and changes nothing.
 
 use toolcrib_registry::import::{ImportError, Imported, Options, import};
 use toolcrib_registry::{Fault, Level};
@@ -39,7 +39,7 @@ fn every_real_file_imports() {
     });
 }
 
-/// R6.1: the last embedded registry: 102 servers, 1,652 tools, in well under a second even unoptimised.
+/// R6.1: the last embedded registry imports with its 102 servers and 1,652 tools.
 #[test]
 fn the_legacy_registry_has_its_servers_and_tools() {
     databases::each(|open| {
@@ -72,7 +72,8 @@ fn the_legacy_registry_has_its_servers_and_tools() {
 
 const GOOD: &str = r#"{"name":"a/b","description":"d","version":"1.0.0"}"#;
 
-/// R6.2: truncated files, duplicates, nameless servers and unknown formats: named by place, nothing half written.
+/// R6.2: truncated files, duplicates, nameless servers and unknown formats are refused with the location; nothing is
+/// written.
 #[test]
 fn bad_files_are_named_by_place_and_change_nothing() {
     databases::each(|open| {
@@ -127,7 +128,7 @@ fn bad_files_are_named_by_place_and_change_nothing() {
     });
 }
 
-/// R6.2: a lenient run takes the rest and lists what it left.
+/// R6.2: a lenient run imports the rest and lists what it left out.
 #[test]
 fn a_lenient_run_takes_the_rest() {
     databases::each(|open| {
@@ -142,7 +143,7 @@ fn a_lenient_run_takes_the_rest() {
     });
 }
 
-/// R6.2: a lenient run keeps a tool whose schema is none, as it was given, and says where it stands.
+/// R6.2: a lenient run keeps a tool with an invalid schema as it was given, and notes its location.
 #[test]
 fn a_lenient_run_keeps_what_it_complains_of() {
     let store = Catalogue::in_memory().unwrap();
@@ -154,7 +155,7 @@ fn a_lenient_run_keeps_what_it_complains_of() {
     assert_eq!(tools[0].definition, r#"{"name":"bad","inputSchema":{"type":"objekt"}}"#);
 }
 
-/// R6.1: a version stands as it was put; another document of it is a fault, or replaces it where that is asked for.
+/// R6.1: a version stays as it was stored; another document of it is a fault, or replaces it if that is requested.
 #[test]
 fn a_version_is_replaced_only_when_asked() {
     databases::each(|open| {
@@ -170,8 +171,8 @@ fn a_version_is_replaced_only_when_asked() {
     });
 }
 
-/// Issue 21: a file is read and judged to its end before its transaction begins: one that is faulty at its end is refused
-/// while another write holds the catalogue.
+/// Issue 21: a file is read and checked completely before its transaction begins: a file that is faulty at its end is
+/// refused while another write holds the catalogue.
 #[test]
 fn a_faulty_file_is_refused_before_the_catalogue_is_locked() {
     let store = Catalogue::in_memory().unwrap();

@@ -1,4 +1,4 @@
-//! The registry's behaviour over real and generated documents.
+//! Tests of the registry over real and generated documents.
 #![allow(
     clippy::expect_used,
     clippy::unwrap_used,

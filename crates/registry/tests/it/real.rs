@@ -1,9 +1,9 @@
-//! The real files beside the repository; never copied into it, and said aloud where they are missing.
+//! Real catalogue files beside the repository. They are never copied into it, and a missing folder is reported.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The folder, if it stands beside the repository.
+/// Returns the folder, if it exists beside the repository.
 pub(crate) fn folder() -> Option<PathBuf> {
     let found = Path::new(env!("CARGO_MANIFEST_DIR"))
         .ancestors()
@@ -15,7 +15,7 @@ pub(crate) fn folder() -> Option<PathBuf> {
     found
 }
 
-/// Catalogue files by path: everything but schemas, pairs of schemas and API descriptions.
+/// Returns the catalogue files by path: everything but schemas, pairs of schemas and API descriptions.
 pub(crate) fn catalogues() -> BTreeMap<String, String> {
     let Some(folder) = folder() else { return BTreeMap::new() };
     let mut open = vec![folder.clone()];
@@ -35,7 +35,7 @@ pub(crate) fn catalogues() -> BTreeMap<String, String> {
     files
 }
 
-/// One file under the folder.
+/// Reads one file of the folder.
 pub(crate) fn file(name: &str) -> Option<String> {
     folder().map(|folder| std::fs::read_to_string(folder.join(name)).unwrap())
 }

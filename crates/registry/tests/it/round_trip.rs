@@ -17,7 +17,7 @@ fn options() -> Options {
     options
 }
 
-/// Every way out and back; `None` where the target has room for one server only.
+/// Converts a document and back; `None` if the target has room for one server only.
 fn there_and_back(text: &str, from: Format, to: Format) -> Option<String> {
     let mut given = options();
     given.from = Some(from);
@@ -53,7 +53,7 @@ fn every_real_file_comes_back_from_every_format() {
     println!("{trips} round trips over real files, {skipped} where the target has room for one server");
 }
 
-/// R6.3: two steps away and back again: nothing is lost on the way through a third format either.
+/// R6.3: a conversion through a third format and back loses nothing.
 #[test]
 fn every_real_file_survives_a_walk_through_all_formats() {
     for (name, text) in real::catalogues() {
@@ -82,7 +82,7 @@ fn check(value: &serde_json::Value, from: Format) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// R6.3: a port that is none cannot stand in a URL; it is carried along and comes back.
+/// R6.3: an invalid port cannot be part of a URL; it is carried along and comes back.
 #[test]
 fn a_port_that_is_none_comes_back() {
     for port in ["0", "65536", "-1", "1.5"] {
@@ -91,7 +91,7 @@ fn a_port_that_is_none_comes_back() {
     }
 }
 
-/// R6.3: a file whose list of servers is missing or none is refused: it would come back with an empty one.
+/// R6.3: a file without a valid list of servers is refused: it would come back with an empty one.
 #[test]
 fn an_upstream_file_without_its_list_of_servers_is_refused() {
     for data in ["{}", r#"{"servers":{}}"#, r#"{"servers":null}"#] {

@@ -1,4 +1,4 @@
-//! R6.2: what is written keeps its format's own rules: our wording of them gives the verdicts of the published schemas.
+//! R6.2: written documents obey their format's own rules: the wording here gives the verdicts of the published schemas.
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
@@ -33,12 +33,13 @@ impl Published {
 }
 
 fn published(name: &str) -> Option<String> {
-    // `\\0` is no escape of ECMA-262 inside a class that a linear engine reads; `\\x00` is the same character.
+    // `\\0` is not an escape of ECMA-262 that a linear engine reads in a class; `\\x00` is the same character.
     real::file(&format!("toolhive-core/schemas/{name}.schema.json"))
         .map(|text| text.replace(r"\\0", r"\\x00"))
 }
 
-/// Faults that a schema can say; the published ones do not assert formats, so ours of formats do not count.
+/// Returns the faults that a schema can express. The published schemas do not assert formats, so format faults are left
+/// out.
 fn schema_faults(format: Format, text: &str) -> Vec<String> {
     let document = Document::parse(text.as_bytes(), &Limits::file()).unwrap();
     let report = check(format, document.root());
@@ -49,7 +50,7 @@ fn schema_faults(format: Format, text: &str) -> Vec<String> {
     report.issues().iter().filter(schema).map(ToString::to_string).collect()
 }
 
-/// Edits that make a valid document invalid here and there.
+/// Makes a valid document invalid at a location that `seed` selects.
 fn edited(value: &Value, seed: usize) -> Value {
     let mut paths = Vec::new();
     walk(value, "", &mut paths);
@@ -143,7 +144,7 @@ fn our_rules_of_a_toolhive_file_are_the_published_ones() {
     assert!(accepted > 500 && refused > 500, "{accepted} accepted, {refused} refused");
 }
 
-/// R6.2: the negative cases are refused by name and place: a name without `/`, a description over 100.
+/// R6.2: negative cases are refused with rule and location: a name without `/`, a description over 100 characters.
 #[test]
 fn negative_cases_are_named_by_place() {
     for name in ["toolhive/upgrade-registry-low.json", "toolhive/upgrade-registry-high.json"] {
@@ -155,7 +156,7 @@ fn negative_cases_are_named_by_place() {
     }
 }
 
-/// R6.2: definitions without names, schemas that are no schemas, duplicates: each with its place.
+/// R6.2: definitions without names, invalid schemas and duplicates are reported, each with its location.
 #[test]
 fn bad_definitions_are_named_by_place() {
     let text = r#"{"tools":[{"name":"a","inputSchema":{"type":"objekt"}},{"description":"x"},{"name":"a"},7,{"name":"b","outputSchema":{"$ref":"https://x/y"}}]}"#;
@@ -177,7 +178,7 @@ fn bad_definitions_are_named_by_place() {
     );
 }
 
-/// R6.2: a server.json of an older schema is read and said to be one.
+/// R6.2: a server.json of an older schema is read, and the report says so.
 #[test]
 fn an_older_schema_is_noted() {
     let text = r#"{"$schema":"https://static.modelcontextprotocol.io/schemas/2025-07-09/server.schema.json","name":"a/b","description":"d","version":"1.0.0"}"#;

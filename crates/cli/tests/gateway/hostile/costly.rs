@@ -1,4 +1,5 @@
-//! Servers whose tools are costly to compile: each such tool is quarantined alone, and no caller of others waits.
+//! Servers whose tools are costly to compile: each such tool is quarantined alone, and calls of other servers do not
+//! wait.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 use super::Over::Stdio;
 use super::{Trial, until};
 
-/// The names of the limits in the reasons of a server's quarantined tools that begin with `costly_`; each has one.
+/// Returns the limit named in the reason of each quarantined tool that begins with `costly_`.
 fn quarantined_costly(status: &Value) -> Vec<String> {
     let all = status["quarantined"].as_array().cloned().unwrap_or_default();
     let limit = |reason: &str| {
@@ -21,8 +22,7 @@ fn quarantined_costly(status: &Value) -> Vec<String> {
         .collect()
 }
 
-/// The longest that one call of the neighbour may take while something happens: compiling on a thread that serves
-/// requests would hold it for seconds.
+/// Maximum time of any call to the good server meanwhile: compiling on a serving thread would hold it for seconds.
 const NEIGHBOUR_MAX: Duration = Duration::from_millis(1_000);
 
 fn beside_promptly<T>(trial: &Trial, act: impl FnOnce() -> T) -> T {
@@ -51,8 +51,8 @@ fn beside_promptly<T>(trial: &Trial, act: impl FnOnce() -> T) -> T {
     acted
 }
 
-/// R5.6, R1.6: 20 tools of 250 patterns each, at the start: each is quarantined by a limit's name, the good tools beside
-/// them are served, and nobody waits.
+/// R5.6, R1.6: 20 tools of 250 patterns each, at the start: each is quarantined by a limit's name, the good tools
+/// beside them are served, and no caller waits.
 #[test]
 fn costly_patterns_at_the_start_are_quarantined_tool_by_tool() {
     let trial = Trial::new(Stdio, "costly-patterns");
@@ -71,7 +71,7 @@ fn costly_patterns_at_the_start_are_quarantined_tool_by_tool() {
     trial.assert_small(baseline, "costly-patterns");
 }
 
-/// R5.6, R1.6: 40 such tools by a change of the list.
+/// R5.6, R1.6: 40 such tools after a list change.
 #[test]
 fn costly_patterns_by_a_change_of_the_list_are_quarantined_tool_by_tool() {
     let trial = Trial::new(Stdio, "costly-patterns-later");
@@ -87,8 +87,8 @@ fn costly_patterns_by_a_change_of_the_list_are_quarantined_tool_by_tool() {
     trial.assert_small(baseline, "costly-patterns-later");
 }
 
-/// R5.6: `SERVER_SCHEMAS_BYTES_MAX`: of one server's many large schemas the first ones are served and the others
-/// quarantined, also where all of them are other ones each time; no more than 64 MiB are used while both are there.
+/// R5.6: `SERVER_SCHEMAS_BYTES_MAX`: of a server's many large schemas the first are served and the others quarantined,
+/// also if all of them change each time; no more than 64 MiB are used while the old and the new ones coexist.
 #[test]
 fn costly_schemas_are_served_up_to_server_schemas_bytes_max() {
     let trial = Trial::new(Stdio, "costly-schemas-later");

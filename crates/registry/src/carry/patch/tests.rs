@@ -35,7 +35,7 @@ fn json() -> impl Strategy<Value = Json> {
 }
 
 proptest! {
-    /// R6.3: a patch makes exactly the other value, key order included, of any value.
+    /// R6.3: a patch from any value to any other produces exactly that other value, key order included.
     #[test]
     fn a_patch_makes_the_other_value(a in json(), b in json()) {
         let (a, b) = (a.to_string(), b.to_string());
@@ -44,7 +44,7 @@ proptest! {
         prop_assert!(left.is_empty());
     }
 
-    /// R6.3: applied to a document that was edited, a patch never fails and never touches a scalar that was edited.
+    /// R6.3: applied to an edited document, a patch never fails and never changes an edited scalar.
     #[test]
     fn an_edit_is_never_overruled(a in json(), b in json(), edited in json()) {
         let edited = serde_json::json!({"k": edited, "edit": "mine"}).to_string();
