@@ -16,13 +16,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-<<<<<<< HEAD
     if args.words.iter().any(|word| word == "cli" || word == "gateway") {
         // They measure the program itself.
-=======
-    if args.words.iter().any(|word| word == "cli") {
-        // This benchmark measures the binary itself.
->>>>>>> c-cli
         run_command(&mut cargo(["build", "--release", "--locked", "--quiet", "-p", "toolcrib-cli"]))?;
     }
     if args.words.iter().any(|word| word == "gateway") {

@@ -26,16 +26,12 @@ pub(super) fn wrk() -> Result<()> {
     program("wrk", "wrk")
 }
 
-<<<<<<< HEAD
 /// The client that HTTP/2 is measured with.
 pub(super) fn h2load() -> Result<()> {
     program("nghttp2-client", "h2load")
 }
 
 /// Installs a package unless its program is there.
-=======
-/// Installs a package unless its program exists.
->>>>>>> c-cli
 fn program(package: &str, name: &str) -> Result<()> {
     if command(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok() {
         return Ok(());
