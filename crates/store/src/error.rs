@@ -1,4 +1,4 @@
-//! Why something could not be kept or found.
+//! Errors of the store.
 
 use std::path::PathBuf;
 use std::sync::Arc;
