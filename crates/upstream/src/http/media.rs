@@ -1,4 +1,4 @@
-//! Kinds of bodies that an MCP server answers with.
+//! Content types with which an MCP server answers.
 
 use toolcrib_http1::ResponseHead;
 
