@@ -1,4 +1,4 @@
-//! A request that is under way, over whichever transport. Dropping it gives the request up and tells the server.
+//! A request in flight over any transport. Dropping it cancels the request at the server.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::message::{Kind, Message};
 use crate::sse::SsePending;
 use crate::stdio::{LineNumber, StdioLink};
 
-/// Each behind a pointer: it is handed on from whoever sends to whoever waits.
+/// Variants are boxed because the value is moved from the sender to the task that waits.
 pub(crate) enum Pending {
     Http(Box<HttpPending>),
     Stdio(Box<StdioPending>),
@@ -22,25 +22,26 @@ pub(crate) enum Pending {
 pub(crate) struct StdioPending {
     pub(crate) stdio: Arc<StdioLink>,
     pub(crate) seat: Seat,
-    /// Of the request.
+    /// Line number of the request in the server's stdin.
     pub(crate) line: LineNumber,
     pub(crate) done: bool,
-    /// `initialize` may not be cancelled.
+    /// `false` for `initialize`, which may not be cancelled.
     pub(crate) cancels: bool,
 }
 
 impl Pending {
-    /// The next message of this request; its answer is the last one, and `expected` to have that in it.
+    /// Returns the next message of this request; the response is the last one. `expected` is the schema that the
+    /// response will be checked against.
     pub(crate) async fn next(&mut self, expected: Option<Expected<'_>>) -> Result<Message, UpstreamError> {
         match self {
             Self::Http(pending) => pending.next(expected).await,
-            // These are read before it is known what they answer to.
+            // Messages of these transports are parsed before it is known which request they answer.
             Self::Stdio(pending) => pending.next().await,
             Self::Sse(pending) => pending.next().await,
         }
     }
 
-    /// The answer, whatever else comes before it; questions are refused by whoever is asked.
+    /// Returns the response and skips other messages; requests of the server other than pings are refused.
     pub(crate) async fn answer(&mut self) -> Result<Message, UpstreamError> {
         loop {
             let message = self.next(None).await?;
@@ -60,7 +61,7 @@ impl Pending {
         }
     }
 
-    /// Answers a question that the server asked in this call.
+    /// Answers a request that the server sent during this call.
     pub(crate) async fn reply(&self, text: Vec<u8>) -> Result<(), UpstreamError> {
         match self {
             Self::Http(pending) => pending.reply(text).await,
@@ -86,7 +87,7 @@ impl Drop for StdioPending {
     }
 }
 
-/// Tells a server that nobody waits for an answer any more.
+/// Returns the notification that cancels a request.
 pub(crate) fn cancelled(id: u64) -> Vec<u8> {
     let params = format!("{{\"requestId\":{id},\"reason\":\"the caller gave up\"}}");
     write::notification("notifications/cancelled", Some(&params))
