@@ -1,5 +1,5 @@
-//! A message whose answer is expected to keep a schema, against the same message read without that: what is read, what
-//! is refused and where, and what the check says are the same.
+//! Fuzz target for parsing an answer with an expected schema, compared with parsing it without: values, refusals with
+//! their places, and results of the check are equal.
 
 use std::time::Duration;
 
