@@ -69,7 +69,7 @@ impl News {
 /// Result of routing a message.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Delivery {
-    /// It was the response to a call in flight.
+    /// The message was the response to a call in flight.
     Reached,
     Done,
     /// This reply has to be sent to the server.

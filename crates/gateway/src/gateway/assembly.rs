@@ -26,7 +26,7 @@ use crate::offers::Collection;
 use crate::source::Source;
 use crate::status::Quarantined;
 
-/// What the last run put into the registry.
+/// Tools and offers that the last run put into the registry.
 #[derive(Default)]
 pub(super) struct Assembler {
     served: Vec<Arc<str>>,

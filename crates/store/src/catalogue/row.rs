@@ -111,7 +111,7 @@ pub struct NewTool {
 pub enum Put {
     /// The version was inserted.
     Added,
-    /// The same document was already stored.
+    /// A version with this document was already stored.
     Same,
     /// Another document of the same version is stored; nothing was changed.
     Conflict,
