@@ -41,6 +41,7 @@ pub struct Broken {
     pub why: Why,
 }
 
+/// Reason why an input failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Why {
     Panicked(String),

@@ -1,5 +1,6 @@
 //! SplitMix64 generator: equal seeds give equal campaigns, so findings are reproducible.
 
+/// Pseudo-random number generator.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 

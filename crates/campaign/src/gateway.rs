@@ -40,6 +40,7 @@ impl Server {
     }
 }
 
+/// A running gateway under attack; ended when dropped.
 #[derive(Debug)]
 pub(crate) struct Gateway {
     process: Mutex<Process>,

@@ -46,6 +46,7 @@ impl Latencies {
     }
 }
 
+/// The honest client.
 #[derive(Debug)]
 pub(crate) struct Neighbour {
     to: SocketAddr,

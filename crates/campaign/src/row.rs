@@ -30,6 +30,7 @@ impl Turn {
     }
 }
 
+/// Measured values of one case.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
     pub(crate) family: &'static str,

@@ -45,6 +45,7 @@ pub(crate) struct Effort {
     pub(crate) call_ms_max: u64,
 }
 
+/// Settings with which cases are run.
 #[derive(Debug)]
 pub(crate) struct Trial {
     pub(crate) binary: PathBuf,

@@ -11,6 +11,7 @@ use toolcrib_engine::{BoxFuture, Context, Forwarded, ResourceContents, ToolError
 
 use crate::gateway::Gateway;
 
+/// Reader of resources that are in no list.
 pub(crate) struct Elsewhere(pub(crate) Weak<Gateway>);
 
 impl Reader for Elsewhere {

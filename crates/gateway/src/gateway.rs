@@ -25,6 +25,7 @@ use crate::status::ServerStatus;
 use assembly::{Assembler, Outcome};
 use compiler::Compiler;
 
+/// The gateway: a set of servers whose tools, resources and prompts are served by one engine.
 pub struct Gateway {
     engine: Arc<Engine>,
     /// Held for short moments only, because threads that serve requests may wait for it.

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+/// Pattern over tool names.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
 #[serde(transparent)]
 pub struct Pattern(String);

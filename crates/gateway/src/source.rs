@@ -16,6 +16,7 @@ pub struct Rule {
     pub result_bytes_max: Option<usize>,
 }
 
+/// A server and the operator's settings for its tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     pub spec: Spec,

@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use tokio::task::coop;
 use tokio::time::{Instant, Sleep, sleep_until};
 
+/// Deadline of one connection; also ready when the server stops.
 pub(crate) struct Deadline {
     at: Instant,
     /// Timer that fires at the deadline or before it.

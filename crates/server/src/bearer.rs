@@ -11,6 +11,7 @@ use toolcrib_engine::Principal;
 use crate::auth::{Authenticator, Challenge};
 use toolcrib_http1::RequestHead;
 
+/// Authenticator for a fixed set of bearer tokens.
 #[derive(Debug, Clone, Default)]
 pub struct Bearer {
     by_digest: HashMap<String, Principal>,

@@ -15,6 +15,7 @@ use toolcrib_protocol::sse;
 use crate::limits::{STREAM_BYTES_MAX, STREAM_EVENTS_MAX};
 use crate::load::Account;
 
+/// Log of one stream's events; a connection reads it through a [`LogReader`].
 #[derive(Debug)]
 pub(crate) struct StreamLog {
     number: u64,

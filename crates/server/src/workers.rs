@@ -21,6 +21,7 @@ type Serve = dyn Fn(Socket) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send +
 /// A connection that moves to a thread, and its place among all connections.
 type Arrival = (StdSocket, Seat);
 
+/// Worker threads of a listener.
 #[derive(Debug)]
 pub(crate) struct Workers {
     workers: Vec<Worker>,

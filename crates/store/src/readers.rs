@@ -13,6 +13,7 @@ use crate::limits::{READERS, READS_WAITING_MAX};
 
 pub(crate) type Query = Box<dyn FnOnce(&Connection) + Send>;
 
+/// Queue of the reader threads.
 #[derive(Debug)]
 pub(crate) struct Readers {
     queries: SyncSender<Query>,

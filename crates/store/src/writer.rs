@@ -36,6 +36,7 @@ enum Task {
     Checkpoint(SyncSender<()>),
 }
 
+/// Queue of the writer thread, which ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Writer {
     tasks: Option<SyncSender<Task>>,

@@ -58,6 +58,7 @@ struct Code {
     scope: String,
 }
 
+/// A running issuer; stops when dropped.
 #[derive(Debug)]
 pub struct Issuer {
     listener: Listener,

@@ -33,6 +33,7 @@ impl Incoming {
     }
 }
 
+/// A response to send.
 #[derive(Debug, Clone)]
 pub struct Outgoing {
     pub status: u16,

@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::limits::{UPSTREAM_NOTICES_BYTES_MAX, UPSTREAM_NOTICES_MAX, UPSTREAM_NOTICES_PAUSE_MS};
 use crate::link::Delivery;
 
+/// Counts unsolicited messages and bytes since the last pause.
 #[derive(Debug, Default)]
 pub(crate) struct Brake {
     notices: usize,

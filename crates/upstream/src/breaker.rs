@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use crate::error::{Cause, UpstreamError};
 use crate::limits::{BREAKER_FAILURES_MAX, BREAKER_OPEN_MS};
 
+/// Circuit breaker of one server.
 #[derive(Debug, Default)]
 pub(crate) struct Breaker {
     state: Mutex<State>,

@@ -4,6 +4,7 @@ use toolcrib_protocol::{header, write};
 
 pub(crate) const METHOD: &str = "tools/call";
 
+/// Name of a tool, formatted for the body and the head of its calls.
 #[derive(Debug)]
 pub(crate) struct Called {
     /// The server's own name of the tool.

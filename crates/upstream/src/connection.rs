@@ -24,6 +24,7 @@ use crate::stdio::StdioLink;
 pub(crate) const CLIENT_INFO: &str =
     concat!(r#"{"name":"toolcrib","version":""#, env!("CARGO_PKG_VERSION"), r#""}"#);
 
+/// Transport of a connection.
 #[derive(Clone)]
 pub(crate) enum Wire {
     Stdio(Arc<StdioLink>),

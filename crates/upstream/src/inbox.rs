@@ -10,6 +10,7 @@ use std::task::{Context, Poll, Waker};
 use crate::limits::UPSTREAM_CALL_EVENTS_MAX;
 use crate::message::Message;
 
+/// Queue of one call's messages.
 #[derive(Default)]
 pub(crate) struct Inbox(Mutex<Waiting>);
 

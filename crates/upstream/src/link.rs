@@ -76,6 +76,7 @@ pub(crate) enum Delivery {
     Answer(Vec<u8>),
 }
 
+/// Table of the calls in flight on one connection.
 #[derive(Default)]
 pub(crate) struct Link {
     id_last: Apart<AtomicU64>,

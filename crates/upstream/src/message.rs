@@ -17,6 +17,7 @@ pub(crate) struct Message {
     result: Option<Spot>,
 }
 
+/// Kind of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A response with its id; `None` for `null` or an id that is not one of ours.

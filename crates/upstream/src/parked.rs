@@ -25,6 +25,7 @@ pub(crate) struct Waiting {
     pub(crate) asked: usize,
 }
 
+/// Table of parked calls by id.
 pub(crate) struct Parked<T = Waiting> {
     table: Mutex<HashMap<Box<str>, T>>,
 }

@@ -19,6 +19,7 @@ pub(crate) enum Pending {
     Sse(Box<SsePending>),
 }
 
+/// A request in flight over stdio.
 pub(crate) struct StdioPending {
     pub(crate) stdio: Arc<StdioLink>,
     pub(crate) seat: Seat,

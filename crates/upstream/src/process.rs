@@ -20,6 +20,7 @@ use crate::spec;
 /// Environment variables that a program needs to run; the rest of the environment may contain secrets.
 const PLAIN_ENV: [&str; 8] = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "TERM", "SHELL"];
 
+/// A running child process and its process group.
 pub(crate) struct Child {
     child: tokio::process::Child,
     group: Option<Pid>,

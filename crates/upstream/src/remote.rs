@@ -37,6 +37,7 @@ const SENT_TIMES_MAX: usize = 2;
 /// Maximum times that a request is sent.
 const TRIES_MAX: usize = 4;
 
+/// Sends requests to one server, with deadline, retry and questions.
 #[derive(Debug, Clone)]
 pub(crate) struct Remote {
     pub(crate) upstream: Arc<Upstream>,

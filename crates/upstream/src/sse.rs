@@ -18,6 +18,7 @@ use crate::message::Message;
 use crate::pending::cancelled;
 use crate::spec::Endpoint;
 
+/// A connection over HTTP+SSE.
 pub(crate) struct SseLink {
     pub(crate) link: Arc<Link>,
     /// Client that posts messages.

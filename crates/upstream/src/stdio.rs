@@ -24,6 +24,7 @@ use crate::spec::Command;
 pub(crate) use crate::stdio::writer::LineNumber;
 use crate::stdio::writer::Writer;
 
+/// A connection to a child process over stdio.
 pub(crate) struct StdioLink {
     pub(crate) link: Arc<Link>,
     writer: Arc<Writer>,

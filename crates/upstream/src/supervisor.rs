@@ -52,6 +52,7 @@ pub trait Observer: Send + Sync {
     fn resource_changed(&self, _upstream: &Arc<Upstream>, _uri: &str) {}
 }
 
+/// A supervised server; calls are sent over its current connection.
 pub struct Upstream {
     spec: Spec,
     connection: ArcSwapOption<Connection>,

@@ -18,6 +18,7 @@ use crate::remote::{Brought, CONFIRMED, Remote, Source};
 use crate::request::Request;
 use crate::supervisor::Upstream;
 
+/// A tool of another server, callable by the engine.
 #[derive(Debug)]
 pub struct RemoteTool {
     remote: Remote,

@@ -57,6 +57,7 @@ pub(super) fn in_json(text: &str, path: &[&str], least: usize) -> Option<usize> 
     offset.filter(|_| depth >= least)
 }
 
+/// Reason why a configuration file is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {

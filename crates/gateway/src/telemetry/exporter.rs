@@ -26,6 +26,7 @@ enum Item {
     Flush(oneshot::Sender<()>),
 }
 
+/// Sink of ended spans: queues them for the export task.
 #[derive(Debug)]
 pub struct Exporter {
     waiting: mpsc::Sender<Item>,

@@ -16,6 +16,7 @@ const DELAY_MS: u64 = 5_000;
 /// can set.
 const TIMEOUT_MS_MAX: u64 = 10_000;
 
+/// Destination and encoding of exported spans.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// Whole URL, with `/v1/traces`; headers and TLS files.

@@ -37,6 +37,7 @@ impl Ended {
     }
 }
 
+/// Queue of endings that wait for a retry, and the number of lost ones.
 #[derive(Debug, Default)]
 pub(super) struct Endings {
     waiting: Mutex<VecDeque<Arc<Ended>>>,

@@ -14,6 +14,7 @@ use crate::error::StoreError;
 /// Prefix of the name of a file that is not locked yet.
 const UNLOCKED_PREFIX: &str = "new-";
 
+/// Lock file of this process; removed when dropped.
 #[derive(Debug)]
 pub(super) struct ProcessLock {
     name: String,

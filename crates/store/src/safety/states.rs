@@ -33,6 +33,7 @@ pub(super) enum Carried {
     Token { id: String, told: String },
 }
 
+/// States of all calls and tokens, in their tables and according to the audit.
 #[derive(Debug)]
 pub(super) struct States {
     calls: HashMap<String, State>,

@@ -23,6 +23,7 @@ use crate::limits::{
     UPSTREAM_LARGE_BYTES, UPSTREAM_REFUSAL_BYTES_MAX, UPSTREAM_STREAM_TURN_BYTES_MAX, UPSTREAM_TURN_BYTES_MAX,
 };
 
+/// Body of a response, decompressed while it is read.
 pub(crate) struct Body {
     raw: Raw,
     /// Decompressor of a compressed body.

@@ -11,6 +11,7 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::client::TlsStream;
 use toolcrib_http1::client::ClientConnection;
 
+/// Byte stream to a server.
 pub(crate) enum Stream {
     Plain(TcpStream),
     Unix(UnixStream),
@@ -25,6 +26,7 @@ pub(crate) trait Peer: AsyncRead + AsyncWrite + Send + Sync + Unpin {}
 
 impl<P: AsyncRead + AsyncWrite + Send + Sync + Unpin> Peer for P {}
 
+/// An HTTP/1.1 connection to a server.
 pub(crate) struct Conn {
     http: ClientConnection<Stream>,
     /// Time at which it was last returned to the pool.

@@ -14,6 +14,7 @@ use super::tls::{Tls, TlsFiles};
 use crate::error::Cause;
 use crate::spec::Endpoint;
 
+/// Opens connections to one server.
 pub(crate) struct Connector {
     pub(crate) target: Target,
     proxy: Option<Proxy>,

@@ -31,6 +31,7 @@ const USER_AGENT: &str = concat!("User-Agent: toolcrib/", env!("CARGO_PKG_VERSIO
 /// Pause before the stream of unsolicited messages is reopened.
 const REOPEN: Duration = Duration::from_secs(1);
 
+/// HTTP client of one server; shared by all of its calls.
 pub(crate) struct HttpLink {
     pub(crate) link: Arc<Link>,
     pub(super) pool: Arc<Pool>,

@@ -2,6 +2,7 @@
 
 use toolcrib_http1::ResponseHead;
 
+/// Kind of a response body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Media {
     Json,

@@ -20,6 +20,7 @@ use crate::limits::{
 use crate::link::Seat;
 use crate::message::{Kind, Message};
 
+/// A request in flight over HTTP.
 pub(crate) struct HttpPending {
     http: Arc<HttpLink>,
     id: u64,

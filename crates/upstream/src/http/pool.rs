@@ -14,6 +14,7 @@ use crate::limits::{
     UPSTREAM_CONNECT_MS_MAX, UPSTREAM_IDLE_CONNECTIONS_MAX, UPSTREAM_IDLE_MS_MAX, UPSTREAM_TURN_PAUSE_MS,
 };
 
+/// Connection pool for one server, partitioned by thread.
 pub(crate) struct Pool {
     pub(super) connector: Connector,
     /// `true` to use HTTP/2 by prior knowledge, without ALPN.

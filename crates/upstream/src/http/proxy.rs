@@ -14,6 +14,7 @@ use crate::error::Cause;
 /// Setting that disables the proxy whatever the environment says.
 const NONE: &str = "none";
 
+/// Address and credentials of a proxy.
 #[derive(Clone)]
 pub(crate) struct Proxy {
     pub(super) secure: bool,

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::error::Cause;
 
+/// Parsed address of a server.
 #[derive(Debug, Clone)]
 pub(crate) struct Target {
     pub(crate) secure: bool,

@@ -18,6 +18,7 @@ use super::wire::Way;
 use super::{Grant, OAuth};
 use crate::spec::Endpoint;
 
+/// Token source of one server.
 pub(crate) struct Bearer {
     name: Box<str>,
     way: Way,

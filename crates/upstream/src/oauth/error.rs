@@ -6,6 +6,7 @@ use std::io;
 
 use crate::error::Cause;
 
+/// Reason why no token could be obtained.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OAuthError {

@@ -29,6 +29,7 @@ pub(super) struct Closed;
 /// Number of a line in a server's stdin, counted from 1.
 pub(crate) type LineNumber = u64;
 
+/// Write queue of one server's stdin.
 pub(super) struct Writer {
     waiting: Mutex<Waiting>,
     /// Notified when a line is queued for the draining task.
