@@ -1,6 +1,7 @@
-//! Campaign of one target: mutate, run, keep inputs with a new shape, stop at the first failure.
+//! Fuzzing campaign of one target: mutates inputs, runs them, keeps those with a new shape, stops at the first
+//! failure.
 //!
-//! The sequence of inputs depends on the seed alone, never on time, so a failure comes back with the same seed.
+//! The sequence of inputs depends on the seed only, never on time, so a failure is reproduced by the same seed.
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,35 +12,36 @@ use crate::mutation::mutate;
 use crate::random::Random;
 use crate::target::{Shape, Target};
 
-/// Maximum inputs that are kept because they had a new shape.
+/// Maximum inputs that are kept because of a new shape.
 const CORPUS_MAX: usize = 4_096;
 
 /// Maximum bytes of an input that is kept: mutations of long inputs are slow and find little.
 const KEPT_BYTES_MAX: usize = 4_096;
 
-/// Length of a campaign.
+/// Limits of a campaign.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
     pub time: Duration,
     pub executions: u64,
 }
 
-/// A campaign that found nothing wrong.
+/// Result of a campaign without a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Passed {
     pub executions: u64,
     pub shapes: usize,
-    /// Most CPU time and most memory of any run.
+    /// Maximum CPU time and maximum memory of any run.
     pub worst: Usage,
 }
 
-/// An input that broke the target.
+/// An input that made the target fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Broken {
     pub input: Vec<u8>,
     pub why: Why,
 }
 
+/// Reason why an input failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Why {
     Panicked(String),
@@ -57,7 +59,7 @@ impl std::fmt::Display for Why {
     }
 }
 
-/// Runs every seed and heavy input as it is and then mutations; `watch` sees each input before the target does.
+/// Runs every seed and heavy input unchanged, then mutations. `watch` is called with each input before it runs.
 pub fn run(
     target: &Target,
     seed: u64,
@@ -91,7 +93,7 @@ pub fn run(
     Ok(passed)
 }
 
-/// Runs one input and holds it to the target's bounds.
+/// Runs one input and checks the target's limits.
 pub fn execute(target: &Target, input: &[u8]) -> Result<(Shape, Usage), Broken> {
     let mut outcome = Err("not run".to_owned());
     let used = measured(|| {
@@ -121,7 +123,7 @@ mod tests {
         input.iter().take_while(|byte| **byte == b'[').count()
     }
 
-    /// Breaks on five opening brackets, which no single change of the seed gives.
+    /// Fails on five opening brackets, which no single change of the seed gives.
     fn planted(input: &[u8]) -> Shape {
         assert!(depth(input) < 5, "too deep");
         Shape::of(&["depth", &depth(input).to_string()])
@@ -160,7 +162,7 @@ mod tests {
         assert!(matches!(broken.why, Why::TookTooLong { .. }), "{broken:?}");
     }
 
-    /// Copies its input once per byte, as an accidentally quadratic reader does.
+    /// Copies its input once per byte, like an accidentally quadratic parser.
     #[test]
     fn an_input_that_takes_memory_out_of_proportion_is_broken() {
         fn hoards(input: &[u8]) -> Shape {

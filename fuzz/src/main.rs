@@ -1,7 +1,7 @@
-//! The plain driver: `toolcrib-fuzz [--seconds N] [--seed S] [TARGET]`.
+//! Plain fuzzing driver: `toolcrib-fuzz [--seconds N] [--seed S] [TARGET]`.
 //!
-//! Each target runs in a child process, so that a stack overflow or an abort is a finding like any other. The child
-//! notes every input before it runs it; what it noted last is the culprit. A child that stops making progress is ended.
+//! Each target runs in a child process, so that a stack overflow or an abort is a finding too. The child writes every
+//! input to a file before it runs it; the last one is the culprit. A child that makes no progress is killed.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
 use std::fs::File;
@@ -16,7 +16,7 @@ use toolcrib_fuzz::campaign::{self, Bounds};
 use toolcrib_fuzz::target::Target;
 use toolcrib_fuzz::{measure, targets};
 
-/// Time that a child has after its campaign's before it counts as hung.
+/// Time that a child has after the end of its campaign before it counts as hung.
 const GRACE: Duration = Duration::from_secs(20);
 
 #[derive(Debug, Parser)]
@@ -102,7 +102,7 @@ fn single(target: &Target, input: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Seeds one file each; the dictionary beside the folder, as `FOLDER.dict`.
+/// Writes each seed to a file of its own, and the dictionary beside the folder as `FOLDER.dict`.
 fn export(target: &Target, folder: &Path) -> io::Result<()> {
     std::fs::create_dir_all(folder)?;
     for (number, seed) in (target.seeds)().iter().chain(&(target.heavy)()).enumerate() {

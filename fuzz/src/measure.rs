@@ -1,19 +1,19 @@
-//! CPU time and peak memory of a closure, both of the current thread alone.
+//! CPU time and peak memory of a closure on the current thread.
 
 use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, clock_gettime};
 
-/// Address space of a process that runs targets, in bytes. A run that allocates without end aborts here instead of
-/// taking the machine's memory; the driver reports it as a finding.
+/// Address space limit of a process that runs targets, in bytes. A run that allocates endlessly aborts instead of
+/// exhausting the machine's memory; the driver reports it as a finding.
 pub const ADDRESS_SPACE_BYTES_MAX: u64 = 3 * 1024 * 1024 * 1024;
 
 /// Resources that a closure used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
     pub cpu: Duration,
-    /// Bytes allocated at one time, at most.
+    /// Peak of allocated bytes.
     pub memory: usize,
 }
 
@@ -25,7 +25,7 @@ pub fn measured(work: impl FnOnce()) -> Usage {
     Usage { cpu, memory: usize::try_from(allocated.bytes_max).unwrap_or(usize::MAX) }
 }
 
-/// Sets [`ADDRESS_SPACE_BYTES_MAX`] for this process; a limit that is lower already stays.
+/// Applies [`ADDRESS_SPACE_BYTES_MAX`] to this process; a lower existing limit is kept.
 pub fn limit_address_space() -> std::io::Result<()> {
     let now = getrlimit(Resource::As);
     let max = now.current.unwrap_or(u64::MAX).min(ADDRESS_SPACE_BYTES_MAX);

@@ -1,11 +1,11 @@
-//! Changing an input a little: as JSON where it is JSON, else bytes, ranges, words of the dictionary, and pieces of other
+//! Mutation of an input: of its JSON tree if it is JSON, else of bytes, ranges, dictionary words, and pieces of other
 //! inputs.
 
 pub mod tree;
 
 use crate::random::Random;
 
-/// Bytes and words at which parsers of text tend to break.
+/// Bytes and words at which text parsers tend to fail.
 const EDGES: &[&str] = &[
     "\0",
     "\"",
@@ -35,10 +35,10 @@ const EDGES: &[&str] = &[
     "\n\n",
 ];
 
-/// One input in so many is made long.
+/// One in this many inputs is made long.
 const AMPLIFIED_EVERY: usize = 64;
 
-/// One to eight changes, one after the other; the result is at most `bytes_max` long.
+/// Applies one to eight changes; the result has at most `bytes_max` bytes.
 pub fn mutate(
     input: &mut Vec<u8>,
     corpus: &[Vec<u8>],
@@ -58,7 +58,7 @@ pub fn mutate(
     }
 }
 
-/// Repeats a part of the input in place: what is quadratic in the number of anything becomes slow.
+/// Repeats a part of the input in place, which slows down quadratic code.
 fn amplify(input: &mut Vec<u8>, bytes_max: usize, random: &mut Random) {
     let start = random.below(input.len() + 1);
     let end = (start + random.below(64) + 1).min(input.len());

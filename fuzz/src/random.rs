@@ -1,5 +1,6 @@
-//! SplitMix64: the same seed gives the same campaign, so that what was found once is found again.
+//! SplitMix64 generator: equal seeds give equal campaigns, so findings are reproducible.
 
+/// Pseudo-random number generator.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
@@ -17,7 +18,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `end`; 0 when `end` is 0.
+    /// Returns a number below `end`; 0 if `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
         let end = u64::try_from(end).unwrap_or(u64::MAX);
         usize::try_from(self.next_u64().checked_rem(end).unwrap_or(0)).unwrap_or(0)

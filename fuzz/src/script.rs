@@ -1,4 +1,4 @@
-//! Ways to split an input into the pieces that a connection delivers, and the runtime that reads it.
+//! Splits an input into the pieces that a connection delivers, and runs async code on a paused clock.
 
 use std::future::Future;
 
@@ -6,10 +6,10 @@ pub use toolcrib_testkit::script::{Script, Seen};
 
 use crate::random::Random;
 
-/// Longest input that is also delivered byte by byte.
+/// Maximum bytes of an input that is also delivered byte by byte.
 const SINGLE_BYTES_MAX: usize = 2_048;
 
-/// The input whole, in a few pieces that depend on its bytes alone, and byte by byte if it is short.
+/// Returns the input whole, in a few pieces that depend on its bytes only, and byte by byte if it is short.
 #[must_use]
 pub fn splits(input: &[u8]) -> Vec<Vec<Vec<u8>>> {
     let mut splits = vec![cut(input, usize::MAX, 0), cut(input, (input.len() / 8).max(2), checksum(input))];
@@ -19,7 +19,7 @@ pub fn splits(input: &[u8]) -> Vec<Vec<Vec<u8>>> {
     splits
 }
 
-/// Pieces of up to `longest` bytes; of that length exactly without a seed.
+/// Cuts into pieces of random length up to `longest` bytes; with seed 0, of exactly `longest` bytes.
 fn cut(input: &[u8], longest: usize, seed: u64) -> Vec<Vec<u8>> {
     let mut random = Random::from_seed(seed);
     let (mut rest, mut pieces) = (input, Vec::new());
@@ -36,11 +36,11 @@ fn checksum(input: &[u8]) -> u64 {
     input.iter().fold(1, |sum: u64, byte| sum.wrapping_mul(31).wrapping_add(u64::from(*byte))) | 1
 }
 
-/// Runs a future to its end on this thread. The clock is paused and jumps to the next timer whenever every task waits, so
-/// that pauses and timeouts cost no time.
+/// Runs a future to completion on this thread. The clock is paused and jumps to the next timer when every task waits,
+/// so pauses and timeouts cost no time.
 ///
 /// # Panics
-/// Where the system gives no runtime.
+/// Panics if no runtime can be created.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     thread_local! {
         static RUNTIME: tokio::runtime::Runtime = runtime();
@@ -48,10 +48,10 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     RUNTIME.with(|runtime| runtime.block_on(future))
 }
 
-/// Runtime of one thread whose clock is paused.
+/// Returns a single-threaded runtime with a paused clock.
 ///
 /// # Panics
-/// Where the system gives no runtime.
+/// Panics if no runtime can be created.
 #[must_use]
 pub fn runtime() -> tokio::runtime::Runtime {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();

@@ -1,29 +1,29 @@
-//! Definition of a fuzz target and its bounds.
+//! Definition of a fuzz target and its limits.
 
 use std::time::Duration;
 
-/// One entry point of the product that takes bytes from outside.
+/// Fuzz target: one entry point of the product that accepts bytes from outside.
 #[derive(Debug, Clone, Copy)]
 pub struct Target {
     pub name: &'static str,
-    /// Start of mutation: small inputs, valid and nearly valid.
+    /// Initial inputs for mutation: small, valid and nearly valid.
     pub seeds: fn() -> Vec<Vec<u8>>,
-    /// Inputs that are run as they are and never mutated: long ones, on which quadratic code exceeds `cpu_max`, and
-    /// those that once broke the target.
+    /// Inputs that are run unchanged and never mutated: long ones, on which quadratic code exceeds `cpu_max`, and
+    /// those that once made the target fail.
     pub heavy: fn() -> Vec<Vec<u8>>,
-    /// Words of this kind of input, inserted whole.
+    /// Words of this kind of input, inserted as a whole.
     pub dictionary: &'static [&'static str],
-    /// Maximum bytes of an input; longer ones are cut.
+    /// Maximum bytes of an input; longer ones are truncated.
     pub bytes_max: usize,
-    /// Maximum CPU time of one run in an unoptimised build. CPU time and not wall time, so that a loaded machine does
-    /// not fail a sound target.
+    /// Maximum CPU time of one run in an unoptimised build. CPU time instead of wall-clock time, so that a loaded
+    /// machine does not fail a sound target.
     pub cpu_max: Duration,
-    /// Maximum bytes that one run may have allocated at one time.
+    /// Maximum memory that one run may have allocated at a time.
     pub memory_max: Memory,
     pub run: fn(&[u8]) -> Shape,
 }
 
-/// Bound on memory that grows with the input.
+/// Memory limit that grows with the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Memory {
     /// Bytes per byte of input.
@@ -39,12 +39,12 @@ impl Memory {
     }
 }
 
-/// Coarse outcome of a run: "accepted", or the name of the refusal.
+/// Coarse outcome of a run, such as "accepted" or the name of the refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Shape(u64);
 
 impl Shape {
-    /// FNV-1a over the words, so that a shape can be a refusal and its place.
+    /// Hashes the words by FNV-1a, so that a shape can be a refusal and its place.
     #[must_use]
     pub fn of(words: &[&str]) -> Self {
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;

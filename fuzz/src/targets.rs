@@ -1,4 +1,4 @@
-//! Every target, one file each.
+//! All fuzz targets, one file each.
 
 mod admission;
 mod audit_export;
@@ -25,7 +25,7 @@ mod yaml;
 
 use crate::target::Target;
 
-/// All targets, in the order they are run.
+/// All targets, in the order in which they run.
 pub const ALL: &[Target] = &[
     read_json::TARGET,
     canonical_form::TARGET,

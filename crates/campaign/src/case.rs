@@ -1,4 +1,4 @@
-//! A case: how an attack is prepared and how it strikes.
+//! One attack: its preparation, its action, and the gateway as its target.
 
 use std::any::Any;
 use std::fmt::{self, Debug, Formatter};
@@ -12,7 +12,7 @@ use anyhow::Result;
 use crate::client::{Post, Wire};
 use crate::gateway::{Gateway, OPEN, Server};
 
-/// Source address of attackers that share nothing with the neighbour.
+/// Source address of attackers that share no quota with the neighbour.
 pub(crate) const ELSEWHERE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
 /// Starts the hostile servers of an attack and builds its requests.
@@ -35,45 +35,45 @@ impl Case {
     }
 }
 
-/// Sizes and programs that attacks are prepared with.
+/// Sizes and programs for preparing attacks.
 #[derive(Debug, Clone)]
 pub(crate) struct Setting {
-    /// Program `hostile`, an example of crates/gateway.
+    /// Path of the program `hostile`, an example of crates/gateway.
     pub(crate) hostile: PathBuf,
     pub(crate) is_small: bool,
 }
 
 impl Setting {
-    /// A full size, or the one of the short version.
+    /// Returns a full size, or the size of the short version.
     pub(crate) fn size(&self, full: usize, small: usize) -> usize {
         if self.is_small { small } else { full }
     }
 }
 
-/// Repeats an attack until the phase is over; returns how many requests were made.
+/// Repeats an attack until the phase is over; returns the number of requests.
 pub(crate) type Storm = dyn Fn(&Target<'_>, &Phase) -> Result<u64> + Send + Sync;
-/// Another client that must be served during the attack; the error says how it was not.
+/// Another client that must be served during the attack; the error tells why it was not.
 pub(crate) type Honest = dyn Fn(&Target<'_>) -> Result<()> + Send + Sync;
 
 pub(crate) enum Action {
-    /// One request that is to be refused: measured alone, then repeated beside the neighbour.
+    /// A request that has to be refused: measured alone, then repeated beside the neighbour.
     Request(Post),
-    /// A call of a hostile server: measured as well, without a bar for its CPU, which depends on how much the server
-    /// sends before it is refused.
+    /// A call of a hostile server: measured too, but without a limit on its CPU time, which depends on how much the
+    /// server sends before it is refused.
     Poke(Post),
     Storm(Box<Storm>),
 }
 
-/// An attack that is ready to strike.
+/// A prepared attack.
 pub(crate) struct Attack {
-    /// Hostile servers, put into the configuration before the attack.
+    /// Hostile servers that are added to the configuration before the attack.
     pub(crate) servers: Vec<Server>,
     pub(crate) policy: String,
     pub(crate) action: Action,
     pub(crate) honest: Option<Box<Honest>>,
-    /// Whether the neighbour has a session: without one it shares what is counted by address with the attacker.
+    /// `true` if the neighbour has a session. Without one it shares the quotas by address with the attacker.
     pub(crate) has_session: bool,
-    /// Phases are this many times as long, for attacks that need time to reach their size.
+    /// Factor on the length of phases, for attacks that need time to reach their full size.
     pub(crate) phases: u32,
     /// Servers and processes that have to live as long as the attack.
     pub(crate) keep: Vec<Box<dyn Any + Send + Sync>>,
@@ -104,7 +104,7 @@ impl Attack {
         }
     }
 
-    /// With a hostile server in the configuration.
+    /// Adds a hostile server to the configuration.
     pub(crate) fn with_server(mut self, server: Server, keep: impl Any + Send + Sync) -> Self {
         self.servers.push(server);
         self.keep.push(Box::new(keep));
@@ -154,19 +154,19 @@ impl Target<'_> {
         Wire::open(self.address, self.source, patience)
     }
 
-    /// A connection that takes little of an answer at once.
+    /// Opens a connection with a minimal receive buffer.
     pub(crate) fn narrow_wire(&self, patience: Duration) -> std::io::Result<Wire> {
         Wire::narrow(self.address, self.source, patience)
     }
 
-    /// From the neighbour's address.
+    /// Uses the neighbour's source address.
     pub(crate) fn beside_neighbour(mut self) -> Self {
         self.source = Ipv4Addr::LOCALHOST;
         self
     }
 }
 
-/// Time in which an attack is to strike.
+/// Time interval of an attack.
 #[derive(Debug)]
 pub(crate) struct Phase {
     until: Instant,
@@ -186,7 +186,7 @@ impl Phase {
         self.stopped.load(Ordering::Relaxed) || Instant::now() >= self.until
     }
 
-    /// Waits, at most to the end of the phase.
+    /// Waits, at most until the end of the phase.
     pub(crate) fn pause(&self, time: Duration) {
         let end = Instant::now() + time;
         while Instant::now() < end && !self.is_over() {

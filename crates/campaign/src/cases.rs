@@ -1,4 +1,4 @@
-//! Every attack, one file per family.
+//! All attacks, one file per family.
 
 mod batches;
 mod control;

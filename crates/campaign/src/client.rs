@@ -1,5 +1,5 @@
-//! Blocking HTTP/1.1 client of the attackers and of the neighbour: sends what it is given, reads what comes, never
-//! waits longer than it was told.
+//! Blocking HTTP/1.1 client of the attackers and the neighbour: sends the given bytes, reads the response, never waits
+//! longer than its timeout.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream};
@@ -9,14 +9,14 @@ use rustix::net::sockopt::{Timeout, set_socket_recv_buffer_size, set_socket_time
 use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
 use serde_json::{Value, json};
 
-/// Revision of the stateless requests.
+/// Revision of stateless requests.
 pub(crate) const MODERN: &str = "2026-07-28";
-/// Revision of the requests with a session.
+/// Revision of requests with a session.
 pub(crate) const LEGACY: &str = "2025-11-25";
-/// Bytes of an answer that are read; a longer one is an error.
+/// Maximum bytes of an answer; a longer one is an error.
 const ANSWER_BYTES_MAX: u64 = 256 << 20;
 
-/// A POST to `/mcp`: headers besides the usual ones, and the body.
+/// A POST to `/mcp`: headers in addition to the usual ones, and the body.
 #[derive(Debug, Clone)]
 pub(crate) struct Post {
     pub(crate) headers: String,
@@ -24,7 +24,7 @@ pub(crate) struct Post {
 }
 
 impl Post {
-    /// A modern request with its headers.
+    /// A modern request with the headers that it needs.
     pub(crate) fn modern(method: &str, params: &Value) -> Self {
         let mut params = params.clone();
         let meta = json!({"io.modelcontextprotocol/protocolVersion": MODERN,
@@ -42,7 +42,7 @@ impl Post {
         Self { headers, body: body.to_string().into_bytes() }
     }
 
-    /// A call of a tool whose arguments are this text, which need not be JSON.
+    /// A tool call with this text as arguments, which need not be valid JSON.
     pub(crate) fn call_text(tool: &str, arguments: &str) -> Self {
         let mark = "\u{1}";
         let mut post = Self::modern("tools/call", &json!({"name": tool, "arguments": mark}));
@@ -51,7 +51,7 @@ impl Post {
         post
     }
 
-    /// A message without a session, of the revision before.
+    /// A message in the legacy revision, without a session.
     pub(crate) fn legacy(body: impl Into<Vec<u8>>) -> Self {
         Self { headers: format!("MCP-Protocol-Version: {LEGACY}\r\n"), body: body.into() }
     }
@@ -77,7 +77,7 @@ impl Post {
     }
 }
 
-/// An answer that was read to its end.
+/// An answer that was read completely.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -97,7 +97,7 @@ impl Answer {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// Whether a call was answered without an error of any kind.
+    /// Returns `true` if a call was answered without any error.
     pub(crate) fn is_success(&self) -> bool {
         let text = self.text();
         self.status == 200 && text.contains("\"result\"") && !text.contains("\"isError\":true")
@@ -112,12 +112,12 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    /// Connects from `source`; every single read and write waits at most `patience`.
+    /// Connects from `source`; every single read and write times out after `patience`.
     pub(crate) fn open(to: SocketAddr, source: Ipv4Addr, patience: Duration) -> io::Result<Self> {
         Self::connected(to, source, patience, None)
     }
 
-    /// A connection whose receive buffer takes as little as the system allows.
+    /// Connects with the smallest receive buffer that the system allows.
     pub(crate) fn narrow(to: SocketAddr, source: Ipv4Addr, patience: Duration) -> io::Result<Self> {
         Self::connected(to, source, patience, Some(1))
     }
@@ -135,7 +135,7 @@ impl Wire {
         if source != Ipv4Addr::LOCALHOST {
             bind(&fd, &SocketAddrV4::new(source, 0))?;
         }
-        // On Linux this bounds the connecting as well.
+        // On Linux this also limits the time to connect.
         set_socket_timeout(&fd, Timeout::Send, Some(patience))?;
         connect(&fd, &to)?;
         let tcp = TcpStream::from(fd);
@@ -150,7 +150,7 @@ impl Wire {
         self.send_bytes(&bytes)
     }
 
-    /// The head of a request and only this much of its body.
+    /// Sends the head of a request and only `body_bytes` bytes of its body.
     pub(crate) fn send_part(&mut self, post: &Post, body_bytes: usize) -> io::Result<()> {
         let mut bytes = post.head(self.to).into_bytes();
         bytes.extend(post.body.iter().take(body_bytes));
@@ -186,7 +186,7 @@ impl Wire {
         Ok(answer)
     }
 
-    /// Reads the head of an answer, so that a stream is known to be open.
+    /// Reads the head of an answer, which shows that a stream is open.
     pub(crate) fn head(&mut self) -> io::Result<String> {
         let mut head = String::new();
         loop {
@@ -226,7 +226,7 @@ impl Wire {
     }
 }
 
-/// A GET whose whole answer is wanted.
+/// Sends a GET and reads the whole answer.
 pub(crate) fn get(to: SocketAddr, path: &str, patience: Duration) -> io::Result<Answer> {
     let mut wire = Wire::open(to, Ipv4Addr::LOCALHOST, patience)?;
     wire.send_bytes(format!("GET {path} HTTP/1.1\r\nHost: {to}\r\nConnection: close\r\n\r\n").as_bytes())?;

@@ -1,9 +1,9 @@
 //! `campaign crash`: destructive calls through a gateway while it and its servers are killed with `kill -9`.
 //!
-//! Every server appends its executions to a ledger. At the end the audit of the gateway is compared with the ledgers
-//! and with the answers that the clients got: no call executed twice, none without an intent, none told or recorded
-//! *done* or *failed* against the facts, every intent with an end. A client whose connection dies sends the same call
-//! with the same token again, as an impatient client does.
+//! Every server appends its executions to a ledger. At the end the gateway's audit is compared with the ledgers and
+//! with the answers that the clients got: no call was executed twice, none without an intent, none was reported or
+//! recorded *done* or *failed* contrary to the facts, and every intent has an ending. A client whose connection breaks
+//! sends the same call with the same token again, like an impatient client.
 
 mod bed;
 mod caller;
@@ -19,13 +19,13 @@ use crate::dice::Dice;
 use bed::Bed;
 use caller::{Call, Caller};
 
-/// Clients that call at once.
+/// Number of concurrent clients.
 const CALLERS: usize = 8;
-/// Longest pause before a kill, in milliseconds, so that kills fall at any moment of a call.
+/// Maximum pause before a kill in milliseconds, so that kills hit any moment of a call.
 const KILL_JITTER_MS: u64 = 40;
-/// Time for the whole campaign.
+/// Timeout of the whole campaign.
 const WITHIN: Duration = Duration::from_secs(1_800);
-/// Interval in which the killer looks at the number of calls.
+/// Poll interval of the killer for the number of calls.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 #[derive(Debug, clap::Args)]
@@ -43,7 +43,7 @@ pub(crate) struct Args {
     seed: u64,
 }
 
-/// Runs the campaign; returns whether the audit tells the facts.
+/// Runs the campaign; returns `true` if the audit agrees with the facts.
 pub(crate) fn run(args: &Args) -> Result<bool> {
     let folder = std::env::temp_dir().join(format!("toolcrib-crash-{}", std::process::id()));
     let bed = Bed::start(&args.binary.canonicalize().context("--binary")?, &folder)?;
@@ -87,12 +87,13 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     Ok(verdict.holds())
 }
 
-/// Kills the gateway, a stdio server and an HTTP server in turn, evenly over the calls. Returns the kills of each.
+/// Kills the gateway, a stdio server and an HTTP server in turn, evenly over the calls. Returns the number of kills of
+/// each kind.
 fn kill(args: &Args, bed: &Bed, next: &AtomicUsize, ended: &AtomicBool) -> Result<[usize; 3]> {
     let mut dice = Dice::new(args.seed);
     let mut killed = [0; 3];
     for number in 0..args.kills {
-        // Kills end before the calls do, so that the last ones meet calls as well.
+        // Kills stop before the calls do, so that the last kills hit calls too.
         let due = (number + 1) * args.calls / (args.kills + 2);
         while next.load(Ordering::Relaxed) < due {
             if ended.load(Ordering::Relaxed) {

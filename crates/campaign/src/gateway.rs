@@ -1,4 +1,4 @@
-//! The attacked process: `toolcrib serve` with one well-behaved server, in a folder of its own, with capped memory.
+//! The attacked process: `toolcrib serve` with one well-behaved server, in its own folder, with limited memory.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -14,20 +14,20 @@ use toolcrib_testkit::process::Process;
 
 use crate::client;
 
-/// Address space of the attacked process: an attack on memory ends the process and not the machine.
+/// Address space limit in bytes: an attack on memory ends the process and not the machine.
 const ADDRESS_SPACE_BYTES_MAX: u64 = 3 << 30;
-/// Time for the process to start.
+/// Timeout for the process to start.
 const START: Duration = Duration::from_secs(30);
-/// Time for the process to end its servers and itself; a hanging one is killed then.
+/// Grace time for the process to end its servers and itself; then it is killed.
 const END_WITHIN: Duration = Duration::from_secs(4);
-/// Time for a question about its state.
+/// Timeout of a query of its state.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Policy of cases that are not about the gate: nothing has to be confirmed and repetition is allowed.
+/// Policy for cases that are not about the gate: no confirmations, repetition allowed.
 pub(crate) const OPEN: &str =
     "[safety]\ndestructive = \"never\"\nrepeats_max = 0\nrepeats_read_only_max = 0\n";
 
-/// A server of the configuration: its name, and the line that says where it is.
+/// A server in the configuration: its name and the line with its address.
 #[derive(Debug, Clone)]
 pub(crate) struct Server {
     pub(crate) name: &'static str,
@@ -40,6 +40,7 @@ impl Server {
     }
 }
 
+/// A running gateway under attack; ended when dropped.
 #[derive(Debug)]
 pub(crate) struct Gateway {
     process: Mutex<Process>,
@@ -52,7 +53,7 @@ pub(crate) struct Gateway {
 }
 
 impl Gateway {
-    /// Starts the binary in front of the well-behaved server at `good` and waits until that is served.
+    /// Starts the binary in front of the well-behaved server at `good`; waits until that is served.
     pub(crate) fn start(
         binary: &Path,
         folder: &Path,
@@ -82,15 +83,15 @@ impl Gateway {
         Ok(gateway)
     }
 
-    /// Replaces the hostile servers of the configuration, which the gateway reads again by itself.
+    /// Replaces the hostile servers in the configuration, which the gateway reloads by itself.
     pub(crate) fn configure(&self, servers: &[Server]) -> Result<()> {
-        // Renamed into place: a half-written file would be refused.
+        // Renamed into place, because a half-written file would be refused.
         let (new, file) = (self.folder.join("new.toml"), self.folder.join("toolcrib.toml"));
         std::fs::write(&new, configuration(&self.good, servers, self.call_ms_max))?;
         Ok(std::fs::rename(new, file)?)
     }
 
-    /// State of a server by `/readyz`; `None` where the gateway does not know it or does not answer.
+    /// Returns the state of a server by `/readyz`; `None` if the gateway does not know it or does not answer.
     pub(crate) fn state(&self, server: &str) -> Option<String> {
         let answer = client::get(self.address, "/readyz", PATIENCE).ok()?;
         let ready: Value = serde_json::from_slice(&answer.body).ok()?;
@@ -112,13 +113,13 @@ impl Gateway {
         }
     }
 
-    /// How the process ended, if it did.
+    /// Returns the exit status if the process has ended.
     pub(crate) fn death(&self) -> Option<ExitStatus> {
         let mut process = self.process.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         process.wait(Duration::ZERO).ok()
     }
 
-    /// Whether the process runs and answers.
+    /// Returns `true` if the process runs and answers.
     pub(crate) fn answers(&self, within: Duration) -> bool {
         self.death().is_none()
             && client::get(self.address, "/livez", within).is_ok_and(|answer| answer.status == 200)
@@ -139,7 +140,7 @@ fn configuration(good: &Server, others: &[Server], call_ms_max: u64) -> String {
 impl Drop for Gateway {
     fn drop(&mut self) {
         let mut process = self.process.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        // Asked to end first: its stdio servers have process groups of their own, which only the gateway ends.
+        // SIGTERM first: its stdio servers have process groups of their own, which only the gateway ends.
         let _ = process.terminate(END_WITHIN);
         process.kill();
         let _ = std::fs::remove_dir_all(&self.folder);

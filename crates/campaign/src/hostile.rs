@@ -1,5 +1,5 @@
-//! `campaign hostile`: attacks the gateway, one case after another, each against a process of its own beside a neighbour
-//! that is measured, and prints a table. A case that cannot be run counts as missed.
+//! `campaign hostile`: attacks the gateway, one case after another, each against a process of its own beside a
+//! measured neighbour, and prints a table. A case that cannot be run counts as failed.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ use crate::row::Row;
 use crate::trial::{Effort, Trial};
 use crate::{cases, table};
 
-/// Cases that run at once in the short version.
+/// Number of concurrent cases in the short version.
 const SMALL_AT_ONCE: usize = 8;
 
 #[derive(Debug, clap::Args)]
@@ -43,7 +43,7 @@ pub(crate) struct Args {
     list: bool,
 }
 
-/// Runs every chosen case; returns whether all kept their bars.
+/// Runs the chosen cases; returns `true` if all stayed within their limits.
 pub(crate) fn run(args: &Args) -> Result<bool> {
     let chosen = |name: &str| args.only.is_empty() || args.only.iter().any(|part| name.contains(part));
     let cases: Vec<_> =
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     println!("{}", table::HEAD);
     let outcome = Mutex::new(Outcome::default());
     let next = AtomicUsize::new(0);
-    // The short version measures no ratios, so that several cases can run at once.
+    // The short version measures no ratios, so several cases can run at once.
     let at_once = if args.small { SMALL_AT_ONCE } else { 1 };
     std::thread::scope(|scope| {
         for _ in 0..at_once {
@@ -103,7 +103,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     Ok(misses.is_empty())
 }
 
-/// Rows so far, and the cases that missed a bar.
+/// Rows so far, and the cases that missed a limit.
 #[derive(Debug, Default)]
 struct Outcome {
     rows: Vec<Value>,

@@ -1,7 +1,7 @@
 //! A server with one destructive tool, `spend`, that appends a line to a file for every execution.
 //!
-//! The file is the oracle of `campaign crash`. A line is one write to a file opened for appending, so that `kill -9`
-//! leaves either the whole line or none of it.
+//! The file is the oracle of `campaign crash`. A line is one write to a file opened for appending, so `kill -9` leaves
+//! either the whole line or none of it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::upstream::{answer, request};
 
-/// Work of the tool before or after it writes its line, in the manners that take time.
+/// Working time of the tool before or after it writes its line, in the manners that take time.
 const WORK: Duration = Duration::from_millis(30);
 
 #[derive(Debug, clap::Args)]
@@ -64,7 +64,7 @@ impl Manner {
         Self::ALL.into_iter().find(|manner| manner.word() == word)
     }
 
-    /// Whether the tool itself says that the call failed.
+    /// Returns `true` if the tool itself reports that the call failed.
     pub(crate) const fn says_error(self) -> bool {
         matches!(self, Self::Refuses | Self::FailsAfter)
     }
@@ -109,7 +109,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Serves until standard input ends, each message on a thread of its own.
+    /// Serves until standard input ends; each message on a thread of its own.
     fn read_stdin(self: &Arc<Self>) -> Result<()> {
         for line in std::io::stdin().lock().lines() {
             let message: Value = serde_json::from_str(&line?).unwrap_or_default();

@@ -1,6 +1,6 @@
-//! `campaign`: whole-program campaigns against the real binary, each of which prints a table.
+//! `campaign`: campaigns against the real binary, each of which prints a table.
 //!
-//! Exit code 0 means that every bar held.
+//! Exit code 0 means that every limit held.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
 mod case;

@@ -1,8 +1,8 @@
-//! Pauses of the machine itself.
+//! Detects pauses of the machine itself.
 //!
-//! A virtual machine is stopped by its host now and then, for up to tens of milliseconds. Nobody inside can run then,
-//! however well it behaves. A thread on each core that wakes every millisecond at the highest priority sees these pauses
-//! and nothing else: a gateway that is busy cannot keep it from running.
+//! The host of a virtual machine pauses it now and then, for up to tens of milliseconds; no process inside can run
+//! then. A thread on each core that wakes every millisecond at the highest priority detects these pauses and nothing
+//! else, because a busy gateway cannot keep it from running.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 use rustix::process::setpriority_process;
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-/// Interval of the beat.
+/// Interval of the wake-ups.
 const BEAT: Duration = Duration::from_millis(1);
-/// A beat that comes this much late was held up by the machine.
+/// Delay from which a late wake-up counts as a pause of the machine.
 const LATE: Duration = Duration::from_micros(400);
-/// Priority of the beat: before everything else.
+/// Niceness of the threads: the highest priority.
 const NICENESS: i32 = -20;
 
-/// When each pause began and ended.
+/// Begin and end of each pause.
 type Pauses = Vec<(Instant, Instant)>;
 
 /// Pauses of each core, in order.
@@ -27,7 +27,7 @@ pub(crate) struct Metronome {
 }
 
 impl Metronome {
-    /// Starts to beat on every core. Without the right to raise a priority there are no pauses to be told.
+    /// Starts a thread on every core. Without the permission to raise its priority no pauses are reported.
     pub(crate) fn start() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let cores = (0..cores).map(|core| {
@@ -39,7 +39,7 @@ impl Metronome {
         Self { cores: cores.collect() }
     }
 
-    /// Time between `from` and `to` in which some core was paused.
+    /// Returns the time between `from` and `to` in which some core was paused.
     pub(crate) fn paused(&self, from: Instant, to: Instant) -> Duration {
         let mut pauses = Pauses::new();
         for core in &self.cores {
@@ -67,7 +67,7 @@ fn beat(core: usize, pauses: &Mutex<Pauses>) {
     }
 }
 
-/// Total length of intervals that may overlap; those without a length count nothing.
+/// Returns the total length of intervals that may overlap; empty ones are ignored.
 fn union(mut intervals: Pauses) -> Duration {
     intervals.retain(|(begin, end)| begin < end);
     intervals.sort();

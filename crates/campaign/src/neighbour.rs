@@ -1,7 +1,7 @@
-//! The honest client beside an attack: a steady caller of a well-behaved server over one kept connection.
+//! The honest client beside an attack: calls a well-behaved server at a steady rate over one kept connection.
 //!
-//! Latency counts from the moment a call was due. A gateway that stops for a second is therefore seen by every call
-//! that was due in that second, not by one call alone.
+//! Latency counts from the moment at which a call was due. If a gateway stops for a second, every call that was due in
+//! that second is slow, not just one.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
@@ -12,12 +12,12 @@ use serde_json::json;
 use crate::client::{Post, Wire};
 use crate::metronome::Metronome;
 
-/// Interval between two calls: 200 a second, 1 to 2 % of a core.
+/// Interval between two calls: 200 per second, 1 to 2 % of a core.
 const EVERY: Duration = Duration::from_millis(5);
-/// A call that takes longer has failed; the connection is made anew.
+/// Timeout of a call; after it the call has failed and the connection is reopened.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Latencies of one phase, sorted, in seconds.
+/// Sorted latencies of one phase, in seconds.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Latencies {
     sorted: Vec<f64>,
@@ -27,7 +27,7 @@ pub(crate) struct Latencies {
 }
 
 impl Latencies {
-    /// The calls of several phases as those of one.
+    /// Merges the calls of several phases.
     pub(crate) fn pooled<'a>(phases: impl Iterator<Item = &'a Self>) -> Self {
         let mut pooled = Self::default();
         for phase in phases {
@@ -39,20 +39,21 @@ impl Latencies {
         pooled
     }
 
-    /// The value that `part` of all calls stay below; the largest one where there are too few calls to tell.
+    /// Returns the quantile `part`; the maximum if there are too few calls.
     pub(crate) fn quantile(&self, part: f64) -> f64 {
         let at = (self.sorted.len() as f64 * part) as usize;
         self.sorted.get(at).or(self.sorted.last()).copied().unwrap_or(f64::NAN)
     }
 }
 
+/// The honest client.
 #[derive(Debug)]
 pub(crate) struct Neighbour {
     to: SocketAddr,
     wire: Option<Wire>,
-    /// Session of a legacy client; without one it is a modern client.
+    /// Session id of a legacy client; `None` for a modern client.
     session: Option<String>,
-    /// Every call has other arguments, so that the loop guard has nothing to stop.
+    /// Number of calls; part of the arguments, so that the loop guard sees no repetition.
     calls: u64,
     metronome: Metronome,
 }
@@ -62,14 +63,14 @@ impl Neighbour {
         Self { to, wire: None, session: None, calls: 0, metronome }
     }
 
-    /// A legacy client with a session of its own.
+    /// Creates a legacy client with a session of its own.
     pub(crate) fn with_session(to: SocketAddr, metronome: Metronome) -> Result<Self> {
         let greeted = Wire::open(to, Ipv4Addr::LOCALHOST, PATIENCE)?.ask(&Post::initialize())?;
         let session = greeted.header("mcp-session-id").context("the neighbour gets no session")?.to_owned();
         Ok(Self { session: Some(session), ..Self::new(to, metronome) })
     }
 
-    /// Calls for this long. A phase ends late if its last call does.
+    /// Calls for the length of `phase`. A phase ends late if its last call does.
     pub(crate) fn run(&mut self, phase: Duration) -> Latencies {
         let begun = Instant::now();
         let mut latencies = Latencies::default();
@@ -85,7 +86,7 @@ impl Neighbour {
                 Ok(()) => {
                     let now = Instant::now();
                     let took = now - from;
-                    // A machine that stands still is nobody's fault.
+                    // Pauses of the machine are subtracted.
                     let took = took.saturating_sub(self.metronome.paused(from, now));
                     latencies.sorted.push(took.as_secs_f64());
                 }
@@ -96,7 +97,7 @@ impl Neighbour {
                 }
             }
             due += EVERY;
-            // After a long silence only as many calls are made up for as the phase has.
+            // Ends the phase after a long stall instead of making up for every missed call.
             if begun.elapsed() > phase * 4 {
                 break;
             }
@@ -105,7 +106,7 @@ impl Neighbour {
         latencies
     }
 
-    /// One call, whose answer must be right.
+    /// Makes one call and checks its answer.
     fn call(&mut self) -> Result<(), String> {
         self.calls += 1;
         let arguments = json!({"text": "hello", "number": self.calls});
@@ -138,7 +139,7 @@ impl Neighbour {
     }
 }
 
-/// The beginning of a text, on one line.
+/// Returns the beginning of a text on one line.
 pub(crate) fn excerpt(text: &str) -> String {
     text.chars().take(160).map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }

@@ -1,21 +1,21 @@
-//! The measured row of a case and its verdict by the bars.
+//! Measured values of a case, and its verdict by the limits.
 
 use serde_json::{Value, json};
 
 use crate::case::Case;
 use crate::neighbour::Latencies;
 
-/// CPU milliseconds of a single refused request with a body of up to 1 MiB.
+/// Maximum CPU milliseconds of a single refused request with a body of up to 1 MiB.
 pub(crate) const CPU_MS_MAX: f64 = 50.0;
-/// Memory over idle in MiB.
+/// Maximum memory above idle in MiB.
 pub(crate) const MEMORY_MIB_MAX: f64 = 64.0;
-/// Neighbour's p99 during the attack over its quiet p99.
+/// Maximum ratio of the neighbour's p99 during the attack to its quiet p99.
 pub(crate) const RATIO_MAX: f64 = 1.5;
-/// Bars of the short version: its debug build on a busy machine proves only that everything has an end.
+/// Limits of the short version: a debug build on a busy machine only proves that everything terminates.
 pub(crate) const SMALL_CPU_MS_MAX: f64 = 5_000.0;
 pub(crate) const SMALL_MEMORY_MIB_MAX: f64 = 512.0;
 
-/// A quiet phase and the phase with the attack that followed it.
+/// A quiet phase and the attack phase after it.
 #[derive(Debug, Clone)]
 pub(crate) struct Turn {
     pub(crate) quiet: Latencies,
@@ -30,13 +30,14 @@ impl Turn {
     }
 }
 
+/// Measured values of one case.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
     pub(crate) family: &'static str,
     pub(crate) name: String,
-    /// Worst CPU of one request that was measured alone.
+    /// Maximum CPU time of a request that was measured alone.
     pub(crate) single_cpu_ms: Option<f64>,
-    /// Whether that request called a hostile server, so that its CPU has no bar.
+    /// `true` if that request called a hostile server, so that its CPU time has no limit.
     pub(crate) is_poke: bool,
     pub(crate) memory_mib: f64,
     pub(crate) turns: Vec<Turn>,
@@ -65,7 +66,7 @@ impl Row {
         }
     }
 
-    /// All turns as one: a pause of the machine in one of them then counts as what it is, one among many.
+    /// Merges all turns, so that a pause of the machine in one of them is one value among many.
     pub(crate) fn pooled(&self) -> Option<Turn> {
         let pool = |latencies: fn(&Turn) -> &Latencies| Latencies::pooled(self.turns.iter().map(latencies));
         (!self.turns.is_empty()).then(|| Turn {
@@ -76,19 +77,19 @@ impl Row {
         })
     }
 
-    /// Whether the neighbour was slower than it may be.
+    /// Returns the ratio if the neighbour was slower than allowed.
     pub(crate) fn slowed_neighbour(&self) -> Option<f64> {
         self.pooled().map(|turn| turn.ratio()).filter(|ratio| *ratio > RATIO_MAX)
     }
 
-    /// CPU milliseconds for each request of a storm, or for the worst phase where requests are not counted.
+    /// Returns the CPU milliseconds per request of a storm; `None` if requests are not counted.
     pub(crate) fn storm_cpu_ms(&self) -> Option<f64> {
         let requests: u64 = self.turns.iter().map(|turn| turn.requests).sum();
         let spent: f64 = self.turns.iter().map(|turn| turn.cpu_ms).sum();
         (requests > 0).then(|| spent / requests as f64)
     }
 
-    /// Bars that were missed, in words; empty where the case held.
+    /// Returns the missed limits as text; empty if the case passed.
     pub(crate) fn misses(&self, is_small: bool) -> Vec<String> {
         let (cpu_max, memory_max) = match is_small {
             true => (SMALL_CPU_MS_MAX, SMALL_MEMORY_MIB_MAX),

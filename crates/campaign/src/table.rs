@@ -1,4 +1,4 @@
-//! The table as it is printed, in Markdown so that it can be put into a document as it is.
+//! The printed table, in Markdown, so that it can be copied into a document.
 
 use crate::row::Row;
 

@@ -1,9 +1,9 @@
-//! `campaign tamper`: changes the audit of a real data folder behind the program's back, over a thousand times, and asks
-//! `toolcrib audit verify` each time.
+//! `campaign tamper`: modifies the audit of a real data folder over a thousand times and runs `toolcrib audit verify`
+//! each time.
 //!
-//! The attacker can write every file of the data folder but does not have the key. Two attacks cannot be found by
-//! anything that is kept in the folder, are documented, and are not part of the campaign: replacing the key together
-//! with the database, and restoring an older copy of database and anchor together.
+//! The attacker can write every file of the data folder but does not have the key. Two attacks cannot be detected by
+//! anything inside the folder; they are documented and not part of the campaign: replacing the key together with the
+//! database, and restoring an older copy of database and anchor together.
 
 mod change;
 mod export;
@@ -31,7 +31,7 @@ pub(crate) struct Args {
     seed: u64,
 }
 
-/// Runs the campaign; returns whether every change was found.
+/// Runs the campaign; returns `true` if every change was detected.
 pub(crate) fn run(args: &Args) -> Result<bool> {
     let place = std::env::temp_dir().join(format!("toolcrib-tamper-{}", std::process::id()));
     let original = Original::make(&args.binary.canonicalize().context("--binary")?, &place, args.records)?;

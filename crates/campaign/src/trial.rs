@@ -15,36 +15,37 @@ use crate::row::{Row, Turn};
 use crate::upstream::{Upstream, lower_priority};
 use crate::usage::{Cpu, PeakMemory, memory_kib, reset_peak};
 
-/// Attackers that repeat a single request at once: as many as the gateway has workers on two cores.
+/// Number of attackers that repeat a single request concurrently: one per worker thread of the gateway on two cores.
 const STRIKERS: usize = 2;
-/// Callers of a hostile server at once.
+/// Number of concurrent callers of a hostile server.
 const POKERS: usize = 8;
-/// Pause of a striker between two requests: both together send up to 20 MiB a second.
+/// Pause of an attacker between two requests: both together send up to 20 MiB per second.
 const STRIKE_PAUSE: Duration = Duration::from_millis(100);
-/// Wait for the answer to a single request; the CPU until then counts.
+/// Timeout of the answer to a single request; CPU time is measured until then.
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
-/// Wait of a striker for its answer; shorter, because it is one of many.
+/// Timeout of an attacker's answer; shorter, because it is one of many.
 const STRIKE_ANSWER_WITHIN: Duration = Duration::from_secs(5);
-/// Time for a hostile server to be served or refused.
+/// Timeout for a hostile server to be served or refused.
 const ADMITTED_WITHIN: Duration = Duration::from_secs(30);
-/// Times as many turns, for a neighbour that seems slow.
+/// Factor on the number of turns if the neighbour seems slow.
 const AGAIN: usize = 2;
-/// Time for a whole case; what is measured by then counts.
+/// Timeout of a whole case; the values measured by then count.
 const CASE_WITHIN: Duration = Duration::from_secs(90);
-/// Time for `/livez` after the attack.
+/// Timeout of `/livez` after the attack.
 const LIVE_WITHIN: Duration = Duration::from_secs(3);
 
-/// How often and how long everything is measured.
+/// Number and length of measurements.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Effort {
     pub(crate) turns: usize,
     pub(crate) phase: Duration,
-    /// Single requests, of which the worst counts.
+    /// Number of single requests, of which the worst counts.
     pub(crate) singles: usize,
-    /// Deadline of a call of a hostile server, in milliseconds.
+    /// Timeout of a call of a hostile server, in milliseconds.
     pub(crate) call_ms_max: u64,
 }
 
+/// Settings with which cases are run.
 #[derive(Debug)]
 pub(crate) struct Trial {
     pub(crate) binary: PathBuf,
@@ -116,7 +117,7 @@ impl Trial {
             self.single(&target, post, row);
         }
         row.is_poke = matches!(attack.action, Action::Poke(_));
-        // A neighbour that seems slow is measured for longer before it is said to be: all turns count.
+        // A neighbour that seems slow is measured for more turns before it is reported; all turns count.
         let turns = |row: &Row| match row.slowed_neighbour() {
             Some(_) if self.effort.turns > 1 => AGAIN * self.effort.turns,
             _ => self.effort.turns,
@@ -130,17 +131,17 @@ impl Trial {
             let quiet_cpu = Cpu::of(gateway.pid).since(before) / begun.elapsed().as_secs_f64();
             let begun = Instant::now();
             if quiet.failed > 0 {
-                // The last attack is still felt: the value from before all of them counts.
+                // The previous attack still has an effect, so the baseline from before all attacks counts.
                 quiet = baseline.clone();
             }
             let (during, requests, spent) = self.beside(attack, &target, neighbour, row);
-            // Without what the neighbour's own calls cost.
+            // Without the cost of the neighbour's own calls.
             let cpu_ms = (spent - quiet_cpu * begun.elapsed().as_secs_f64()).max(0.0);
             row.turns.push(Turn { quiet, during, requests, cpu_ms });
         }
     }
 
-    /// CPU of exactly one request, with nothing else under way.
+    /// Measures the CPU time of exactly one request, with nothing else in flight.
     fn single(&self, target: &Target<'_>, post: &Post, row: &mut Row) {
         settle(target.gateway.pid);
         let before = Cpu::of(target.gateway.pid);
@@ -154,7 +155,7 @@ impl Trial {
         }
     }
 
-    /// One phase with the attack: the neighbour's latencies, the requests made and the CPU spent.
+    /// Runs one attack phase; returns the neighbour's latencies, the number of requests and the CPU time.
     fn beside(
         &self,
         attack: &Attack,
@@ -211,7 +212,7 @@ impl Trial {
     }
 }
 
-/// Sends one request over and over; a refusal is an answer.
+/// Sends one request repeatedly; a refusal counts as an answer.
 fn repeat(target: &Target<'_>, post: &Post, phase: &Phase) -> Result<u64> {
     let mut count = 0;
     while !phase.is_over() {
@@ -237,7 +238,7 @@ fn settle(pid: u32) {
     }
 }
 
-/// Last line that a process said.
+/// Returns the last line of a process's output.
 fn last_words(said: &str) -> String {
     excerpt(said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it said nothing"))
 }

@@ -1,8 +1,8 @@
-//! An MCP server (2026-07-28) over HTTP inside this program: lists what it was given, answers every call alike, and
-//! tells its subscribers when it is given something else.
+//! An MCP server (2026-07-28) over HTTP inside this program: lists the given items, gives every call the same answer,
+//! and notifies its subscribers when the items change.
 //!
-//! Hostile ones run at the lowest priority: the CPU that an attacker burns on a machine of its own must not count
-//! against the gateway.
+//! Hostile ones run at the lowest priority, because CPU time that an attacker would use on a machine of its own must
+//! not count against the gateway.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -16,10 +16,10 @@ use serde_json::{Value, json};
 
 use crate::gateway::Server;
 
-/// Interval in which a subscription stream looks for a change.
+/// Poll interval of a subscription stream for changes.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Writes bytes of its own until the gateway hangs up.
+/// Writes arbitrary bytes until the gateway disconnects.
 pub(crate) type Harm = fn(&TcpStream) -> std::io::Result<()>;
 
 /// Lists and answers of a server.
@@ -27,9 +27,9 @@ pub(crate) type Harm = fn(&TcpStream) -> std::io::Result<()>;
 pub(crate) struct Offer {
     pub(crate) tools: Vec<Value>,
     pub(crate) templates: Vec<Value>,
-    /// Written in place of an answer to a call.
+    /// Replaces the answer to a call.
     pub(crate) harm: Option<Harm>,
-    /// Members of the result of every call, such as `"structuredContent":{}`; without them it has empty content.
+    /// Members of the result of every call, such as `"structuredContent":{}`; if empty, the result has empty content.
     pub(crate) result: String,
 }
 
@@ -51,7 +51,7 @@ struct Shared {
     stopped: AtomicBool,
 }
 
-/// Results as they are sent.
+/// Serialised results.
 #[derive(Debug, Clone)]
 struct Lists {
     tools: Arc<str>,
@@ -79,7 +79,7 @@ impl From<&Offer> for Lists {
     }
 }
 
-/// Listens on a port of its own until it is dropped.
+/// Server on a port of its own, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Upstream {
     pub(crate) address: SocketAddr,
@@ -87,7 +87,7 @@ pub(crate) struct Upstream {
 }
 
 impl Upstream {
-    /// A server that behaves, with one tool, `echo`.
+    /// Starts a well-behaved server with one tool, `echo`.
     pub(crate) fn good() -> Result<Self> {
         let input = json!({"type": "object", "properties": {"text": {"type": "string"}, "number": {"type": "integer"}}});
         let mut offer = Offer::tool("echo", &input);
@@ -118,7 +118,7 @@ impl Upstream {
                 }
                 let own = own.clone();
                 std::thread::spawn(move || {
-                    // A gateway that hangs up has had enough.
+                    // The gateway may disconnect at any time.
                     let _ = own.serve(&connection);
                 });
             }
@@ -126,12 +126,12 @@ impl Upstream {
         Ok(Self { address, shared })
     }
 
-    /// This server in a configuration.
+    /// Returns the configuration entry for this server.
     pub(crate) fn entry(&self, name: &'static str) -> Server {
         Server::at(name, self.address)
     }
 
-    /// Offers something else from now on and says so.
+    /// Replaces the offered items and notifies subscribers.
     pub(crate) fn change(&self, offer: &Offer) {
         *self.shared.lists.lock().unwrap_or_else(PoisonError::into_inner) = offer.into();
         self.shared.changes.fetch_add(1, Ordering::Relaxed);
@@ -141,13 +141,13 @@ impl Upstream {
 impl Drop for Upstream {
     fn drop(&mut self) {
         self.shared.stopped.store(true, Ordering::Relaxed);
-        // Wakes the thread that accepts.
+        // Wakes the accepting thread.
         let _ = TcpStream::connect(self.address);
     }
 }
 
-/// Lets this thread, and those that it starts, run only when nobody else wants the core. The scheduling class is set by
-/// the program `chrt`; without it the thread gets the lowest priority.
+/// Lets this thread, and those that it starts, run only while the core is otherwise idle. The program `chrt` sets the
+/// scheduling class; without it the thread gets the lowest priority.
 pub(crate) fn lower_priority() {
     let thread = rustix::thread::gettid().as_raw_nonzero().to_string();
     let set = Command::new("chrt").args(["--idle", "--pid", "0", &thread]).status();
@@ -191,7 +191,7 @@ impl Shared {
         Ok(())
     }
 
-    /// A stream that tells of every change of the lists.
+    /// Writes a stream of notifications about changes of the lists.
     fn subscription(&self, mut out: &TcpStream, id: &Value) -> Result<()> {
         let meta = json!({"io.modelcontextprotocol/subscriptionId": id});
         let say = |mut out: &TcpStream, method: &str, params: Value| {
@@ -220,7 +220,7 @@ pub(crate) fn answer(mut out: &TcpStream, text: &str) -> Result<()> {
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
         text.len()
     );
-    // One write: two would be two packets, and the second a wait.
+    // One write: two would be two packets, and the second would be delayed.
     Ok(out.write_all((head + text).as_bytes())?)
 }
 

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 /// Interval between two samples of the resident memory.
 const SAMPLE_EVERY: Duration = Duration::from_millis(20);
-/// `/proc/PID/stat` counts ticks of 10 ms, for user and system time each: smaller differences mean nothing.
+/// `/proc/PID/stat` counts ticks of 10 ms, for user and system time each: smaller differences are meaningless.
 const STAT_RESOLUTION_MS: f64 = 20.0;
 const TICK_MS: f64 = 10.0;
 
-/// CPU time of a process so far, read in two ways.
+/// CPU time of a process so far, from two sources.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cpu {
-    /// Sum over the threads that exist, in milliseconds: exact, but without threads that have ended.
+    /// Sum over the existing threads in milliseconds: exact, but without threads that have ended.
     threads_ms: f64,
     /// Whole process in milliseconds, with ended threads, rounded to ticks.
     process_ms: f64,
@@ -25,10 +25,10 @@ impl Cpu {
         Self { threads_ms: threads_ms(pid), process_ms: process_ms(pid) }
     }
 
-    /// CPU milliseconds spent since an earlier reading.
+    /// Returns the CPU milliseconds spent since an earlier reading.
     pub(crate) fn since(self, earlier: Self) -> f64 {
         let (threads, process) = (self.threads_ms - earlier.threads_ms, self.process_ms - earlier.process_ms);
-        // A larger difference means that a thread ended in between and took its count along.
+        // A larger difference means that a thread has ended in between.
         if process - threads > STAT_RESOLUTION_MS { process } else { threads.max(0.0) }
     }
 }
@@ -44,25 +44,25 @@ fn threads_ms(pid: u32) -> f64 {
 
 fn process_ms(pid: u32) -> f64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The name of the program may hold spaces; the fields after its closing parenthesis do not.
+    // The program's name may contain spaces; the fields after its closing parenthesis do not.
     let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
     let ticks = |at: usize| fields.split_whitespace().nth(at).and_then(|text| text.parse::<f64>().ok());
     (ticks(11).unwrap_or(0.0) + ticks(12).unwrap_or(0.0)) * TICK_MS
 }
 
-/// A line of `/proc/PID/status` that counts KiB, such as `VmRSS:`.
+/// Returns a value in KiB from `/proc/PID/status`; `line` is its label, such as `VmRSS:`.
 pub(crate) fn memory_kib(pid: u32, line: &str) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let found = status.lines().find_map(|own| own.strip_prefix(line))?;
     found.trim().trim_end_matches(" kB").parse().ok()
 }
 
-/// Makes the kernel forget the highest memory use so far, so that `VmHWM` counts from now.
+/// Resets the kernel's peak of memory use, so that `VmHWM` starts anew.
 pub(crate) fn reset_peak(pid: u32) {
     let _ = std::fs::write(format!("/proc/{pid}/clear_refs"), "5");
 }
 
-/// Samples the memory of a process until it is dropped; the peak survives the process.
+/// Samples the memory of a process until it is dropped; the peak is kept after the process ended.
 #[derive(Debug)]
 pub(crate) struct PeakMemory {
     peak_kib: Arc<AtomicU64>,
@@ -114,7 +114,7 @@ mod tests {
         while begun.elapsed() < Duration::from_millis(200) {
             sum = std::hint::black_box(sum.wrapping_add(1));
         }
-        // The machine may be busy, so only a small part of the time is asked for.
+        // The machine may be busy, so only a small part of the time is required.
         assert!(Cpu::of(pid).since(before) > 10.0, "{sum}");
     }
 

@@ -1,8 +1,8 @@
-//! For tests only: an MCP server (2025-11-25) that behaves, or misbehaves in one named way.
+//! MCP server (2025-11-25) for tests that behaves well, or misbehaves in one named way.
 //!
-//! `hostile stdio BEHAVIOUR` speaks on stdin and stdout; `hostile http BEHAVIOUR` prints its address and speaks
-//! Streamable HTTP, one thread per connection. Every behaviour but those of the start serves `echo` and `poke`; `poke`
-//! does the harm. Behaviours that flood or drip are in `hostile/floods.rs`.
+//! `hostile stdio BEHAVIOUR` speaks on stdin and stdout. `hostile http BEHAVIOUR` prints its address and speaks
+//! Streamable HTTP, one thread per connection. Every behaviour except those at the start serves the tools `echo` and
+//! `poke`; `poke` does the harm. Behaviours that flood or drip are in `hostile/floods.rs`.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// Where messages go.
+/// Sink for outgoing messages.
 type Say<'a> = &'a mut dyn FnMut(&str);
 
 fn main() {
@@ -52,13 +52,13 @@ struct Server {
     behaviour: String,
     calls: AtomicU64,
     lists: AtomicU64,
-    /// The message that came last, as it was written.
+    /// Text of the last message received.
     raw: Mutex<String>,
     /// Ids of calls that wait for an answer to a question.
     questions: Mutex<Vec<Value>>,
 }
 
-/// 250 patterns that are short to write and large when they are compiled.
+/// Tool with 250 patterns that are short in text and large once compiled.
 fn costly_patterns(tool: u64) -> Value {
     let property = |number: u64| {
         let pattern = format!(r"^(\p{{L}}{{2}}|\p{{Lu}}{{3}}\p{{N}}{{2}}|t{tool}p{number})$");
@@ -68,7 +68,7 @@ fn costly_patterns(tool: u64) -> Value {
     json!({"name": format!("costly_{tool}"), "inputSchema": {"type": "object", "properties": properties}})
 }
 
-/// 600 subschemas that no other tool has.
+/// Tool with 600 subschemas that no other tool has.
 fn costly_schema(tool: u64) -> Value {
     let property =
         |number: u64| (format!("t{tool}p{number}"), json!({"type": ["string", "null"], "maxLength": number}));
@@ -188,7 +188,7 @@ impl Server {
             }
             "costly-schemas" => tools.extend((0..40).map(costly_schema)),
             "costly-schemas-later" => {
-                // Another list each time: nothing of it was compiled before.
+                // Another list each time, so that nothing of it was compiled before.
                 let first = 100 * self.calls.load(Ordering::Relaxed);
                 tools.extend((first..first + 40).map(costly_schema));
             }
@@ -255,7 +255,7 @@ impl Server {
             "huge" => huge(&id),
             "dies" => std::process::exit(3),
             "dies-once" => {
-                // Remembered outside the process: the next one behaves.
+                // Remembered in a file, so that the next process behaves.
                 let mark = std::env::var("HOSTILE_MARK").unwrap();
                 if std::fs::metadata(&mark).is_err() {
                     std::fs::write(&mark, "x").unwrap();
@@ -294,7 +294,7 @@ impl Server {
         .to_string());
     }
 
-    /// An answer to one of our questions: the next one follows.
+    /// Handles an answer to one of our questions by asking the next.
     fn answered(&self, _message: &Value, say: Say<'_>) {
         if self.behaviour == "asks-forever" {
             self.ask(say);
@@ -302,7 +302,7 @@ impl Server {
     }
 }
 
-/// The page that a cursor names: so many tools, with so many bytes of prose each.
+/// Tools of the page that a cursor names: `tools` of them, each with `prose` bytes of description.
 fn page(message: &Value, tools: u64, prose: usize) -> Vec<Value> {
     let number = number_of(message);
     let prose = "x".repeat(prose);
@@ -318,7 +318,7 @@ fn number_of(message: &Value) -> u64 {
     message.pointer("/params/cursor").and_then(Value::as_str).map_or(0, |page| page.parse().unwrap_or(0))
 }
 
-/// A long result in a hand that no library writes: spaces, trailing zeros, members nobody knows.
+/// A long result with unusual formatting: spaces, trailing zeros, unknown members.
 fn rows() -> String {
     let rows = vec![r#"{ "n": 1.50, "big": 9007199254740993 }"#; 2_000].join(", ");
     format!(
@@ -326,7 +326,7 @@ fn rows() -> String {
     )
 }
 
-/// 1 GiB in one answer.
+/// Writes 1 GiB in one answer.
 fn huge(id: &Value) {
     let mut out = std::io::stdout().lock();
     let _ = write!(
@@ -360,7 +360,7 @@ struct Sessions {
     posts: AtomicU64,
 }
 
-/// One connection; `None` ends it.
+/// Serves one connection; `None` ends it.
 fn serve(server: &Server, sessions: &Sessions, connection: &TcpStream) -> Option<()> {
     let mut reader = BufReader::new(connection);
     loop {
@@ -416,7 +416,7 @@ fn serve(server: &Server, sessions: &Sessions, connection: &TcpStream) -> Option
                 .ok()?;
                 continue;
             }
-            // Runs the call and says that its session is gone.
+            // Runs the call and answers that its session is gone.
             ("session-gone", "tools/call") if body.contains("safe_poke") => {
                 let id = message.get("id").cloned().unwrap_or_default();
                 let pokes = server.calls.load(Ordering::Relaxed);
@@ -490,7 +490,7 @@ fn serve(server: &Server, sessions: &Sessions, connection: &TcpStream) -> Option
                 .ok()?;
                 continue;
             }
-            // Every fiftieth request the session is forgotten.
+            // Forgets the session at every fiftieth request.
             ("forgets", "tools/call") if number % 50 == 49 && is_current(&head, sessions) => {
                 sessions.opened.fetch_add(1, Ordering::Relaxed);
                 sessions.forgotten.fetch_add(1, Ordering::Relaxed);
@@ -533,7 +533,7 @@ fn is_current(head: &str, sessions: &Sessions) -> bool {
     head.to_ascii_lowercase().contains(&current)
 }
 
-/// The next request: its head and its body.
+/// Reads the next request: its head and its body.
 fn request(reader: &mut BufReader<&TcpStream>) -> Option<(String, String)> {
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {

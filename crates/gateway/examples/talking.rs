@@ -1,11 +1,12 @@
-//! For tests only: an MCP server over stdio that talks in the middle of what it is asked.
+//! MCP server over stdio for tests that asks its client questions while it handles a request.
 //!
-//! It asks its client in `tools/call`, `prompts/get` and `resources/read` for a form, a completion or the roots,
-//! whichever the called thing is named after; whatever is answered is in the result, as it came. Its tool `grow` makes
-//! its list longer and says so, `log` reports at two levels, `wait` never answers and writes down that it was cancelled.
+//! In `tools/call`, `prompts/get` and `resources/read` it asks for a form, a completion or the roots, by the name of
+//! the requested item; the result contains the answer unchanged. Its tool `grow` extends its list and announces it,
+//! `log` logs at two levels, `wait` never answers and records its cancellation in a file.
 //!
-//! `talking legacy` asks with requests of its own, `talking modern` answers `input_required`, `talking forever` does so
-//! whatever it is answered, `talking picky` refuses the version it is first asked in. `talking both` speaks both eras and asks in the old way alone: a modern caller is told so.
+//! `talking legacy` asks by requests of its own. `talking modern` answers `input_required`; `talking forever` does so
+//! after every answer. `talking picky` refuses the version of the first request. `talking both` speaks both eras but
+//! asks only in the legacy way, which it tells modern callers.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -33,11 +34,11 @@ fn main() {
 
 struct Talker {
     manner: String,
-    /// A question of ours to the request it belongs to.
+    /// Id of our question to the request that it belongs to.
     waiting: HashMap<String, (Value, String)>,
     grown: usize,
     is_asked: bool,
-    /// The request that wants to hear of changes.
+    /// Request that listens for changes.
     listener: Option<Value>,
 }
 
@@ -45,7 +46,7 @@ impl Talker {
     fn hear(&mut self, message: &Value) {
         let id = message["id"].clone();
         let Some(method) = message["method"].as_str() else {
-            // The answer to a question: now the request can be answered.
+            // An answer to a question: the request can be answered now.
             if let Some((request, method)) = id.as_str().and_then(|id| self.waiting.remove(id)) {
                 let result = result(&method, &message["result"].to_string());
                 say(&json!({"jsonrpc": "2.0", "id": request, "result": result}));
@@ -69,13 +70,13 @@ impl Talker {
         say(&json!({"jsonrpc": "2.0", "id": id, "result": answer}));
     }
 
-    /// `None` where there is nothing to say yet.
+    /// Returns the answer; `None` if there is none yet.
     fn answer(&mut self, method: &str, message: &Value, is_modern: bool) -> Option<Value> {
         let id = message["id"].clone();
         let (speaks_modern, speaks_legacy) =
             (self.manner != "legacy", !["modern", "forever", "picky"].contains(&self.manner.as_str()));
         Some(match method {
-            // Its first answer is that it does not speak this, and what it speaks.
+            // Its first answer is an error that lists the versions which it supports.
             "server/discover" if self.manner == "picky" && !std::mem::replace(&mut self.is_asked, true) => {
                 json!({"code": -32022, "message": "no", "data": {"supported": ["2026-07-28"], "requested": "x"}})
             }

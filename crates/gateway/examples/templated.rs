@@ -1,7 +1,7 @@
-//! For tests only: an MCP server over stdio (2025-11-25) that offers the resource templates given as its words.
+//! MCP server over stdio (2025-11-25) for tests that offers the resource templates in its arguments.
 //!
-//! `templated many COUNT` offers COUNT templates that begin with no literal and fit almost every URI. Every URI is
-//! read as its own text; every argument is completed as `done`.
+//! `templated many COUNT` offers COUNT templates that begin with no literal and match almost every URI. Reading a URI
+//! returns it as text; every argument is completed as `done`.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::print_stdout, reason = "a server for tests")]
 
 use std::io::BufRead;

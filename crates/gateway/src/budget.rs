@@ -1,8 +1,9 @@
-//! Answers over a size that the operator set are kept, and a shorter one that links to them is sent.
+//! Size budget of answers: an answer over the operator's limit is kept, and a shorter one with a link to it is sent.
 //!
-//! Guarantees: what is sent is within the budget and a valid result, its structured content an excerpt that keeps the
-//! output schema; what is kept is the server's own text, byte for byte, and can be read by the principal that called,
-//! for a while; there is never more than a limit of it. An answer of which no shorter one is valid is sent as it is.
+//! Guarantees: the sent answer is within the budget and a valid result; its structured content is an excerpt that
+//! satisfies the output schema. The kept answer is the server's own text, byte for byte; only the calling principal
+//! can read it, for a limited time, and the memory of all kept answers is bounded. If no shorter answer is valid, the
+//! whole one is sent.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,7 +23,7 @@ use crate::limits::{KEPT_ANSWER_MS_MAX, KEPT_ANSWERS_BYTES_MAX, SHOWN_ANSWER_BYT
 
 const SCHEME: &str = "toolcrib-result://";
 
-/// Bytes of a short answer that are not the server's own: the note and the link.
+/// Bytes reserved for the note and the link in a shortened answer.
 const FRAME_BYTES: usize = 512;
 
 struct Kept {
@@ -32,7 +33,7 @@ struct Kept {
     since: Instant,
 }
 
-/// The answers of all tools; clones are the same shelf.
+/// Kept answers of all tools. Clones share them.
 #[derive(Clone, Default)]
 pub(crate) struct Shelf(Arc<Mutex<VecDeque<Kept>>>);
 
@@ -51,7 +52,7 @@ impl Shelf {
         Some(uri)
     }
 
-    /// What is not too old, oldest first.
+    /// Removes expired answers; the rest is ordered from oldest to newest.
     fn current(&self) -> MutexGuard<'_, VecDeque<Kept>> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let oldest = Duration::from_millis(KEPT_ANSWER_MS_MAX);
@@ -61,7 +62,8 @@ impl Shelf {
         kept
     }
 
-    /// The result of `resources/read`; `None` for an address of somebody else's.
+    /// Returns the result of `resources/read`: `None` if the URI is not of a kept answer, `NotFound` if it expired or
+    /// belongs to another principal.
     pub(crate) fn read(&self, uri: &str, principal: &Principal) -> Option<Result<Forwarded, ToolError>> {
         if !uri.starts_with(SCHEME) {
             return None;
@@ -80,11 +82,11 @@ impl Shelf {
     }
 }
 
-/// A tool whose answers have a budget.
+/// Wrapper of a tool whose answers have a size budget.
 pub(crate) struct Budgeted {
     tool: Arc<dyn Tool>,
     bytes_max: usize,
-    /// What the contract says of structured content.
+    /// Output schema of the contract.
     promised: Option<Arc<Schema>>,
     shelf: Shelf,
 }
@@ -99,11 +101,11 @@ impl Budgeted {
         Self { tool, bytes_max, promised, shelf }
     }
 
-    /// `None` where nothing shorter is valid.
+    /// Returns the shortened answer; `None` if no shorter one is valid.
     fn shorten(&self, forwarded: &Forwarded, principal: &Principal) -> Option<Answer> {
         let result = forwarded.result();
         let is_error = result.get("isError").and_then(Node::as_bool) == Some(true);
-        // An error has no structured content; what breaks the contract is for the check that follows.
+        // An error has no structured content. Content that breaks the contract is left to the output check.
         let structured = result.get("structuredContent").filter(|_| !is_error);
         if let Some(promised) = self.promised.as_deref().filter(|_| !is_error)
             && !structured.is_some_and(|structured| promised.accepts(structured))
@@ -168,7 +170,7 @@ mod tests {
         Ok(text.as_str().unwrap().into_owned())
     }
 
-    /// R5.10: what is kept is its caller's alone, comes back as it was, and not for ever.
+    /// R5.10: a kept answer belongs to its caller alone, is unchanged, and expires.
     #[tokio::test(start_paused = true)]
     async fn an_answer_is_kept_for_its_caller_for_kept_answer_ms_max() {
         let shelf = Shelf::default();
@@ -185,7 +187,7 @@ mod tests {
         assert!(shelf.0.lock().unwrap().is_empty());
     }
 
-    /// R5.10: there is never more kept than a limit; the oldest goes first.
+    /// R5.10: the bytes of kept answers are bounded; the oldest answer is evicted first.
     #[tokio::test]
     async fn no_more_than_kept_answers_bytes_max_is_kept() {
         let shelf = Shelf::default();

@@ -1,7 +1,8 @@
-//! Which servers stand behind the gateway, from the file the operator has.
+//! Configuration of the gateway: the servers behind it and its options, read from the operator's file.
 //!
-//! Guarantees: a file is read as a whole or refused as a whole, with file, line, column and what was expected; nothing
-//! is started before it was read. Files of other programs are read as they are: what they say to others is passed over.
+//! Guarantees: a file is accepted or refused as a whole; an error has file, line, column and what was expected.
+//! Nothing is started before the file was read. Files of other programs are read unchanged, and their unrelated
+//! settings are ignored.
 
 mod check;
 mod clients;
@@ -29,32 +30,32 @@ use crate::drift::Classes;
 use crate::limits::CONFIG_BYTES_MAX;
 use crate::source::Source;
 
-/// What a file says.
+/// Settings of a configuration file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Config {
     pub listen: Option<String>,
-    /// Certificate of the endpoint.
+    /// TLS certificate of the endpoint.
     pub tls: Option<TlsFiles>,
-    /// HTTP/2 without TLS is spoken with clients that begin with it.
+    /// `true` to accept HTTP/2 without TLS from clients with prior knowledge.
     pub http2: bool,
     pub trusted_proxies: TrustedPeers,
     pub sources: Vec<Source>,
     pub pins: Option<Pins>,
     pub auth: Auth,
-    /// Names the endpoint answers to besides those of this machine.
+    /// Host names that the endpoint accepts besides those of this machine.
     pub hosts: Vec<String>,
     pub origins: Vec<String>,
     pub streams_when_listed_first: bool,
     pub toolsets: toolset::config::Config,
-    /// Where spans are sent.
+    /// OTLP endpoint that spans are sent to.
     pub otlp_endpoint: Option<String>,
-    /// Section `[safety]` of `toolcrib.toml`: which calls have to be confirmed. Files of other programs have none.
+    /// Section `[safety]` of `toolcrib.toml`: which calls need a confirmation. Files of other programs have none.
     pub safety: Option<Policy>,
 }
 
 impl Config {
-    /// Puts what the file says about toolsets into a server's options; each server's own toolset can be selected before
-    /// the server has answered.
+    /// Copies the toolset settings into a server's options. Each server's own toolset can be selected before the
+    /// server has answered.
     pub fn select(&self, options: &mut ToolsetOptions) {
         self.toolsets.clone().apply(options);
         let own = self.sources.iter().map(|source| source.toolset.as_deref().unwrap_or(source.name()));
@@ -63,7 +64,7 @@ impl Config {
 }
 
 impl Config {
-    /// Tokens of servers that ask for OAuth are kept in a folder.
+    /// Sets the folder in which OAuth tokens of servers are stored.
     pub fn keep_tokens_in(&mut self, folder: &Path) {
         for source in &mut self.sources {
             source.spec.keep_tokens_in(folder);
@@ -71,29 +72,29 @@ impl Config {
     }
 }
 
-/// Peers whose word about their clients' addresses is believed.
+/// Peers whose forwarding headers are trusted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TrustedPeers {
     pub networks: Vec<IpNet>,
-    /// Whoever connects over a unix socket.
+    /// `true` to trust peers that connect over a unix socket.
     pub unix: bool,
 }
 
-/// Certificate chain and private key, both PEM.
+/// Files with the certificate chain and the private key, both PEM.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsFiles {
     pub cert: PathBuf,
     pub key: PathBuf,
 }
 
-/// Which lock the servers are held to, and what is done about what differs.
+/// The lock that servers are compared with, and the action for each class of difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pins {
     pub lock: PathBuf,
     pub classes: Classes,
 }
 
-/// Who may call.
+/// Credentials that callers need.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Auth {
     pub tokens: Vec<Token>,
@@ -107,7 +108,7 @@ impl Auth {
     }
 }
 
-/// A bearer token and whose it is.
+/// A bearer token and its subject.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token {
     pub subject: String,
@@ -120,7 +121,7 @@ impl std::fmt::Debug for Token {
     }
 }
 
-/// JSON Web Tokens of one issuer.
+/// Accepted JSON Web Tokens of one issuer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Jwt {
     pub issuer: String,
@@ -129,24 +130,24 @@ pub struct Jwt {
     pub scopes: Vec<String>,
 }
 
-/// Where the issuer's keys are.
+/// Source of the issuer's keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Jwks {
     File(PathBuf),
     Url(String),
 }
 
-/// Whether tools carry their server's name.
+/// Prefixing of tool names by the server's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Prefixing {
-    /// As the file says, else always: a second server must not rename the first one's tools.
+    /// The file's setting, else always: a second server must not rename the first one's tools.
     Default,
     Always,
     Never,
 }
 
 impl Config {
-    /// Reads a file of any known kind.
+    /// Reads a configuration file of any known format.
     pub fn load(
         path: &Path,
         prefixing: Prefixing,
@@ -154,7 +155,7 @@ impl Config {
     ) -> Result<Self, ConfigError> {
         let io = |error: std::io::Error| ConfigError::whole(path, Problem::Unreadable(error.kind()));
         let mut bytes = Vec::new();
-        // What is no plain file may say no length and have no end.
+        // A file such as a device may report no length and have no end.
         let file = std::fs::File::open(path).map_err(io)?;
         file.take(CONFIG_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(io)?;
         if bytes.len() as u64 > CONFIG_BYTES_MAX {
@@ -164,7 +165,7 @@ impl Config {
         Self::read(path, &text, prefixing, environment)
     }
 
-    /// The same from text; `path` tells the kind and is named in errors.
+    /// Reads a configuration from text. `path` determines the format and is named in errors.
     pub fn read(
         path: &Path,
         text: &str,
@@ -196,7 +197,7 @@ pub(crate) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The folder that relative paths in the file start from.
+    /// Folder that relative paths in the file are resolved against.
     fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new("."))
     }
@@ -205,17 +206,18 @@ impl Reader<'_> {
         ConfigError::at(self.path, self.text, offset, problem)
     }
 
-    /// A problem with something that stands in the text.
+    /// Error at the first occurrence of `needle` in the text.
     fn error_near(&self, needle: &str, problem: Problem) -> ConfigError {
         self.error(self.text.find(needle), problem)
     }
 
-    /// Where the value stands that a path of keys leads to.
+    /// Offset of the value at a path of keys.
     fn offset(&self, path: &[&str]) -> Option<usize> {
         self.offset_within(path, 1)
     }
 
-    /// The same, or where the last key of the path stands that is there; `None` if there are fewer than `least`.
+    /// Offset of the value at a path of keys, or of the path's last existing key; `None` if fewer than `least` keys
+    /// exist.
     fn offset_within(&self, path: &[&str], least: usize) -> Option<usize> {
         if !self.is_toml() {
             return place::in_json(self.text, path, least);
@@ -227,7 +229,7 @@ impl Reader<'_> {
         self.path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"))
     }
 
-    /// Whether a server's tools are prefixed, where the file says nothing for it.
+    /// Returns `true` if a server's tools are prefixed when the file says nothing about it.
     fn prefixes(&self) -> bool {
         self.prefixing != Prefixing::Never
     }

@@ -1,8 +1,8 @@
-//! Servers that change under the agents that use them (R5.7): what a server offers now is judged against the lock by the
-//! same code as `toolcrib check`.
+//! Drift of servers from the lock (R5.7: drift is judged by the rules of R7, with a policy per class), with the code
+//! of `toolcrib check`.
 //!
-//! Guarantees: a tool is judged before it is served, on every connect and every change of its list; a tool that is kept
-//! aside comes back only when it is again what is pinned, or when what it is now has been pinned.
+//! Guarantees: a tool is judged before it is served, at every connect and every change of its list. A quarantined tool
+//! returns only when it equals its pin again, or when its new definition has been pinned.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -26,16 +26,16 @@ pub enum Action {
     Quarantine,
 }
 
-/// What is done, class by class.
+/// Action per class of change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Classes {
-    /// Somebody who used the tool fails.
+    /// Changes that make an existing caller fail.
     pub breaking: Action,
     /// A safety regression, an argument that is ignored now, or text that a model reads.
     pub dangerous: Action,
-    /// Harmless.
+    /// Changes that harm no caller.
     pub compatible: Action,
-    /// What could not be decided.
+    /// Changes that could not be decided.
     pub unknown: Action,
     /// A tool that the lock does not have.
     pub unpinned: Action,
@@ -76,19 +76,19 @@ impl Classes {
     }
 }
 
-/// What is pinned, and what is done about everything else.
+/// The lock, and the action per class of change.
 #[derive(Debug, Clone)]
 pub struct Drift {
     lock: Lock,
     classes: Classes,
 }
 
-/// What is to be done about one tool, and why.
+/// Action for one tool, and its reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Finding {
     pub(crate) action: Action,
     pub(crate) reason: String,
-    /// The worst change; none of a tool that only one side has.
+    /// Class of the worst change; `None` for a tool that only one side has.
     pub(crate) level: Option<Level>,
 }
 
@@ -98,19 +98,19 @@ impl Drift {
         Self { lock, classes }
     }
 
-    /// The servers that have tools in the lock, with these.
+    /// Returns the pinned definitions, each with its server's name.
     pub(crate) fn pinned(&self) -> impl Iterator<Item = (&str, &Definition)> {
         self.lock.tools().iter().map(|own| (own.server.as_str(), &own.definition))
     }
 
-    /// The hints that were pinned for each tool of a server: policy reads the stricter of these and the live ones
-    /// (R1.4).
+    /// Returns the pinned hints of each tool of a server. Policy reads the stricter of these and the live ones (R1.4:
+    /// hints grant nothing).
     pub(crate) fn pinned_hints(&self, server: &str) -> HashMap<&str, Hints> {
         let pinned = self.lock.tools().iter().filter(|own| own.server == server);
         pinned.map(|own| (own.definition.name(), own.definition.annotations().hints)).collect()
     }
 
-    /// Verdicts of `judge` by tool, for the fuzz targets.
+    /// Returns the action for each tool from `judge`, for fuzz targets.
     #[doc(hidden)]
     #[must_use]
     pub fn judged(&self, server: &str, live: &[Definition]) -> Vec<(String, Action)> {
@@ -118,7 +118,8 @@ impl Drift {
         found.into_iter().map(|(tool, finding)| (tool, finding.action)).collect()
     }
 
-    /// Tools of a server that are not what is pinned, by name. A tool that is gone is reported under its name too.
+    /// Returns a finding for each tool of a server that differs from its pin, by name. A pinned tool that the server
+    /// no longer lists is reported too.
     pub(crate) fn judge<'a>(
         &self,
         server: &str,
@@ -131,7 +132,7 @@ impl Drift {
         let mut found = HashMap::new();
         for definition in live {
             match pinned.remove(definition.name()) {
-                // Most are as they were: nothing is compared that is the same text.
+                // Most tools are unchanged; equal text needs no comparison.
                 Some(known) if known.text() == definition.text() => {}
                 Some(known) => {
                     old.push(known.clone());
@@ -149,12 +150,12 @@ impl Drift {
             let finding = Finding { action, reason, level: None };
             found.insert(gone.to_owned(), finding);
         }
-        // Whoever changes all their tools into riddles keeps nobody waiting for longer.
+        // Bounds the time, so that a server whose tools are all hard to compare delays nobody for longer.
         let budget = Duration::from_millis(DRIFT_JUDGED_MS_MAX);
         let report = diff(&old, &new, &Options { budget, ..Options::default() });
-        // The worst comes first in a report.
+        // A report lists the worst change first.
         for change in report.changes.iter().rev() {
-            // What is unusable now is served by nobody, so there is nothing to approve; once repaired it is judged again.
+            // An unusable schema is never served, so there is nothing to approve. It is judged again once repaired.
             let is_unusable = change.unusable().is_some_and(Sides::has_new);
             let action = if is_unusable { Action::Quarantine } else { self.classes.of(change.verdict) };
             let level = change.verdict.name();
@@ -175,7 +176,7 @@ impl Drift {
     }
 }
 
-/// The command that pins what a tool is now.
+/// Returns the command that pins the current definition of a tool.
 pub(crate) fn approval(server: &str, definition: &Definition) -> String {
     format!("toolcrib lock --approve '{server}/{}@{}'", definition.name(), pinned_digest(definition))
 }
@@ -196,13 +197,13 @@ mod tests {
         drift.judge("mail", live.iter())
     }
 
-    /// R5.7
+    /// R5.7: a tool that equals its pin is served.
     #[test]
     fn what_is_pinned_is_served_as_it_is() {
         assert!(judged(&[tool(OLD)]).is_empty());
     }
 
-    /// R5.7
+    /// R5.7: each class of change gets the action of its policy.
     #[test]
     fn each_class_of_change_meets_its_policy() {
         let breaking = OLD.replace(r#""required":["to"]"#, r#""required":["to","subject"]"#);
@@ -222,8 +223,8 @@ mod tests {
         assert_eq!(judged(&[])["send"].action, Action::Warn);
     }
 
-    /// R5.7: a schema that became unusable is quarantined whatever the policy says, with nothing to approve; a pinned one
-    /// that was repaired waits for an approval.
+    /// R5.7: a schema that became unusable is quarantined whatever the policy is, and cannot be approved. If a pinned
+    /// unusable schema is repaired, the tool waits for an approval.
     #[test]
     fn an_unusable_schema_is_quarantined_and_its_repair_is_approved() {
         let broken = OLD.replace(r#""type":"string""#, r#""type":"strin""#);
@@ -242,7 +243,8 @@ mod tests {
         assert_eq!(found["send"].action, Action::Approve, "{found:?}");
     }
 
-    /// R5.7: a server whose tools all became riddles is judged for DRIFT_JUDGED_MS_MAX and no longer; none of them passes.
+    /// R5.7: a server whose tools all became hard to compare is judged for at most DRIFT_JUDGED_MS_MAX; none of them
+    /// passes.
     #[test]
     fn riddles_are_judged_for_a_bounded_time() {
         let riddle = |n: usize, least: usize| {
@@ -263,7 +265,7 @@ mod tests {
         assert!(found.len() == 24 && found.values().all(|one| one.action == Action::Approve), "{found:?}");
     }
 
-    /// R1.4
+    /// R1.4: pinned hints are available to the policy.
     #[test]
     fn pinned_hints_are_remembered() {
         let drift = Drift::new(Lock::new("mail", [tool(OLD)]), Classes::default());

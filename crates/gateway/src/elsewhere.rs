@@ -1,8 +1,7 @@
-//! Resources that stand in no list: a tool's answer may link to one.
+//! Resources that are in no list, which a tool's answer may link to.
 //!
-//! The servers that offer resources at all are asked in turn, those first whose own addresses start alike; the first
-//! that knows it answers. Nobody is asked for an address of another scheme than any it has shown, unless it is the only
-//! server there is.
+//! The servers that offer resources are asked in turn; the first one that knows the URI answers. Only servers that
+//! have shown a URI of the same scheme are asked, unless there is only one server.
 
 use std::sync::Weak;
 
@@ -12,6 +11,7 @@ use toolcrib_engine::{BoxFuture, Context, Forwarded, ResourceContents, ToolError
 
 use crate::gateway::Gateway;
 
+/// Reader of resources that are in no list.
 pub(crate) struct Elsewhere(pub(crate) Weak<Gateway>);
 
 impl Reader for Elsewhere {

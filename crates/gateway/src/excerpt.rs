@@ -1,13 +1,13 @@
-//! A shorter value of the same kind: lists with fewer elements, texts with fewer characters.
+//! Excerpt of a JSON value: lists with fewer elements, strings with fewer characters.
 //!
-//! Guarantees: what is given back has at most so many bytes and keeps the schema that it was asked to keep; numbers and
-//! names are copied as they were written. Nothing is given back where no shorter value is found.
+//! Guarantees: the excerpt is within the byte limit and satisfies the given schema. Numbers and names are copied as
+//! they were written. Returns nothing if no shorter value satisfies both.
 
 use toolcrib_contract::Schema;
 use toolcrib_contract::json::{Document, Kind, Limits, Node};
 use toolcrib_protocol::write;
 
-/// Elements of each list and characters of each text that are kept, from mild to harsh.
+/// Maximum elements per list and characters per string, tried from mild to harsh.
 const CUTS: [(usize, usize); 8] =
     [(256, 8_192), (64, 2_048), (32, 1_024), (16, 512), (8, 256), (4, 128), (1, 32), (0, 8)];
 
@@ -17,11 +17,11 @@ struct Cut {
     chars_max: usize,
 }
 
-/// An excerpt of `value` within `bytes_max` that keeps `promised`.
+/// Returns an excerpt of `value` within `bytes_max` that satisfies `promised`.
 pub(crate) fn excerpt(value: Node<'_>, bytes_max: usize, promised: Option<&Schema>) -> Option<String> {
     let whole = usize::MAX;
     for (elements_max, chars_max) in CUTS {
-        // A list is seldom promised to be long, a text often to have a form.
+        // Schemas seldom demand a minimum length of a list, but often a format of a string: lists are cut first.
         let cuts = [(elements_max, whole), (whole, chars_max), (elements_max, chars_max)];
         for (elements_max, chars_max) in cuts {
             let mut text = String::new();
@@ -40,7 +40,7 @@ fn keeps(text: &str, promised: Option<&Schema>) -> bool {
     document.is_ok_and(|document| promised.accepts(document.root()))
 }
 
-/// Writes the value cut down; false as soon as it is too long.
+/// Writes the shortened value; returns `false` as soon as it exceeds the limit.
 fn shorten(node: Node<'_>, cut: Cut, bytes_max: usize, out: &mut String) -> bool {
     match node.kind() {
         Kind::Array => {
@@ -81,7 +81,7 @@ fn shorten(node: Node<'_>, cut: Cut, bytes_max: usize, out: &mut String) -> bool
     out.len() <= bytes_max
 }
 
-/// The beginning of a text that has at most so many bytes when it is written as JSON.
+/// Returns the longest beginning of a text that has at most `bytes_max` bytes when written as JSON.
 pub(crate) fn beginning(text: &str, bytes_max: usize) -> &str {
     let mut bytes = 0;
     for (at, c) in text.char_indices() {
@@ -115,7 +115,7 @@ mod tests {
         excerpt(document.root(), bytes_max, contract.output().map(|schema| &**schema))
     }
 
-    /// R5.10: what is shorter still keeps the output schema, and every number its digits.
+    /// R5.10: an excerpt satisfies the output schema, and every number keeps its digits.
     #[test]
     fn an_excerpt_keeps_its_schema_and_every_digit() {
         let rows = vec![r#"{"n":1.50,"big":9007199254740993}"#; 1_000].join(",");
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(cut(&value, 1_024, many), None, "fewer rows would break the promise");
     }
 
-    /// R5.10: where lists must stay, texts are cut, and the other way round.
+    /// R5.10: if lists have to stay whole, strings are cut, and the other way round.
     #[test]
     fn what_may_not_be_cut_is_left_alone() {
         let long = "x".repeat(10_000);

@@ -1,8 +1,8 @@
-//! Every server's tools in one registry.
+//! The tools of all servers in one registry.
 //!
-//! Guarantees: what is served depends on the configuration and on what each server said, never on who answered first;
-//! a server that fails keeps the list it gave last; one tool that cannot be served is named with its reason and takes
-//! no other with it; a name that two servers claim belongs to the one that stands first.
+//! Guarantees: the served tools depend on the configuration and on what each server listed, never on the order of
+//! arrival. A server that fails keeps its last list. A tool that cannot be served is quarantined alone, with its
+//! reason. A name that two servers claim belongs to the first one in the configuration.
 
 pub(crate) mod account;
 mod assembly;
@@ -25,9 +25,10 @@ use crate::status::ServerStatus;
 use assembly::{Assembler, Outcome};
 use compiler::Compiler;
 
+/// The gateway: a set of servers whose tools, resources and prompts are served by one engine.
 pub struct Gateway {
     engine: Arc<Engine>,
-    /// Locked for moments only: whoever serves a request may wait for it.
+    /// Held for short moments only, because threads that serve requests may wait for it.
     members: Mutex<Members>,
     compiler: Compiler,
     /// Answers that were too long to send.
@@ -36,22 +37,22 @@ pub struct Gateway {
 
 #[derive(Default)]
 struct Members {
-    /// In the order of the configuration.
+    /// Servers in the order of the configuration.
     all: Vec<Member>,
     drift: Option<Arc<Drift>>,
 }
 
-/// One server and what is known of it. Clones share everything large.
+/// One server and its last list. Clones share everything large.
 #[derive(Clone)]
 struct Member {
     source: Arc<Source>,
     upstream: Option<Arc<Upstream>>,
     catalogue: Option<Arc<Catalogue>>,
-    /// What became of its tools when they were put together last.
+    /// Result of the last assembly of its tools.
     outcome: Arc<Outcome>,
 }
 
-/// Why a set of servers cannot stand behind one gateway.
+/// Reason why a set of servers cannot be behind one gateway.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GatewayError {
     #[error("{0:?} is configured twice")]
@@ -71,12 +72,12 @@ impl std::fmt::Debug for Gateway {
 }
 
 impl Gateway {
-    /// Starts every server at once and returns; each appears when it has answered.
+    /// Starts all servers at once and returns. The tools of each are served once it has answered.
     pub fn start(engine: Arc<Engine>, sources: Vec<Source>) -> Result<Arc<Self>, GatewayError> {
         Self::start_pinned(engine, sources, None)
     }
 
-    /// The same for servers whose tools are pinned: none is served before it was judged.
+    /// Starts servers like [`Gateway::start`]; no tool is served before it was judged against the lock in `drift`.
     pub fn start_pinned(
         engine: Arc<Engine>,
         sources: Vec<Source>,
@@ -109,7 +110,8 @@ impl Gateway {
         Member { source: Arc::new(source), upstream: None, catalogue: None, outcome: Arc::default() }
     }
 
-    /// Starts what is not started. The lock is held so that no first answer comes before its member knows its server.
+    /// Starts the servers that are not started yet. The lock is held so that no server answers before its member knows
+    /// it.
     fn start_members(self: &Arc<Self>) {
         let mut members = self.lock();
         for member in members.all.iter_mut().filter(|member| member.upstream.is_none()) {
@@ -118,7 +120,7 @@ impl Gateway {
         }
     }
 
-    /// Returns when every server has answered or failed for the first time, or when `patience` is over.
+    /// Returns when every server has answered or failed once, or after `patience`.
     pub async fn settled(&self, patience: std::time::Duration) {
         let upstreams: Vec<_> = self.lock().all.iter().filter_map(|member| member.upstream.clone()).collect();
         let all = async {
@@ -129,17 +131,18 @@ impl Gateway {
         let _ = tokio::time::timeout(patience, all).await;
     }
 
-    /// Whether these servers can stand behind one gateway; nothing is started.
+    /// Checks if these servers can be behind one gateway; starts nothing.
     pub fn check(sources: &[Source]) -> Result<(), GatewayError> {
         check(sources)
     }
 
-    /// Changes to another set of servers: those that stay the same are not touched.
+    /// Changes the set of servers; servers that stay the same are not touched.
     pub async fn change(self: &Arc<Self>, sources: Vec<Source>) -> Result<(), GatewayError> {
         self.change_pinned(sources, None).await
     }
 
-    /// The same, and every tool is judged anew by another lock; a policy that changed is `Engine::set_policy`'s.
+    /// Changes the set of servers and the lock; every tool is judged again. A changed policy is set by
+    /// `Engine::set_policy`.
     pub async fn change_pinned(
         self: &Arc<Self>,
         sources: Vec<Source>,
@@ -179,7 +182,7 @@ impl Gateway {
         Ok(())
     }
 
-    /// Stops every server.
+    /// Stops all servers.
     pub async fn stop(&self) {
         let upstreams: Vec<_> = self.lock().all.iter().filter_map(|member| member.upstream.clone()).collect();
         let mut stopping = tokio::task::JoinSet::new();
@@ -211,12 +214,12 @@ impl Gateway {
             .collect()
     }
 
-    /// An answer that was kept for this principal.
+    /// Returns an answer that was kept for this principal.
     pub(crate) fn kept(&self, uri: &str, principal: &Principal) -> Option<Result<Forwarded, ToolError>> {
         self.shelf.read(uri, principal)
     }
 
-    /// Who may know a resource that is in no list, likeliest first.
+    /// Returns the servers that may know a resource which is in no list.
     pub(crate) fn candidates(&self, uri: &str) -> Vec<RemoteOffer> {
         let scheme = uri.split_once(':').map_or(uri, |(scheme, _)| scheme);
         let members = self.members();
@@ -232,13 +235,13 @@ impl Gateway {
         self.members.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The servers as they are now, in the order of the configuration.
+    /// Returns the current servers in the order of the configuration.
     fn members(&self) -> Vec<Member> {
         self.lock().all.clone()
     }
 }
 
-/// Names and prefixes must tell servers apart whatever they will offer.
+/// Refuses servers whose names or prefixes collide, whatever they list later.
 fn check(sources: &[Source]) -> Result<(), GatewayError> {
     if sources.len() > UPSTREAMS_MAX {
         return Err(GatewayError::TooMany);
@@ -259,7 +262,7 @@ fn check(sources: &[Source]) -> Result<(), GatewayError> {
     Ok(())
 }
 
-/// Hears a server; does not keep the gateway alive.
+/// Receives the events of one server; does not keep the gateway alive.
 struct Ear(std::sync::Weak<Gateway>);
 
 impl Observer for Ear {
@@ -269,7 +272,7 @@ impl Observer for Ear {
             let mut members = gateway.lock();
             let is_it =
                 |member: &&mut Member| member.upstream.as_ref().is_some_and(|own| Arc::ptr_eq(own, upstream));
-            // A server that was taken out in the meantime belongs to nobody.
+            // The server has been removed in the meantime.
             let Some(member) = members.all.iter_mut().find(is_it) else { return Box::pin(async {}) };
             member.catalogue = Some(Arc::new(catalogue));
         }

@@ -1,4 +1,5 @@
-//! Other people's MCP servers behind one endpoint: which servers, what their tools are called, what is served of them.
+//! Gateway: puts other MCP servers behind one endpoint. Decides which servers, the names of their tools, and what is
+//! served.
 
 mod budget;
 pub mod config;

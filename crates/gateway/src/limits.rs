@@ -1,47 +1,48 @@
-//! Every limit of this crate, with its unit. LIMITS.md is checked against this file.
+//! Limits of this crate, each with its unit. LIMITS.md is checked against this file.
 
-/// Servers behind one gateway.
+/// Maximum servers behind one gateway.
 pub const UPSTREAMS_MAX: usize = 256;
 
-/// Characters of the prefix that a server gives its tools.
+/// Maximum characters of the prefix of a server's tools.
 pub const PREFIX_CHARS_MAX: usize = 24;
 
-/// Bytes of a configuration file.
+/// Maximum bytes of a configuration file.
 pub const CONFIG_BYTES_MAX: u64 = 1024 * 1024;
 
-/// Characters of what all servers say about themselves together.
+/// Maximum characters of the joined instructions of all servers.
 pub const INSTRUCTIONS_CHARS_MAX: usize = 32_768;
 
-/// Bytes of all answers that were too long to send and are kept instead.
+/// Maximum bytes of all answers that are kept because they were too long to send.
 pub const KEPT_ANSWERS_BYTES_MAX: usize = 32 * 1024 * 1024;
 
 /// How long such an answer is kept, in milliseconds.
 pub const KEPT_ANSWER_MS_MAX: u64 = 1_800_000;
 
-/// Bytes of such an answer's text that are sent all the same, if the budget lets them.
+/// Maximum bytes of such an answer's text that are shown in the shortened answer, if the budget allows.
 pub const SHOWN_ANSWER_BYTES_MAX: usize = 16_384;
 
-/// Bytes of the least budget of an answer: a note and a link have to fit.
+/// Minimum budget of an answer in bytes: a note and a link have to fit.
 pub const RESULT_BYTES_MIN: usize = 1_024;
 
-/// Spans that wait to be sent; further ones are dropped and counted.
+/// Maximum spans in the export queue; further ones are dropped and counted.
 pub const SPANS_WAITING_MAX: usize = 4_096;
 
-/// Spans sent at once.
+/// Maximum spans per batch.
 pub const SPANS_BATCH_MAX: usize = 512;
 
-/// Times that a batch is sent to a collector that cannot take it now; then its spans are dropped and counted.
+/// Maximum attempts to send a batch to a collector that is unavailable; then its spans are dropped and counted.
 pub const SPANS_TRIES_MAX: u32 = 5;
 
-/// Longest pause between two of these times, in milliseconds, whatever the collector asks for.
+/// Maximum pause between two attempts, in milliseconds, whatever the collector asks for.
 pub const SPANS_PAUSE_MS_MAX: u64 = 10_000;
 
-/// How long the changed tools of one server are judged against the lock, in milliseconds; what is not decided is *unknown*.
+/// Timeout for judging the changed tools of one server against the lock, in milliseconds; undecided changes are
+/// *unknown*.
 pub const DRIFT_JUDGED_MS_MAX: u64 = 5_000;
 
-/// CPU time in which the new tools of one server's list are compiled, in milliseconds; those left over are quarantined.
-/// Ordinary tools take less than a millisecond each.
+/// CPU time for compiling the new tools of one server's list, in milliseconds; tools that are left over are
+/// quarantined. Ordinary tools take less than a millisecond each.
 pub const SERVER_COMPILE_MS_MAX: u64 = 5_000;
 
-/// Lines that are logged when tools of one server are quarantined; the status names all of them.
+/// Maximum log lines when tools of one server are quarantined; the status lists all of them.
 pub const QUARANTINE_LINES_MAX: usize = 50;

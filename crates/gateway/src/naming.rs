@@ -1,20 +1,21 @@
-//! What a server's tools are called here (R5.3).
+//! Names under which tools are served (R5.3: names are stable, short, reversible).
 //!
-//! Guarantees: a name depends on the server's configured name and the tool's own name alone, so no other server can
-//! change it; it is at most 64 characters of the allowed alphabet; two different tools of one server never share one.
+//! Guarantees: a name depends only on the server's configured name and the tool's own name, so no other server can
+//! change it. It has at most 64 characters of the allowed alphabet. Two different tools of one server never share a
+//! name.
 
 use toolcrib_contract::limits::TOOL_NAME_CHARS_MAX;
 use toolcrib_contract::{Digest, ToolName};
 
 use crate::limits::PREFIX_CHARS_MAX;
 
-/// What stands between a server's prefix and the tool's name; no prefix contains it.
+/// Separator between a server's prefix and the tool's name; no prefix contains it.
 pub const SEPARATOR: &str = "__";
 
-/// Characters of the mark that tells shortened names apart.
+/// Characters of the digest that keeps shortened names apart.
 const MARK_CHARS: usize = 8;
 
-/// The prefix of a server's tools.
+/// Returns the prefix of a server's tools.
 #[must_use]
 pub fn prefix(server: &str) -> String {
     let allowed = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' };
@@ -27,7 +28,7 @@ pub fn prefix(server: &str) -> String {
     if is_plain { text.to_owned() } else { marked(text, server, PREFIX_CHARS_MAX) }
 }
 
-/// The name under which a tool is served.
+/// Returns the name under which a tool is served.
 #[must_use]
 pub fn served(prefix: Option<&str>, tool: &str) -> String {
     let full = match prefix {
@@ -42,7 +43,7 @@ pub fn served(prefix: Option<&str>, tool: &str) -> String {
     marked(&clean, &full, TOOL_NAME_CHARS_MAX)
 }
 
-/// The start of a text, with a mark made from the whole of what it stands for.
+/// Returns the beginning of `text` and a mark from the digest of `whole`.
 fn marked(text: &str, whole: &str, chars_max: usize) -> String {
     let digest = Digest::of_bytes(whole.as_bytes()).to_string();
     let mark: String = digest.rsplit(':').next().unwrap_or_default().chars().take(MARK_CHARS).collect();

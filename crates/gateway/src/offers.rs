@@ -1,7 +1,7 @@
-//! Resources, templates, prompts and completions of every server, together (R5.3).
+//! Resources, templates, prompts and completions of all servers together (R5.3: everything is aggregated).
 //!
-//! URIs are global and stay as they are; prompts are named like tools. What two servers claim belongs to the one that
-//! stands first, and the other is told apart in the status.
+//! URIs are global and stay unchanged; prompts are named like tools. An item that two servers claim belongs to the
+//! first one in the configuration; the other is listed as quarantined in the status.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -19,21 +19,21 @@ use crate::naming;
 use crate::source::Source;
 use crate::status::Quarantined;
 
-/// Who has what so far.
+/// Offers collected so far, with their owners.
 #[derive(Default)]
 pub(crate) struct Collection {
     pub(crate) offers: Offers,
-    /// URI schemes of the server that was added last. Looking through its definitions for each unknown URI instead
-    /// would take a request tens of milliseconds.
+    /// URI schemes of the server that was added last. Searching its definitions for each unknown URI instead would
+    /// take tens of milliseconds per request.
     pub(crate) schemes: HashSet<Box<str>>,
     owners: HashMap<(&'static str, String), String>,
 }
 
-/// Longest scheme that is remembered; registered ones have at most 40 bytes.
+/// Maximum bytes of a scheme that is remembered; registered ones have at most 40.
 const SCHEME_BYTES: usize = 64;
 
 impl Collection {
-    /// Adds what one server offers; says what cannot be served.
+    /// Adds everything that one server offers; returns what cannot be served.
     pub(crate) fn add(
         &mut self,
         source: &Source,
@@ -158,7 +158,7 @@ fn renamed(raw: &str, name: &str) -> Option<String> {
     Some(object.finish())
 }
 
-/// Beginning of an address for a status line: one that is refused for its length would fill it.
+/// Beginning of a URI for a status line: a URI that is refused for its length would fill it.
 fn shortened(uri: &str) -> String {
     const CHARS_MAX: usize = 200;
     let mut text: String = uri.chars().take(CHARS_MAX).collect();

@@ -1,7 +1,8 @@
-//! Patterns over tool names: `*` stands for any characters, everything else for itself.
+//! Patterns over tool names: `*` matches any characters, everything else matches itself.
 
 use serde::Deserialize;
 
+/// Pattern over tool names.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
 #[serde(transparent)]
 pub struct Pattern(String);
@@ -17,7 +18,8 @@ impl Pattern {
         &self.0
     }
 
-    /// Linear in the name for each `*`: the earliest place for every part is the right one.
+    /// Returns `true` if the whole name matches. Linear in the name for each `*`, because the earliest match of each
+    /// part is always sufficient.
     #[must_use]
     pub fn matches(&self, name: &str) -> bool {
         let mut parts = self.0.split('*');

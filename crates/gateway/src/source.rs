@@ -1,4 +1,4 @@
-//! One server behind the gateway, with what the operator wants of it.
+//! One server behind the gateway, with the operator's settings for it.
 
 use toolcrib_engine::{Strictness, Validation};
 use toolcrib_upstream::Spec;
@@ -6,29 +6,30 @@ use toolcrib_upstream::Spec;
 use crate::naming;
 use crate::pattern::Pattern;
 
-/// Other modes for the tools whose own name fits; the first rule that says something counts.
+/// Settings for tools whose own name matches; for each setting the first rule that has it counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
     pub tools: Pattern,
     pub input: Option<Strictness>,
     pub output: Option<Strictness>,
-    /// Bytes of an answer; what is longer is kept as a resource.
+    /// Maximum bytes of an answer; a longer one is kept as a resource.
     pub result_bytes_max: Option<usize>,
 }
 
+/// A server and the operator's settings for its tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     pub spec: Spec,
-    /// Put before the names of its tools and prompts.
+    /// Prefix of the names of its tools and prompts.
     pub prefix: Option<String>,
     pub toolset: Option<String>,
-    /// Only these; all if empty.
+    /// Only tools that match one of these are served; all if empty.
     pub include: Vec<Pattern>,
     pub exclude: Vec<Pattern>,
     pub rules: Vec<Rule>,
 }
 
-/// What decided whether a tool is let through.
+/// The filter that decided whether a tool is served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Filtered<'a> {
     Unfiltered,
@@ -77,7 +78,7 @@ impl Source {
         self.filter(tool).0
     }
 
-    /// Whether a tool is let through, and which words of the configuration say so.
+    /// Returns `true` if a tool passes the filters, and the filter that decided.
     pub(crate) fn filter(&self, tool: &str) -> (bool, Filtered<'_>) {
         let fits = |pattern: &&Pattern| pattern.matches(tool);
         let excluded = self.exclude.iter().find(fits);

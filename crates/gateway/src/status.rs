@@ -1,35 +1,35 @@
-//! How every server is, for people and for `/readyz`.
+//! Status of every server, for people and for `/readyz`.
 
 use serde::Serialize;
 use toolcrib_upstream::State;
 
-/// A tool that is not served, and why.
+/// A tool that is not served, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Quarantined {
     pub tool: String,
     pub reason: String,
 }
 
-/// One server.
+/// Status of one server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ServerStatus {
     pub name: String,
     /// `starting`, `ready`, `failed` or `stopped`.
     pub state: &'static str,
-    /// Why it failed; while it starts again, why it failed before.
+    /// Reason of the failure; while the server restarts, the reason of the previous failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revision: Option<&'static str>,
-    /// What is served is what the server said before it failed.
+    /// `true` if the served list is from before the failure.
     pub stale: bool,
     pub tools: usize,
     pub resources: usize,
     pub prompts: usize,
-    /// Calls under way at it.
+    /// Number of calls in flight.
     pub in_flight: usize,
     pub quarantined: Vec<Quarantined>,
-    /// Tools that are not what the lock says, are served all the same, and why.
+    /// Tools that differ from the lock and are served all the same, with the reasons.
     pub drifted: Vec<Quarantined>,
 }
 

@@ -1,8 +1,8 @@
-//! Spans sent to a collector, as OTLP over HTTP in protobuf or JSON (R5.10).
+//! Export of spans to a collector, as OTLP over HTTP in protobuf or JSON (R5.10: metrics, traces).
 //!
-//! Guarantees: whoever makes a call never waits for the collector; what waits to be sent is bounded, and what does not fit
-//! is dropped and counted; a collector that is gone costs log lines and nothing else. A batch is sent again
-//! where the collector says that it may be, a few times.
+//! Guarantees: a call never waits for the collector. The queue is bounded; spans that do not fit are dropped and
+//! counted. An unreachable collector costs log lines and nothing else. A batch is retried a few times if the
+//! collector's status allows it.
 
 mod exporter;
 mod json;

@@ -1,25 +1,26 @@
-//! Heads that come again: who sends one message after the other over a connection mostly sends the same head, with
-//! another length in it.
+//! Recognition of repeated heads: messages on one connection mostly have the same head with another `Content-Length`.
+//! Such a head is compared instead of parsed.
 
 use std::ops::Range;
 
-/// A head that was read once.
+/// A head that was parsed before.
 #[derive(Debug, Clone)]
 pub(crate) struct Again {
     text: Box<[u8]>,
-    /// Where the length of what follows stands in it.
+    /// Place of the `Content-Length` digits; empty if there are none.
     length: Range<usize>,
 }
 
 impl Again {
-    /// `length` is where digits and nothing else stand, or empty.
+    /// Remembers `head`. `length` is the place of the `Content-Length` value; it is ignored unless it holds digits
+    /// only.
     pub(crate) fn new(head: &[u8], length: Range<usize>) -> Self {
         let is_number = head.get(length.clone()).is_some_and(|digits| digits.iter().all(u8::is_ascii_digit));
         Self { text: head.into(), length: if is_number { length } else { 0..0 } }
     }
 
-    /// Whether `bytes` begin with the same head, apart from the digits of a length that has as many of them. Whatever
-    /// the first one was read as, all such heads are, with its parts at the same places.
+    /// Returns `true` if `bytes` begin with this head, apart from the digits of a length that has as many of them.
+    /// Every such head parses to the same parts at the same places.
     pub(crate) fn begins(&self, bytes: &[u8]) -> bool {
         let Range { start, end } = self.length;
         let same = |range: Range<usize>| bytes.get(range.clone()) == self.text.get(range);

@@ -1,12 +1,12 @@
-//! Decoder of the chunked transfer coding (RFC 9112 section 7.1), for requests and responses alike.
+//! Decoder of the chunked transfer coding (RFC 9112 section 7.1), for requests and responses.
 //!
-//! Refuses by the limit's name: a chunk line, the chunk extensions or the trailers of a body over their bytes, and more
-//! trailers than a head may have fields. Refuses a
-//! size that is no hexadecimal number, a line that ends with a bare line feed, and a trailer that is no field.
+//! Refuses, by the limit's name: a chunk line, the chunk extensions or the trailers of a body over their byte limits,
+//! and more trailers than a head may have fields. Also refuses a size that is not a hexadecimal number, a line that
+//! ends with a bare line feed, and a trailer that is not a header field.
 
 use crate::limits::{CHUNK_EXTENSION_BYTES_MAX, CHUNK_LINE_BYTES_MAX, HEADERS_MAX, TRAILER_BYTES_MAX};
 
-/// Why a chunked body cannot be read.
+/// Reason why a chunked body cannot be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ChunkError {
     #[error("{0}")]
@@ -15,7 +15,7 @@ pub enum ChunkError {
     TooLarge { limit: &'static str, max: usize },
     #[error("{limit}: the body has more than {max} trailers")]
     TooManyTrailers { limit: &'static str, max: usize },
-    /// A chunk is larger than the caller has room for.
+    /// The chunk is larger than the `room` that the caller gave.
     #[error("a chunk is larger than the body may be")]
     NoRoom,
 }
@@ -23,14 +23,14 @@ pub enum ChunkError {
 /// One step of decoding.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Decoded<'a> {
-    /// More input is needed; what there was of it was taken.
+    /// More input is needed; the input so far was consumed.
     Short,
     Data(&'a [u8]),
-    /// The body has ended; the input begins with what stands behind it.
+    /// The body has ended; the remaining input follows it.
     End,
 }
 
-/// State of a chunked body between two pieces of input.
+/// State of a chunked body, kept between pieces of input.
 #[derive(Debug, Default)]
 pub struct ChunkDecoder {
     next: Next,
@@ -45,15 +45,15 @@ enum Next {
     #[default]
     Size,
     Data(u64),
-    /// The line end behind a chunk.
+    /// The line end after the data of a chunk.
     DataEnd,
     Trailers,
     Nothing,
 }
 
 impl ChunkDecoder {
-    /// Takes the next part of the body off the front of `input`. Data comes in pieces of at most `piece_max` bytes; a
-    /// chunk of more than `room` bytes is refused as soon as its size is known.
+    /// Decodes the next part of the body and removes it from the front of `input`. Data comes in pieces of at most
+    /// `piece_max` bytes. A chunk of more than `room` bytes is refused as soon as its size is known.
     pub fn next<'a>(
         &mut self,
         input: &mut &'a [u8],
@@ -111,13 +111,13 @@ impl ChunkDecoder {
         }
     }
 
-    /// Bytes of the chunk under way that are still to come.
+    /// Returns the bytes of the current chunk that are still missing.
     #[must_use]
     pub fn left_in_chunk(&self) -> u64 {
         if let Next::Data(left) = self.next { left } else { 0 }
     }
 
-    /// Size of the chunk that this line begins.
+    /// Parses the line that begins a chunk; returns the chunk's size.
     fn size(&mut self, line: &[u8]) -> Result<u64, ChunkError> {
         const NO_SIZE: ChunkError = ChunkError::Malformed("a chunk has no size");
         let line = line.strip_suffix(b"\r\n").ok_or(NO_SIZE)?;
@@ -132,7 +132,7 @@ impl ChunkDecoder {
             return Err(ChunkError::TooLarge { limit, max });
         }
         let digits = std::str::from_utf8(digits).map_err(|_| NO_SIZE)?.trim_end_matches([' ', '\t']);
-        // `from_str_radix` would take a sign.
+        // `from_str_radix` would accept a sign.
         if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Err(NO_SIZE);
         }
@@ -140,7 +140,7 @@ impl ChunkDecoder {
     }
 }
 
-/// Takes a line with its end off the front; `None` if it is not all there. One of more than `bytes_max` is refused.
+/// Cuts a line with its end off the front; `None` if it is incomplete. A line of more than `bytes_max` is refused.
 fn line<'a>(
     input: &mut &'a [u8],
     bytes_max: usize,
@@ -153,7 +153,7 @@ fn line<'a>(
     }
 }
 
-/// Whether a line is a header field: a name, a colon, and no control characters.
+/// Returns `true` if a line is a header field: a name, a colon, and a value without control characters.
 fn is_field(line: &[u8]) -> bool {
     let Some(line) = line.strip_suffix(b"\r\n") else { return false };
     let Some(colon) = line.iter().position(|byte| *byte == b':') else { return false };
@@ -162,7 +162,7 @@ fn is_field(line: &[u8]) -> bool {
         && !value.iter().any(|byte| byte.is_ascii_control() && *byte != b'\t')
 }
 
-/// Takes so many bytes off the front.
+/// Cuts `bytes` bytes off the front.
 fn cut<'a>(input: &mut &'a [u8], bytes: usize) -> &'a [u8] {
     let (front, rest) = input.split_at_checked(bytes).unwrap_or((*input, &[]));
     *input = rest;
@@ -173,7 +173,8 @@ fn cut<'a>(input: &mut &'a [u8], bytes: usize) -> &'a [u8] {
 mod tests {
     use super::*;
 
-    /// Feeds a body in pieces of `size`; returns the body and what stands behind it, `None` if it has no end.
+    /// Decodes a body that arrives in pieces of `size` bytes; returns the body and the rest, `None` if it is
+    /// incomplete.
     fn decoded(text: &str, size: usize, room: u64) -> Result<Option<(String, String)>, ChunkError> {
         let mut decoder = ChunkDecoder::default();
         let (mut body, mut input) = (Vec::new(), Vec::new());
@@ -196,7 +197,7 @@ mod tests {
         Ok(None)
     }
 
-    /// Feeds a body in pieces of every size: each must come to the same.
+    /// Decodes a body in pieces of every size; asserts that all results are equal.
     fn in_any_pieces(text: &str, room: u64) -> Result<Option<(String, String)>, ChunkError> {
         let whole = decoded(text, text.len().max(1), room);
         for size in 1..text.len() {
@@ -230,7 +231,7 @@ mod tests {
             "1 2\r\n",
             ";x\r\n",
             "1;a\rb\r\nx\r\n0\r\n\r\n",
-            // Two readers could end these bodies at different places.
+            // Two parsers could end these bodies at different places.
             "0\r\n\n",
             "0\r\nA: b\n\r\n",
             "0\r\nno field\r\n\r\n",
@@ -247,8 +248,8 @@ mod tests {
         assert_eq!(in_any_pieces("ffffffffffffffffffff\r\n", 10), Err(ChunkError::NoRoom));
     }
 
-    /// R5.5, R5.6: `CHUNK_LINE_BYTES_MAX`, `CHUNK_EXTENSION_BYTES_MAX`, `TRAILER_BYTES_MAX`: the last byte that is let
-    /// in, and one more.
+    /// R5.5, R5.6: `CHUNK_LINE_BYTES_MAX`, `CHUNK_EXTENSION_BYTES_MAX`, `TRAILER_BYTES_MAX`: framing of exactly the
+    /// limit is accepted, one byte more is refused.
     #[test]
     fn framing_over_its_limits_is_refused_by_the_limits_name() {
         let bytes =

@@ -1,7 +1,7 @@
-//! Client side of a connection: one buffer out, the response read by the task that asked.
+//! Client side of a connection. A request is one write; the response is read by the task that sent the request.
 //!
-//! Guarantees: heads, interim heads and the framing of chunks are bounded; the bytes of one response are never taken for
-//! those of another. Who may use a connection again, and how much of a body is kept, is the caller's decision.
+//! Guarantees: heads, interim heads and chunk framing are bounded; bytes of one response are never attributed to
+//! another. The caller decides if a connection is reused and how much of a body is kept.
 
 use std::io;
 
@@ -14,13 +14,13 @@ use crate::limits::{INTERIM_BYTES_MAX, INTERIM_HEADS_MAX};
 pub use crate::response_head::HeadError;
 use crate::response_head::{ResponseHead, ResponseHeads};
 
-/// Bytes asked of the stream at once, where nothing says how much there is.
+/// Minimum bytes of a read, used when the missing length is unknown. A larger request buffer is not kept.
 const READ_BYTES: usize = 16 * 1024;
 
-/// Bytes asked of the stream at once, however much there is.
+/// Maximum bytes of a read.
 const READ_BYTES_MAX: usize = 256 * 1024;
 
-/// Why no response, or no more of one, was read.
+/// Reason why a response, or the rest of one, could not be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
     #[error("the connection was closed")]
@@ -37,15 +37,15 @@ pub enum ReadError {
     InterimBytes { limit: &'static str, max: usize },
 }
 
-/// Connection to a server and the bytes that were read ahead.
+/// Connection to a server with its read-ahead buffer.
 #[derive(Debug)]
 pub struct ClientConnection<S> {
     stream: S,
-    /// Bytes that were read; those before `taken` were used.
+    /// Bytes that were read; those before `taken` were consumed.
     buffer: Vec<u8>,
     taken: usize,
     heads: ResponseHeads,
-    /// Buffer that requests are put together in, kept for the next one.
+    /// Buffer in which a request is built, reused for the next one.
     outgoing: Vec<u8>,
 }
 
@@ -61,7 +61,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ClientConnection<S> {
         &self.stream
     }
 
-    /// Gives the stream back, without the bytes that were read ahead.
+    /// Returns the stream; bytes in the read-ahead buffer are lost.
     #[must_use]
     pub fn into_stream(self) -> S {
         self.stream
@@ -78,7 +78,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ClientConnection<S> {
         self.stream.flush().await
     }
 
-    /// Reads the head of the response, past the interim heads before it.
+    /// Reads the head of the response and skips the interim heads before it.
     pub async fn head(&mut self) -> Result<ResponseHead, ReadError> {
         let (mut heads, mut bytes) = (0, 0);
         loop {
@@ -105,13 +105,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ClientConnection<S> {
         }
     }
 
-    /// Bytes that were read ahead and not taken yet.
+    /// Returns the bytes that were read ahead and not consumed yet.
     #[must_use]
     pub fn ahead(&self) -> &[u8] {
         self.buffer.get(self.taken..).unwrap_or_default()
     }
 
-    /// Takes bytes that were read ahead.
+    /// Consumes bytes that were read ahead.
     pub fn take(&mut self, bytes: usize) {
         self.taken += bytes;
         if self.taken >= self.buffer.len() {
@@ -120,12 +120,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ClientConnection<S> {
         }
     }
 
-    /// Reads into `whole`, which has room; 0 is the end.
+    /// Reads from the stream directly into `whole`; returns 0 at the end of the stream.
     pub async fn read_into(&mut self, whole: &mut Vec<u8>) -> io::Result<usize> {
         self.stream.read_buf(&mut whole.limit(READ_BYTES_MAX)).await
     }
 
-    /// Reads more ahead; 0 is the end. `wanted` is a hint of how much is still missing.
+    /// Reads into the read-ahead buffer; returns 0 at the end of the stream. `wanted` is a hint of how many bytes are
+    /// missing.
     async fn read(&mut self, wanted: usize) -> io::Result<usize> {
         if self.taken > 0 {
             self.buffer.drain(..self.taken.min(self.buffer.len()));
@@ -135,7 +136,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ClientConnection<S> {
         self.stream.read_buf(&mut self.buffer).await
     }
 
-    /// Reads more ahead; the end is an error.
+    /// Reads into the read-ahead buffer; the end of the stream is an error.
     async fn more(&mut self, wanted: usize) -> Result<(), ReadError> {
         match self.read(wanted).await {
             Ok(0) | Err(_) => Err(ReadError::Closed),
@@ -175,7 +176,7 @@ impl BodyReader {
         matches!(self.state, State::Done)
     }
 
-    /// Bytes that are still to come, where the head announced them.
+    /// Returns the bytes that are still missing, if the head declared the length.
     #[must_use]
     pub fn announced(&self) -> Option<u64> {
         match self.state {
@@ -185,7 +186,7 @@ impl BodyReader {
         }
     }
 
-    /// Counts bytes that were read past this reader, as [`ClientConnection::read_into`] does.
+    /// Counts bytes that bypassed this reader, by [`ClientConnection::read_into`].
     pub fn skip(&mut self, bytes: u64) {
         if let State::Left(left) = &mut self.state {
             *left = left.saturating_sub(bytes);
@@ -195,8 +196,8 @@ impl BodyReader {
         }
     }
 
-    /// Shows the next piece, of at most `piece_max` bytes, to `take` and returns what that returns; `None` at the end.
-    /// Can be dropped at any time and called again: nothing is lost.
+    /// Passes the next piece, of at most `piece_max` bytes, to `take` and returns its result; `None` at the end of the
+    /// body. Cancel-safe: a dropped call loses no bytes.
     pub async fn piece<S: AsyncRead + AsyncWrite + Unpin, R>(
         &mut self,
         conn: &mut ClientConnection<S>,
@@ -266,7 +267,7 @@ mod tests {
 
     const LAST: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
 
-    /// Reads the body of the response in this text, which arrives in pieces of `size` bytes, and what is left over.
+    /// Reads the body of the response in `text`, which arrives in pieces of `size` bytes; returns it and the rest.
     async fn read(text: &str, size: usize) -> Result<(String, String), ReadError> {
         let (ours, mut theirs) = duplex(size);
         let text = text.to_owned();
@@ -316,7 +317,8 @@ mod tests {
         }
     }
 
-    /// R5.6: `INTERIM_HEADS_MAX`, `INTERIM_BYTES_MAX`: the last head that is let in, and one more.
+    /// R5.6: `INTERIM_HEADS_MAX`, `INTERIM_BYTES_MAX`: interim heads of exactly the limit are accepted, more are
+    /// refused.
     #[tokio::test]
     async fn interim_heads_over_their_limits_are_refused_by_the_limits_name() {
         let read =
@@ -334,7 +336,7 @@ mod tests {
         assert_eq!(switched, Err(ReadError::Upgrade));
     }
 
-    /// R5.6: `CHUNK_LINE_BYTES_MAX`, `TRAILER_BYTES_MAX`: endless lines are refused while they arrive.
+    /// R5.6: `CHUNK_LINE_BYTES_MAX`, `TRAILER_BYTES_MAX`: an endless line is refused while it arrives.
     #[tokio::test]
     async fn endless_framing_is_refused_by_the_limits_name() {
         let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";

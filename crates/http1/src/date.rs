@@ -1,14 +1,14 @@
-//! The `Date` header, written once a second.
+//! The `Date` header, formatted once per second and thread.
 
 use std::cell::RefCell;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 thread_local! {
-    /// The second and how it is written.
+    /// Cache: the second since the epoch and its text.
     static WRITTEN: RefCell<(u64, String)> = const { RefCell::new((0, String::new())) };
 }
 
-/// Writes the time as headers have it.
+/// Writes the current time in the format of the `Date` header.
 pub(crate) fn write(out: &mut Vec<u8>) {
     let now = SystemTime::now();
     let second = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());

@@ -1,6 +1,6 @@
 //! A connection's deadline and the shutdown signal.
 //!
-//! One timer serves a connection for life: it is moved when it rings too early, not for every request.
+//! One timer serves a connection for its life. It is moved when it fires too early, not for every request.
 
 use std::fmt;
 use std::future::Future;
@@ -12,17 +12,18 @@ use tokio::sync::watch;
 use tokio::task::coop;
 use tokio::time::{Instant, Sleep, sleep_until};
 
+/// Deadline of one connection; also ready when the server stops.
 pub(crate) struct Deadline {
     at: Instant,
-    /// Rings at the deadline or before it.
+    /// Timer that fires at the deadline or before it.
     alarm: Pin<Box<Sleep>>,
     stopped: watch::Receiver<bool>,
     stop: Pin<Box<dyn Future<Output = ()> + Send>>,
-    /// Who is woken by both.
+    /// Waker that the timer and the shutdown signal were last polled with.
     waker: Option<Waker>,
 }
 
-/// Why waiting ended.
+/// Reason why waiting ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Over {
     TooLate,
@@ -39,7 +40,7 @@ impl Deadline {
             stopped,
             stop: Box::pin(async move {
                 if other.wait_for(|stopped| *stopped).await.is_err() {
-                    // Nobody is left to say so.
+                    // The sender was dropped, so the signal can no longer come.
                     std::future::pending::<()>().await;
                 }
             }),
@@ -47,7 +48,7 @@ impl Deadline {
         }
     }
 
-    /// What comes next must come within this time.
+    /// Sets the deadline to `within` from now.
     pub(crate) fn expect_within(&mut self, within: Duration) {
         self.at = Instant::now() + within;
         if self.at < self.alarm.deadline() {
@@ -60,7 +61,7 @@ impl Deadline {
         self.stopped.has_changed().unwrap_or_default() && *self.stopped.borrow()
     }
 
-    /// Ready when the deadline has passed, however fast the client sends.
+    /// Ready once the deadline has passed, however fast the client sends.
     pub(crate) fn poll_late(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if is_overdue(self.at) {
             return Poll::Ready(());
@@ -84,7 +85,7 @@ impl Deadline {
         }
     }
 
-    /// Ready when the deadline has passed or the server stops.
+    /// Ready once the deadline has passed or the server is stopping.
     pub(crate) fn poll_over(&mut self, cx: &mut Context<'_>) -> Poll<Over> {
         match self.poll_late(cx) {
             Poll::Ready(()) => Poll::Ready(Over::TooLate),
@@ -94,8 +95,8 @@ impl Deadline {
     }
 }
 
-/// Returns whether `deadline` has passed, where the task's cooperative budget is used up and a timer would therefore
-/// stay pending whatever the time. With budget left the timer decides, and the clock is not read.
+/// Returns `true` if `deadline` has passed and the task's cooperative budget is used up, because a timer then stays
+/// pending whatever the time is. While budget is left the timer decides and the clock is not read.
 fn is_overdue(deadline: Instant) -> bool {
     !coop::has_budget_remaining() && Instant::now() >= deadline
 }
@@ -110,8 +111,8 @@ impl fmt::Debug for Deadline {
 mod tests {
     use super::*;
 
-    /// R5.6: a client that sends without end makes its reader use up the cooperative budget at every poll. Real time: a
-    /// paused clock stands still while a task is busy.
+    /// R5.6: a client that sends without pause makes its reader use up the cooperative budget at every poll. Uses real
+    /// time: a paused clock stands still while a task is busy.
     #[tokio::test]
     async fn a_deadline_passes_while_the_budget_is_used_up() {
         let (_stop, stopped) = watch::channel(false);

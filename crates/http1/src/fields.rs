@@ -1,8 +1,8 @@
-//! Header fields of a head, by their places in its text.
+//! Header fields of a head, stored as places in its text.
 
 use std::ops::Range;
 
-/// Part of a head's text.
+/// Byte range in a head's text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Span {
     start: u32,
@@ -10,7 +10,7 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// Place of `part`, which was cut out of `whole`.
+    /// Returns the place of `part`, a subslice of `whole`.
     pub(crate) fn of(whole: &[u8], part: &[u8]) -> Self {
         let start = part.as_ptr().addr().wrapping_sub(whole.as_ptr().addr());
         Self { start: start as u32, end: (start + part.len()) as u32 }
@@ -25,7 +25,7 @@ impl Span {
     }
 }
 
-/// Header fields in the order in which they came.
+/// Header fields in the order in which they arrived.
 #[derive(Debug, Default)]
 pub(crate) struct Fields {
     lines: Vec<Line>,
@@ -46,7 +46,7 @@ impl Fields {
         Self { lines: headers.iter().map(line).collect() }
     }
 
-    /// Places of the values of one field, whose name is compared without regard to case.
+    /// Places of the values of one field; its name is compared case-insensitively.
     fn places(&self, text: &[u8], name: &str) -> impl Iterator<Item = Span> {
         let is_named = move |line: &&Line| line.name.text(text).eq_ignore_ascii_case(name.as_bytes());
         self.lines.iter().filter(is_named).map(|line| line.value)
@@ -56,7 +56,7 @@ impl Fields {
         self.places(text, name).map(move |place| place.text(text))
     }
 
-    /// Place of the value of a field that stands there exactly once; an empty range otherwise.
+    /// Place of the value of a field that occurs exactly once; an empty range otherwise.
     pub(crate) fn only_place(&self, text: &[u8], name: &str) -> Range<usize> {
         let mut places = self.places(text, name);
         match (places.next(), places.next()) {
@@ -65,7 +65,7 @@ impl Fields {
         }
     }
 
-    /// Whether a list-valued field (`Connection`) has this token, in whatever case.
+    /// Returns `true` if a list-valued field (`Connection`) contains this token, compared case-insensitively.
     pub(crate) fn has_token(&self, text: &[u8], name: &str, token: &str) -> bool {
         self.values(text, name)
             .flat_map(|value| value.split(|byte| *byte == b','))
@@ -73,21 +73,21 @@ impl Fields {
     }
 }
 
-/// Text of a header value that every reader reads alike: visible ASCII, blanks and tabs.
+/// Returns a header value as text if it has only visible ASCII, spaces and tabs, which every parser reads alike.
 #[must_use]
 pub fn visible(value: &[u8]) -> Option<&str> {
     let is_visible = |byte: &u8| matches!(byte, b'\t' | b' '..=b'~');
     if value.iter().all(is_visible) { std::str::from_utf8(value).ok() } else { None }
 }
 
-/// Number in decimal digits and nothing else; `None` as well where it is over `u64::MAX`.
+/// Parses a number of decimal digits only; `None` if it is not one or is over `u64::MAX`.
 pub(crate) fn decimal(value: &[u8]) -> Option<u64> {
     let digit = |byte: &u8| byte.is_ascii_digit().then(|| u64::from(byte - b'0'));
     let add = |number: u64, byte: &u8| number.checked_mul(10)?.checked_add(digit(byte)?);
     if value.is_empty() { None } else { value.iter().try_fold(0, add) }
 }
 
-/// Whether more than `EMPTY_LINES_MAX` lines come before the first line of a head.
+/// Returns `true` if more than `EMPTY_LINES_MAX` empty lines precede a head.
 pub(crate) fn begins_with_too_many_empty_lines(input: &[u8]) -> bool {
     use crate::limits::EMPTY_LINES_MAX;
     let before = input.iter().take_while(|byte| matches!(byte, b'\r' | b'\n'));

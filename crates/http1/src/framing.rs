@@ -1,6 +1,6 @@
-//! How the end of a body is told, by the rules of RFC 9112 section 6.
+//! Framing of a message body: how its end is determined, by the rules of RFC 9112 section 6.
 //!
-//! Refuses every head whose body two readers could end at different places, instead of choosing one reading.
+//! Refuses every head whose body two parsers could end at different places, instead of choosing one interpretation.
 
 use http::StatusCode;
 
@@ -9,19 +9,20 @@ use crate::fields::{Fields, decimal};
 const CONTENT_LENGTH: &str = "content-length";
 const TRANSFER_ENCODING: &str = "transfer-encoding";
 
-/// Largest `Content-Length`. Readers use the numbers above it for bodies without a length.
+/// Largest accepted `Content-Length`. Other HTTP implementations use the two numbers above it for bodies without a
+/// length.
 pub(crate) const LENGTH_MAX: u64 = u64::MAX - 2;
 
-/// How the end of a body is told.
+/// How the end of a body is determined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
     Length(u64),
     Chunked,
-    /// The body of a response without a length ends with its connection.
+    /// A response body without a length, which ends when the connection closes.
     UntilClose,
 }
 
-/// Why the end of a body cannot be told.
+/// Reason why the end of a body is ambiguous.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Ambiguous {
     #[error("its Content-Length is no number")]
@@ -41,7 +42,7 @@ pub enum Ambiguous {
 }
 
 impl Ambiguous {
-    /// Status that a server refuses such a request with.
+    /// Returns the status with which a server refuses such a request.
     #[must_use]
     pub fn status(self) -> StatusCode {
         match self {
@@ -53,13 +54,13 @@ impl Ambiguous {
 }
 
 impl Framing {
-    /// Framing of a request's body.
+    /// Determines the framing of a request's body.
     pub(crate) fn of_request(text: &[u8], fields: &Fields, minor_version: u8) -> Result<Self, Ambiguous> {
         Ok(declared(text, fields, minor_version)?.unwrap_or(Self::Length(0)))
     }
 
-    /// Framing of a response's body, and whether its fields agree with it: a status without a body that declares one
-    /// leaves open whether bytes follow. Responses to HEAD are not expected here.
+    /// Determines the framing of a response's body. The `bool` is `false` if a status without a body declares one,
+    /// which leaves open whether bytes follow. Does not apply to responses to HEAD.
     pub(crate) fn of_response(
         status: u16,
         text: &[u8],
@@ -74,7 +75,7 @@ impl Framing {
     }
 }
 
-/// Framing that the fields declare; `None` where they declare none.
+/// Returns the framing that the fields declare; `None` if they declare none.
 fn declared(text: &[u8], fields: &Fields, minor_version: u8) -> Result<Option<Framing>, Ambiguous> {
     let length = length(text, fields)?;
     let mut codings = fields.values(text, TRANSFER_ENCODING);

@@ -1,4 +1,4 @@
-//! Head of a request, in the bytes it came in.
+//! Head of a request, kept in the bytes in which it arrived.
 
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
@@ -17,29 +17,29 @@ const CONTENT_LENGTH: &str = "content-length";
 /// Method, target and header fields of a request, and its body once that was read.
 #[derive(Debug, Clone)]
 pub struct RequestHead {
-    /// The head, and behind it the body once it was read.
+    /// The head, followed by the body once that was read.
     text: Vec<u8>,
     shape: Arc<Shape>,
 }
 
-/// Places of the parts of a head, shared by heads of the same text.
+/// Places of the parts of a head, shared by all heads of the same text.
 #[derive(Debug)]
 pub(crate) struct Shape {
     length: usize,
-    /// Present where the head is short enough to be remembered.
+    /// Present if the head is short enough to be remembered.
     again: Option<Again>,
     method: Method,
     path: Span,
     query: Option<Span>,
-    /// HTTP/1.0 or HTTP/1.1.
+    /// Minor version: 0 for HTTP/1.0, 1 for HTTP/1.1.
     minor_version: u8,
     fields: Fields,
     note: OnceLock<Box<dyn Any + Send + Sync>>,
 }
 
 impl RequestHead {
-    /// Takes what was read if it begins with a whole head; `None` while it does not, a status where it is refused.
-    /// `before` is the shape of the head that came before it on the connection.
+    /// Takes the input if it begins with a complete head; `None` if it does not yet, a status if the head is refused.
+    /// `before` is the shape of the previous head on the connection.
     pub(crate) fn take(
         input: &mut Vec<u8>,
         before: &mut Option<Arc<Shape>>,
@@ -55,8 +55,8 @@ impl RequestHead {
         Ok(Some(Self { text: std::mem::take(input), shape }))
     }
 
-    /// Writes the head of a request that came in another version of HTTP as HTTP/1.1 has it, and reads it by the same
-    /// rules. A status where it is refused.
+    /// Writes the head of a request that arrived in another version of HTTP as HTTP/1.1 and parses it by the same
+    /// rules. Returns a status if it is refused.
     pub fn assemble<'a>(
         method: &Method,
         target: &str,
@@ -77,19 +77,19 @@ impl RequestHead {
         Self::take(&mut text, &mut None)?.ok_or(StatusCode::BAD_REQUEST)
     }
 
-    /// Keeps a body of this length and gives back what was read behind it; `None` if it is not all here.
+    /// Keeps a body of `body` bytes and returns the bytes after it; `None` if the body is incomplete.
     pub(crate) fn keep(&mut self, body: usize) -> Option<Vec<u8>> {
         let end = self.length().checked_add(body).filter(|end| *end <= self.text.len())?;
         Some(self.text.split_off(end))
     }
 
-    /// Gives back everything that was read behind the head.
+    /// Returns everything that was read after the head.
     pub(crate) fn cut(&mut self) -> Vec<u8> {
         self.text.split_off(self.length())
     }
 
-    /// Lends the text, with what came of its body and room for all of it, to be read into; the head cannot be asked
-    /// until it is given back. Saves a large body from being copied.
+    /// Lends the text buffer, with `begun` appended and room for the rest of the body, so that a large body is read in
+    /// place and not copied. The head must not be used until `restore`.
     pub(crate) fn lend(&mut self, begun: &[u8], room: usize) -> Vec<u8> {
         let mut text = std::mem::take(&mut self.text);
         text.reserve_exact(room.max(begun.len()));
@@ -97,29 +97,29 @@ impl RequestHead {
         text
     }
 
-    /// Takes a lent text back.
+    /// Takes the lent buffer back.
     pub(crate) fn restore(&mut self, text: Vec<u8>) {
         self.text = text;
     }
 
-    /// Sets the body to one that was read by itself.
+    /// Replaces the body by one that was read into another buffer.
     pub fn set_body(&mut self, body: &[u8]) {
         self.text.truncate(self.length());
         self.text.extend_from_slice(body);
     }
 
-    /// Makes room for a body of this length.
+    /// Reserves memory for a body of `bytes` bytes.
     pub fn reserve_body(&mut self, bytes: usize) {
         self.text.reserve_exact(bytes);
     }
 
-    /// Adds a piece to the body. Returns the bytes of memory that head and body take.
+    /// Appends a piece to the body. Returns the bytes of memory that head and body occupy.
     pub fn push_body(&mut self, piece: &[u8]) -> usize {
         self.text.extend_from_slice(piece);
         self.text.capacity()
     }
 
-    /// The body, once it was read.
+    /// Returns the body; empty until it was read.
     #[must_use]
     pub fn body(&self) -> &[u8] {
         self.text.get(self.length()..).unwrap_or_default()
@@ -135,38 +135,39 @@ impl RequestHead {
         std::str::from_utf8(self.path_bytes()).unwrap_or_default()
     }
 
-    /// The part of the target behind its question mark.
+    /// Returns the query of the target: the part after the question mark.
     #[must_use]
     pub fn query(&self) -> Option<&str> {
         self.shape.query.map(|query| std::str::from_utf8(query.text(&self.text)).unwrap_or_default())
     }
 
-    /// The path before it is known to be text.
+    /// Returns the path as bytes; they need not be valid UTF-8.
     #[must_use]
     pub fn path_bytes(&self) -> &[u8] {
         self.shape.path.text(&self.text)
     }
 
-    /// Values of a header field as they came; its name is compared without regard to case.
+    /// Returns the raw values of a header field; its name is compared case-insensitively.
     pub fn values<'t>(&'t self, name: &str) -> impl Iterator<Item = &'t [u8]> {
         self.shape.fields.values(&self.text, name)
     }
 
-    /// First value of a header field; `None` as well if it is no visible text.
+    /// Returns the first value of a header field; `None` also if it is not visible text.
     #[must_use]
     pub fn get<'t>(&'t self, name: &str) -> Option<&'t str> {
         let value = self.shape.fields.values(&self.text, name).next();
         value.and_then(visible)
     }
 
-    /// First value of a header field; `"unreadable"` if it is no visible text, which no field expects as its value.
+    /// Returns the first value of a header field; `"unreadable"`, which no field expects as a value, if it is not
+    /// visible text.
     #[must_use]
     pub fn get_or_unreadable<'t>(&'t self, name: &str) -> Option<&'t str> {
         let value = self.shape.fields.values(&self.text, name).next();
         value.map(|value| visible(value).unwrap_or("unreadable"))
     }
 
-    /// Value of a header field that stands there exactly once and is visible text.
+    /// Returns the value of a header field that occurs exactly once and is visible text.
     #[must_use]
     pub fn only<'t>(&'t self, name: &str) -> Option<&'t str> {
         let mut values = self.shape.fields.values(&self.text, name);
@@ -181,7 +182,7 @@ impl RequestHead {
         self.shape.fields.values(&self.text, name).next().is_some()
     }
 
-    /// How the end of the body is told.
+    /// Determines the framing of the body.
     pub fn framing(&self) -> Result<Framing, Ambiguous> {
         Framing::of_request(&self.text, &self.shape.fields, self.shape.minor_version)
     }
@@ -190,22 +191,22 @@ impl RequestHead {
         self.shape.minor_version == 0
     }
 
-    /// Whether the client wants to send more on this connection.
+    /// Returns `true` if the connection stays open after this request.
     pub(crate) fn keeps_alive(&self) -> bool {
         let has = |token| self.shape.fields.has_token(&self.text, "connection", token);
-        // A value that is no visible text is not read by everybody: it ends what only this field would keep.
+        // Parsers differ on a value that is not visible text, so it does not keep an HTTP/1.0 connection open.
         let is_readable = || self.values("connection").all(|value| visible(value).is_some());
         !has("close") && (!self.is_http_1_0() || (has("keep-alive") && is_readable()))
     }
 
-    /// Value that was derived from a head of the same text, if one of this type was noted.
+    /// Returns a value of this type that was noted for a head of the same text.
     #[must_use]
     pub fn noted<T: Any + Send + Sync>(&self) -> Option<&T> {
         self.shape.note.get()?.downcast_ref()
     }
 
-    /// Notes a value that follows from the text of this head alone, whatever its `Content-Length`, for heads of the same
-    /// text that come later on the connection. Only the first note of a head is kept.
+    /// Stores a value that is derived from the text of this head alone, whatever its `Content-Length`, for later heads
+    /// of the same text on the connection. Only the first note of a head is kept.
     pub fn note<T: Any + Send + Sync>(&self, value: T) {
         if self.shape.again.is_some() {
             let _ = self.shape.note.set(Box::new(value));
@@ -218,7 +219,7 @@ impl RequestHead {
 }
 
 impl Shape {
-    /// Reads the head that `input` begins with.
+    /// Parses the head at the start of `input`.
     fn read(input: &[u8]) -> Result<Option<Self>, StatusCode> {
         if begins_with_too_many_empty_lines(input) {
             return Err(StatusCode::BAD_REQUEST);
@@ -238,14 +239,15 @@ impl Shape {
             .map_err(|_| StatusCode::BAD_REQUEST)?;
         let fields = Fields::read(input, request.headers);
         if method == Method::CONNECT {
-            // Bytes behind a tunnel's head are not HTTP: a reader that opens one ends the request elsewhere.
+            // Bytes after the head of a CONNECT request are not HTTP: a proxy that opens the tunnel would end the
+            // request elsewhere.
             return Err(StatusCode::NOT_IMPLEMENTED);
         }
         let target = Target::read(request.path.unwrap_or_default()).ok_or(StatusCode::BAD_REQUEST)?;
         let mut hosts = fields.values(input, "host");
         let host = hosts.next();
-        // RFC 9112 section 3.2: a request with two `Host` fields is refused, and one that names another host in its
-        // target would be routed differently by different readers.
+        // RFC 9112 section 3.2: a request with two `Host` fields is refused. One whose target names another host would
+        // be routed differently by different parsers.
         let contradicts = target.authority.is_some_and(|authority| {
             host.is_none_or(|host| !host.eq_ignore_ascii_case(authority.as_bytes()))
         });
@@ -268,7 +270,7 @@ impl Shape {
 
 #[cfg(test)]
 impl RequestHead {
-    /// A head with these fields.
+    /// Returns a POST head with these fields.
     pub(crate) fn with(fields: &[(&str, &str)]) -> Self {
         let fields = fields.iter().map(|(name, value)| (*name, value.as_bytes()));
         Self::assemble(&Method::POST, "/mcp", fields).unwrap()
@@ -300,7 +302,7 @@ mod tests {
         assert_eq!(head.values("x-a").collect::<Vec<_>>(), [b"1", b"2"]);
     }
 
-    /// `HEAD_KEPT_BYTES_MAX`
+    /// `HEAD_KEPT_BYTES_MAX`: heads up to it are remembered.
     #[test]
     fn a_head_that_comes_again_is_read_as_it_was_and_one_that_does_not_by_itself() {
         let texts = [

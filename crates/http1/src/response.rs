@@ -1,4 +1,4 @@
-//! Response of a server: status, a few header fields, a body.
+//! Response of a server: status, header fields, body.
 
 use std::any::Any;
 use std::fmt;
@@ -10,9 +10,10 @@ use http::StatusCode;
 use crate::date;
 use crate::fields::visible;
 
-/// Body of a response whose length is not known: pieces come until the stream ends.
+/// Body of unknown length, sent piece by piece until the stream ends.
 pub trait ByteStream: Send {
-    /// Returns the next piece, never an empty one; `None` at the end. Whoever asks has written the piece before.
+    /// Returns the next piece, never an empty one; `None` at the end. Called only after the previous piece was
+    /// written.
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>>;
 }
 
@@ -20,13 +21,13 @@ pub trait ByteStream: Send {
 pub enum ReplyBody {
     Empty,
     Whole(Bytes),
-    /// Pieces that follow each other: bytes that are shared are not copied.
+    /// Consecutive pieces; shared buffers are sent without copying.
     Pieces(Box<[Bytes]>),
     Stream(Box<dyn ByteStream>),
 }
 
 impl ReplyBody {
-    /// Bytes of the body, if they are known beforehand.
+    /// Returns the length of the body in bytes, if it is known in advance.
     #[must_use]
     pub fn length(&self) -> Option<usize> {
         match self {
@@ -48,19 +49,19 @@ impl fmt::Debug for ReplyBody {
 #[derive(Debug)]
 pub struct Response {
     pub status: StatusCode,
-    /// `Content-Type` of the body; absent where there is none.
+    /// `Content-Type` of the body; `None` for a response without one.
     pub media_type: Option<&'static str>,
     headers: Vec<(&'static str, Box<str>)>,
     pub body: ReplyBody,
-    /// Dropped when the body is written: releases what a large body counts as.
+    /// Dropped once the body is written: releases the quota of a large body.
     pub held: Option<Box<dyn Any + Send>>,
 }
 
-/// Fate of the connection behind a response.
+/// State of the connection after a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum After {
     Kept,
-    /// The client's version would close it: the response says that it is kept.
+    /// Kept open, with a `Connection: keep-alive` header, because HTTP/1.0 closes by default.
     KeptAndSaid,
     Closed,
 }
@@ -82,13 +83,13 @@ impl Response {
         Self::new(status, "application/json", ReplyBody::Whole(body.into()))
     }
 
-    /// Header fields besides those that frame the body.
+    /// Returns the header fields except those that frame the body.
     pub fn headers(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let media_type = self.media_type.map(|media_type| ("content-type", media_type));
         media_type.into_iter().chain(self.headers.iter().map(|(name, value)| (*name, &**value)))
     }
 
-    /// Adds a header, its name in lower case; a value that cannot be sent is left out.
+    /// Adds a header; the name must be in lower case. A value that is not visible text is left out.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: &str) -> Self {
         if visible(value.as_bytes()).is_some() {
@@ -97,8 +98,8 @@ impl Response {
         self
     }
 
-    /// Writes the head. `length` is the body's, if it is known; otherwise it comes in chunks, or until the connection
-    /// closes.
+    /// Writes the head. `length` is the length of the body if known; otherwise the body is chunked or ends with the
+    /// connection.
     pub(crate) fn write_head(
         &self,
         out: &mut Vec<u8>,
@@ -117,7 +118,7 @@ impl Response {
         for (name, value) in self.headers() {
             line(out, name, value);
         }
-        // RFC 9110 8.6: neither says a length that is not its own.
+        // RFC 9110 section 8.6: a 204 has no `Content-Length`, and a 304 none but that of the 200 it stands for.
         let is_silent = matches!(self.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
         match length {
             Some(length) if !is_silent => {

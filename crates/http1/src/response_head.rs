@@ -1,4 +1,4 @@
-//! Head of a response: status, header fields, how the body ends, whether the connection can be used again.
+//! Head of a response: status, header fields, framing of the body, reuse of the connection.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::limits::{HEAD_BYTES_MAX, HEAD_KEPT_BYTES_MAX, HEADERS_MAX};
 
 const CONTENT_LENGTH: &str = "content-length";
 
-/// Why a head cannot be read.
+/// Reason why a head cannot be parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum HeadError {
     #[error("it is no HTTP/1")]
@@ -34,21 +34,21 @@ pub struct ResponseHead {
     framing: Framing,
 }
 
-/// Parts of a head that heads of the same text share.
+/// Parts of a head, shared by all heads of the same text.
 #[derive(Debug)]
 struct Shape {
-    /// Text of the first such head.
+    /// Text of the first of these heads.
     text: Box<[u8]>,
     status: u16,
     fields: Fields,
     keeps_alive: bool,
-    /// Place of the body's length, where that is how the body ends.
+    /// Place of the body's `Content-Length`, if that frames the body.
     length: Range<usize>,
 }
 
 impl ResponseHead {
-    /// Writes the head of a response that came in another version of HTTP as HTTP/1.1 has it, and reads it by the same
-    /// rules. Fields that frame the body are the other version's business and must be left out.
+    /// Writes the head of a response that arrived in another version of HTTP as HTTP/1.1 and parses it by the same
+    /// rules. The caller leaves out fields that frame the body; framing is the other version's business.
     pub fn assemble<'a>(
         status: u16,
         fields: impl IntoIterator<Item = (&'a str, &'a [u8])>,
@@ -68,7 +68,7 @@ impl ResponseHead {
         Self::read(&text)?.map(|(head, _)| head).ok_or(HeadError::NoHttp)
     }
 
-    /// Reads the head at the start of `bytes`; returns it with its length, `None` if it is not complete yet.
+    /// Parses the head at the start of `bytes`; returns it with its length, `None` if it is not complete yet.
     pub(crate) fn read(bytes: &[u8]) -> Result<Option<(Self, usize)>, HeadError> {
         if bytes.is_empty() {
             return Ok(None);
@@ -116,21 +116,21 @@ impl ResponseHead {
         self.framing
     }
 
-    /// Whether another request can be sent on the connection once the body was read.
+    /// Returns `true` if another request can be sent on the connection after the body was read.
     #[must_use]
     pub fn keeps_alive(&self) -> bool {
         self.shape.keeps_alive
     }
 
-    /// First value of a header field, if it is visible text. The length of the body is told by [`Self::framing`] alone:
-    /// heads that differ in it share their fields.
+    /// Returns the first value of a header field, if it is visible text. The length of the body comes from
+    /// [`Self::framing`] only: heads that differ in it share their fields.
     #[must_use]
     pub fn get<'t>(&'t self, name: &str) -> Option<&'t str> {
         let value = self.shape.fields.values(&self.shape.text, name).next();
         value.and_then(visible)
     }
 
-    /// Values of a header field, those that are visible text.
+    /// Returns those values of a header field that are visible text.
     pub fn values<'t>(&'t self, name: &str) -> impl Iterator<Item = &'t str> {
         self.shape.fields.values(&self.shape.text, name).filter_map(visible)
     }
@@ -146,8 +146,8 @@ impl ResponseHead {
     }
 }
 
-/// Reader of the heads of one connection's responses. Servers send the same head again and again, but for the length:
-/// such a head is compared instead of parsed.
+/// Parser of the heads of one connection's responses. Servers repeat the same head with another length; such a head is
+/// compared instead of parsed.
 #[derive(Debug, Default)]
 pub(crate) struct ResponseHeads {
     last: Option<(Again, ResponseHead)>,
@@ -178,7 +178,7 @@ impl ResponseHeads {
 mod tests {
     use super::*;
 
-    /// Everything that a head says.
+    /// Renders everything that a head contains, for comparison.
     fn told(read: Result<Option<(ResponseHead, usize)>, HeadError>) -> String {
         let read = read.map(|read| {
             read.map(|(head, bytes)| {
@@ -225,7 +225,7 @@ mod tests {
         }
     }
 
-    /// `HEAD_KEPT_BYTES_MAX`
+    /// `HEAD_KEPT_BYTES_MAX`: longer heads are not remembered.
     #[test]
     fn long_heads_are_not_remembered() {
         let head =

@@ -1,7 +1,7 @@
-//! Server side of a connection: a request, its answer, the next one.
+//! Server side of a connection: reads a request, writes its response, reads the next one.
 //!
-//! Guarantees: head and body are bounded in bytes and time; requests that come ahead of their turn wait; a client that
-//! goes away is noticed while its answer is made; what was admitted is answered before the server stops.
+//! Guarantees: head and body are bounded in bytes and time. Pipelined requests wait for their turn. A client that
+//! disconnects is noticed while its answer is computed. An admitted request is answered before the server stops.
 
 #[doc(hidden)]
 pub mod observed;
@@ -31,37 +31,38 @@ use crate::limits::{
 use crate::request::{RequestHead, Shape};
 use crate::response::{After, ByteStream, ReplyBody, Response};
 
-/// What is asked of the socket at once.
+/// Maximum bytes of one read from the socket.
 const READ_BYTES: usize = 64 * 1024;
 
 thread_local! {
-    /// Where every connection of a thread reads into: one that waits holds no buffer, and this one stays in the cache.
+    /// Read buffer shared by all connections of a thread: an idle connection holds no buffer, and this one stays in
+    /// the CPU cache.
     static PLACE: RefCell<Box<[u8]>> = RefCell::new(vec![0; READ_BYTES].into());
 }
 
-/// Below this a body is copied behind its head: one buffer is cheaper to send than two.
+/// Bodies up to this size are copied into the buffer of the head: one buffer is cheaper to send than two.
 const COPIED_BYTES_MAX: usize = 16 * 1024;
 
-/// What answers requests. The head is looked at before the body is read, and then has it.
+/// Handler of requests. Sees the head before the body is read, and gets the body with it afterwards.
 pub trait Service: Send + Sync + 'static {
-    /// What was found out from the head.
+    /// Result of judging a head.
     type Admitted: Send;
-    /// Room for a large head; given back when dropped.
+    /// Quota that a large head occupies; released when dropped.
     type HeadRoom: Send;
 
-    /// Takes room for a head of more than [`UNCOUNTED_BYTES_MAX`] from this network address.
+    /// Reserves room for a head of more than [`UNCOUNTED_BYTES_MAX`] from this network address.
     fn head_room(&self, address: Option<IpAddr>) -> Result<Self::HeadRoom, Response>;
 
-    /// Judges a request by its head and the network address that it comes from.
+    /// Judges a request by its head and the network address of the client.
     fn admit(&self, head: &RequestHead, address: Option<IpAddr>) -> Result<Self::Admitted, Response>;
 
-    /// Bytes of a body, and how long it may take to arrive.
+    /// Returns the maximum bytes of a body and how long it may take to arrive.
     fn body_limits(&self) -> (usize, Duration);
 
-    /// Counts the bytes that the body of an admitted request takes, or will take, in all.
+    /// Reserves the total bytes that the body of an admitted request occupies or will occupy.
     fn reserve(&self, admitted: &mut Self::Admitted, bytes: usize) -> Result<(), Response>;
 
-    /// The body of an admitted request could not be taken in.
+    /// Returns the response to an admitted request whose body could not be received.
     fn unread(&self, admitted: Self::Admitted, why: Unreadable) -> Response;
 
     fn answer(
@@ -71,7 +72,7 @@ pub trait Service: Send + Sync + 'static {
     ) -> impl Future<Output = Response> + Send;
 }
 
-/// Serves a connection until it ends, or gracefully until `stopped` says so.
+/// Serves a connection until it ends. After `stopped` turns true, a request under way is still answered.
 pub async fn serve<S, V>(
     stream: S,
     service: Arc<V>,
@@ -97,16 +98,16 @@ pub async fn serve<S, V>(
     }
 }
 
-/// Why nothing more comes of a connection.
+/// Reason why a connection ends.
 #[derive(Debug)]
 enum Ended {
-    /// Nobody is there any more.
+    /// The client has disconnected or timed out.
     Gone,
-    /// What came is no request that can be answered.
+    /// The input is not a request that can be answered; it gets this status.
     Refused(StatusCode),
     /// There is no room for the head.
     Shed(Box<Response>),
-    /// Everything was answered that will be.
+    /// The last response was written. `all_read` is `true` if no input is left unread.
     Closed { all_read: bool },
 }
 
@@ -116,7 +117,7 @@ impl From<io::Error> for Ended {
     }
 }
 
-/// What the head of a request says about its response.
+/// Properties of a request that shape its response.
 #[derive(Debug, Clone, Copy)]
 struct Reply {
     is_head: bool,
@@ -126,19 +127,20 @@ struct Reply {
 
 struct Connection<S> {
     stream: S,
-    /// Of the client, where the transport has addresses.
+    /// Network address of the client, if the transport has addresses.
     address: Option<IpAddr>,
-    /// Read and not taken yet.
+    /// Bytes that were read and not consumed yet.
     input: Vec<u8>,
-    /// The head of the request before.
+    /// Shape of the previous head.
     before: Option<Arc<Shape>>,
-    /// A response on its way out; kept for the next one.
+    /// Output buffer, reused for the next response.
     out: Vec<u8>,
     deadline: Deadline,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
-    /// Reads the head of the next request. A large one takes room before more of it is read.
+    /// Reads the head of the next request. A head over [`UNCOUNTED_BYTES_MAX`] reserves room before more of it is
+    /// read.
     async fn head<V: Service>(
         &mut self,
         service: &V,
@@ -148,7 +150,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let mut looked_at = 0;
         let mut room = None;
         loop {
-            // A head that was begun cannot be complete before another line of it is.
+            // After the first attempt, a head can only be complete once another line end has arrived.
             let news = self.input.get(looked_at..).unwrap_or_default();
             let may_be_whole = if looked_at == 0 { !news.is_empty() } else { news.contains(&b'\n') };
             let received = self.input.len();
@@ -166,7 +168,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             looked_at = self.input.len();
             match self.more().await? {
                 Some(Over::Stopped) if self.input.is_empty() => return Err(Ended::Closed { all_read: true }),
-                // What has begun may finish.
+                // A request that has begun may finish.
                 Some(Over::Stopped) => self.more_in_time().await?,
                 Some(Over::TooLate) if self.input.is_empty() => return Err(Ended::Gone),
                 Some(Over::TooLate) => return Err(Ended::Refused(StatusCode::REQUEST_TIMEOUT)),
@@ -175,7 +177,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// Reads more, or says why it no longer waits.
+    /// Reads more input, or returns why it stopped waiting.
     async fn more(&mut self) -> Result<Option<Over>, Ended> {
         std::future::poll_fn(|cx| match self.poll_read(cx, READ_BYTES) {
             Poll::Ready(read) => Poll::Ready(read.map(|()| None)),
@@ -184,7 +186,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         .await
     }
 
-    /// The same without heed to the server's end.
+    /// Reads more input; the shutdown signal does not interrupt it.
     async fn more_in_time(&mut self) -> Result<(), Ended> {
         std::future::poll_fn(|cx| match self.poll_read(cx, READ_BYTES) {
             Poll::Ready(read) => Poll::Ready(read),
@@ -211,7 +213,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         })
     }
 
-    /// Ready when the client has gone. What it sends ahead is kept for its turn, within bounds.
+    /// Ready once the client has disconnected. Input that it sends ahead is buffered, up to `AHEAD_BYTES_MAX`.
     fn poll_gone(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
         while self.input.len() < AHEAD_BYTES_MAX {
             match self.poll_read(cx, AHEAD_BYTES_MAX - self.input.len()) {
@@ -240,7 +242,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let mut admitted = match admitted {
             Ok(admitted) => admitted,
             Err(response) => {
-                // The connection can be used again if the body is here already and can be passed over.
+                // The connection can be reused if the whole body has already arrived and can be skipped.
                 let is_passed = self.body_here(&mut incoming, &mut head, bytes_max) == Ok(true);
                 let after = self.after(keeps && is_passed, is_http_1_0);
                 return self.write(response, reply(after)).await?.then(after, is_passed);
@@ -284,7 +286,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let length = body.length();
         if let ReplyBody::Stream(stream) = body {
             let is_chunked = !reply.is_http_1_0;
-            // Without chunks the end of the stream is the end of the connection.
+            // A stream without chunks ends with the connection.
             let after = if is_chunked { reply.after } else { After::Closed };
             response.write_head(&mut self.out, None, is_chunked, after);
             self.flush(&[]).await?;
@@ -312,7 +314,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         Ok(Written::Whole)
     }
 
-    /// Sends the head that was written and a body of many pieces.
+    /// Sends the head and then a body of several pieces.
     async fn write_pieces(&mut self, pieces: &[bytes::Bytes]) -> Result<(), Ended> {
         for group in pieces.chunks(3) {
             let mut parts: [&[u8]; 3] = [&[]; 3];
@@ -348,17 +350,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// Sends what was written, then `parts`. A client that takes nothing for too long, or too little in all, is gone.
+    /// Sends the output buffer, then `parts`. Fails if the client accepts nothing for too long, or too little on
+    /// average.
     async fn flush(&mut self, parts: &[&[u8]]) -> Result<(), Ended> {
         let mut slices = [IoSlice::new(&self.out), IoSlice::new(&[]), IoSlice::new(&[]), IoSlice::new(&[])];
         for (slice, part) in slices.iter_mut().skip(1).zip(parts) {
             *slice = IoSlice::new(part);
         }
         let mut left = slices.get_mut(..=parts.len()).unwrap_or_default();
-        // Takes away what is empty.
+        // Removes empty slices.
         IoSlice::advance_slices(&mut left, 0);
         let mut is_patient = true;
-        // Set when the client first does not take everything at once.
+        // Deadline of the whole write, set when the client first does not accept everything at once.
         let mut last = None;
         while !left.is_empty() {
             let sent = std::future::poll_fn(|cx| {
@@ -407,8 +410,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// Lets a client that is still sending read the last response: a connection closed on unread bytes is reset. How many
-    /// linger at once is bounded, and how much each may send.
+    /// Keeps reading from a client that is still sending, so that it can read the last response: closing a socket with
+    /// unread bytes resets the connection. The number of lingering connections and the bytes of each are bounded.
     async fn linger(mut self) {
         let _ = self.stream.shutdown().await;
         let Ok(_place) = LINGERING.try_acquire() else { return };
@@ -427,16 +430,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     }
 }
 
-/// Places for connections that linger.
+/// Permits for lingering connections.
 static LINGERING: Semaphore = Semaphore::const_new(LINGERING_MAX);
 
-/// Time that a client has for so many bytes, however steadily it takes them.
+/// Returns the time in which a client must accept `bytes` bytes, however steadily it reads.
 fn write_time_max(bytes: usize) -> Duration {
     let ms = bytes as u64 * 1_000 / WRITE_BYTES_PER_S_MIN;
     Duration::from_millis(WRITE_MS_MAX + ms)
 }
 
-/// Whether the end of what was written is known to the client.
+/// Tells if the client can see the end of the body without the end of the connection.
 enum Written {
     Whole,
     UntilClose,

@@ -1,10 +1,11 @@
-//! Target of a request and the host it names.
+//! Target of a request and the host that it names.
 //!
-//! Refuses what two readers could take for different resources: the authority form, a fragment, bytes that no URI has.
+//! Refuses targets that two parsers could take for different resources: the authority form, a fragment, bytes that no
+//! URI has.
 
 use http::Uri;
 
-/// Target of a request: `/path?query`, the absolute form that proxies are sent, or `*`.
+/// Target of a request: `/path?query`, the absolute form used with proxies, or `*`.
 pub(crate) struct Target<'a> {
     /// Host and port of the absolute form.
     pub(crate) authority: Option<&'a str>,
@@ -13,7 +14,7 @@ pub(crate) struct Target<'a> {
 }
 
 impl<'a> Target<'a> {
-    /// Reads a target; `None` where it is none of the three forms.
+    /// Parses a target; `None` if it is none of the three forms.
     pub(crate) fn read(target: &'a str) -> Option<Self> {
         let uri = Uri::try_from(target).ok().filter(|_| !target.contains('#'))?;
         let (authority, local) = match (uri.scheme(), uri.authority()) {
@@ -35,8 +36,8 @@ impl<'a> Target<'a> {
     }
 }
 
-/// Whether a `Host` value is empty or a host with an optional port (RFC 3986 section 3.2.2). A comma is refused although
-/// the RFC allows it in names: it may come from two joined fields.
+/// Returns `true` if a `Host` value is empty or a host with an optional port (RFC 3986 section 3.2.2). A comma is
+/// refused although the RFC allows it in names, because it may come from two joined fields.
 pub(crate) fn is_host(value: &[u8]) -> bool {
     let is_legal = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+;=:[]".contains(byte);
     value.iter().all(is_legal)
@@ -46,7 +47,7 @@ pub(crate) fn is_host(value: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// R14.2: a target has one reading or is refused.
+    /// R14.2: a target is parsed in one way or refused.
     #[test]
     fn a_target_is_a_path_an_absolute_uri_or_an_asterisk() {
         let read = |target| Target::read(target).map(|target| (target.authority, target.path, target.query));
@@ -60,7 +61,7 @@ mod tests {
         }
     }
 
-    /// R5.9: a `Host` that is no host is refused before anything is compared with it.
+    /// R5.9: a `Host` value that is not a host is refused before it is compared with anything.
     #[test]
     fn a_host_has_the_characters_of_a_host() {
         for legal in ["", "a", "a.b:1", "[::1]:80", "127.0.0.1", "a_b"] {

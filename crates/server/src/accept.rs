@@ -1,4 +1,4 @@
-//! What kinds of answer a client takes.
+//! Content negotiation: the media types that a client accepts and sends.
 
 use std::sync::Arc;
 
@@ -10,20 +10,19 @@ use crate::cors::Origin;
 pub(crate) const JSON: &str = "application/json";
 pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 
-/// What the specification has clients send, and nearly all do.
+/// The value that the specification requires of clients, which nearly all of them send.
 const BOTH: &str = "application/json, text/event-stream";
 
-/// From the `Accept` header; without one a client takes anything.
+/// Media types that the `Accept` header allows; without the header, all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Accept {
     pub(crate) json: bool,
     pub(crate) events: bool,
-    /// Events are listed before JSON.
+    /// `true` if event streams are listed before JSON.
     pub(crate) events_first: bool,
 }
 
-/// What a POST asks for by its head alone: it came to an address that there is, from where requests may come, and says
-/// that it is JSON.
+/// Result of judging the head of a POST: its path exists, its Host and Origin are expected, and it declares JSON.
 #[derive(Debug, Clone)]
 pub(crate) struct Asks {
     pub(crate) accept: Accept,
@@ -54,10 +53,10 @@ impl Accept {
     }
 }
 
-/// Whether the body is declared to be JSON.
+/// Returns `true` if the body is declared to be JSON.
 pub(crate) fn declares_json(head: &RequestHead) -> bool {
     let given = head.values("content-type").next().unwrap_or_default();
-    // Nearly all of them say just this.
+    // Fast path: nearly all clients send exactly this value.
     given == JSON.as_bytes() || {
         let media = given.split(|byte| *byte == b';').next().unwrap_or_default();
         media.trim_ascii().eq_ignore_ascii_case(JSON.as_bytes())

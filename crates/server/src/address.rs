@@ -1,8 +1,9 @@
-//! What a request's address and headers choose of the toolsets (R3.4).
+//! Toolsets chosen by a request's path, query and headers (R3.4: modern views are chosen by URL, header or
+//! credential).
 //!
-//! `/mcp?toolsets=a,b`, `/mcp/x/<toolset>`, `/mcp/readonly` and `/mcp/x/<toolset>/readonly`; `X-MCP-Toolsets: a,b`
-//! and `X-MCP-Readonly: true`. Several choices narrow each other. Refuses what cannot be read instead of ignoring it:
-//! a choice that is lost would show more than was asked for.
+//! `/mcp?toolsets=a,b`, `/mcp/x/<toolset>`, `/mcp/readonly` and `/mcp/x/<toolset>/readonly`; `X-MCP-Toolsets: a,b` and
+//! `X-MCP-Readonly: true`. Several choices narrow each other. Refuses a malformed choice instead of ignoring it,
+//! because without it the caller would see more than it asked for.
 
 use toolcrib_engine::{Names, Selection, UnknownToolset};
 
@@ -11,7 +12,7 @@ use toolcrib_http1::{RequestHead, visible};
 const TOOLSETS: &str = "x-mcp-toolsets";
 const READONLY: &str = "x-mcp-readonly";
 
-/// Why a choice cannot be followed.
+/// Reason why a choice is refused.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BadChoice {
     #[error(transparent)]
@@ -20,7 +21,7 @@ pub(crate) enum BadChoice {
     Unreadable(&'static str),
 }
 
-/// What an address under the endpoint's path chooses; `None` where there is nothing at it.
+/// Returns the choice of a path under the endpoint; `None` if the path does not exist.
 pub(crate) fn selection(endpoint: &str, path: &[u8], query: Option<&str>) -> Option<Selection> {
     let mut selection = Selection::default();
     let rest = std::str::from_utf8(path.strip_prefix(endpoint.as_bytes())?).ok()?;
@@ -51,7 +52,7 @@ pub(crate) fn selection(endpoint: &str, path: &[u8], query: Option<&str>) -> Opt
     Some(selection)
 }
 
-/// Narrows a choice by what the headers say.
+/// Narrows a choice by the headers.
 pub(crate) fn narrow_by_headers(selection: &mut Selection, head: &RequestHead) -> Result<(), BadChoice> {
     for value in head.values(TOOLSETS) {
         let text = visible(value).ok_or(BadChoice::Unreadable(TOOLSETS))?;
@@ -64,12 +65,12 @@ pub(crate) fn narrow_by_headers(selection: &mut Selection, head: &RequestHead) -
     Ok(())
 }
 
-/// Anything but a clear no is a yes: the careful reading.
+/// Every value other than a clear "no" counts as "yes", which shows less.
 fn is_true(text: &str) -> bool {
     !matches!(text.to_ascii_lowercase().as_str(), "false" | "0" | "no" | "off")
 }
 
-/// Undoes percent-encoding. What is not well encoded stays as it is, and names no toolset then.
+/// Decodes percent escapes. Malformed text stays as it is, and then names no toolset.
 fn decoded(value: &str) -> String {
     let mut bytes = Vec::with_capacity(value.len());
     let mut rest = value.as_bytes();
@@ -111,7 +112,7 @@ mod tests {
         Some((selection.toolsets, selection.read_only))
     }
 
-    /// R3.4: a view is chosen by address.
+    /// R3.4: a view is chosen by path and query.
     #[test]
     fn addresses_choose() {
         let names = |text| Some(Names::parse(text));

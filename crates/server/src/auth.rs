@@ -1,4 +1,4 @@
-//! Who sends an HTTP request.
+//! Authentication of HTTP requests.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,18 +9,18 @@ use toolcrib_engine::{Principal, Safety};
 use crate::bearer::token;
 use toolcrib_http1::RequestHead;
 
-/// Turns a request's credential into a principal, for every request anew.
+/// Maps a request's credential to a principal; called for every request.
 pub trait Authenticator: Send + Sync {
-    /// The principal, or the challenge to send with 401.
+    /// Returns the principal, or the challenge to send with 401.
     fn principal(&self, head: &RequestHead) -> Result<Principal, Challenge>;
 
-    /// A number that changes whenever somebody's access may have ended.
+    /// Returns a number that changes whenever a credential may have been revoked.
     fn revocations(&self) -> u64 {
         0
     }
 
-    /// Whether a principal that showed a credential at `since_ms` (Unix time) may still be served. Asked for open
-    /// streams, sessions and calls under way after [`Authenticator::revocations`] has changed.
+    /// Returns `true` if a principal that showed a credential at `since_ms` (Unix time) may still be served. Called
+    /// for open streams, sessions and calls in flight after [`Authenticator::revocations`] has changed.
     fn still_holds(&self, _principal: &Principal, _since_ms: u64) -> bool {
         true
     }
@@ -32,21 +32,21 @@ impl fmt::Debug for dyn Authenticator {
     }
 }
 
-/// What an unauthenticated client is told in `WWW-Authenticate`.
+/// Value of `WWW-Authenticate` for an unauthenticated client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Challenge {
     pub www_authenticate: String,
 }
 
 impl Challenge {
-    /// A bearer token is wanted.
+    /// Challenge for a bearer token.
     #[must_use]
     pub fn bearer() -> Self {
         Self { www_authenticate: "Bearer realm=\"toolcrib\"".to_owned() }
     }
 }
 
-/// Nobody is asked: everyone is anonymous. For loopback.
+/// No authentication: everyone is anonymous. For loopback.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Open;
 
@@ -56,7 +56,8 @@ impl Authenticator for Open {
     }
 }
 
-/// The operator's own credentials. Who shows none is anonymous where that is allowed; a wrong one is refused always.
+/// Authenticator for the operator's own credentials. A request without one is anonymous if that is allowed; an invalid
+/// one is always refused.
 #[derive(Debug, Clone)]
 pub struct Credentialled {
     safety: Arc<Safety>,
@@ -92,7 +93,7 @@ impl Authenticator for Credentialled {
     }
 }
 
-/// What a request shows of a credential.
+/// Credential in a request.
 #[derive(Debug)]
 pub(crate) enum Shown {
     Nothing,

@@ -1,7 +1,7 @@
-//! The answer to a batch: the answers to its messages, in their order.
+//! Answer to a batch: the answers to its messages, in their order.
 //!
-//! Guarantees: what is shared, as a prepared list, is not copied; once the answers are over a limit, no further request
-//! of the batch is run.
+//! Guarantees: shared bytes, such as a prepared list, are not copied. Once the answers exceed a limit, no further
+//! request of the batch is run.
 
 use bytes::Bytes;
 use toolcrib_engine::{Payload, Reply};
@@ -11,17 +11,18 @@ use toolcrib_http1::limits::UNCOUNTED_BYTES_MAX;
 
 use crate::limits::BATCH_ANSWER_BYTES_MAX;
 
-/// Answers so far.
+/// Answers collected so far.
 #[derive(Debug, Default)]
 pub(crate) struct BatchAnswer {
     pieces: Vec<Bytes>,
-    /// Small pieces since the last large one, copied behind each other.
+    /// Small pieces since the last large one, concatenated.
     small: Vec<u8>,
     bytes: usize,
 }
 
 impl BatchAnswer {
-    /// The answer to a request that is not run, once there are too many bytes.
+    /// Returns the answer to a request that is not run because the batch has too many bytes already; `None` if it may
+    /// run.
     pub(crate) fn refusal(&self, id: Option<&str>) -> Option<Reply> {
         if self.bytes < BATCH_ANSWER_BYTES_MAX {
             return None;
@@ -34,7 +35,7 @@ impl BatchAnswer {
         Some(Reply::error(200, id, &RpcError::new(Code::InternalError, message).with_data(data)))
     }
 
-    /// Adds the answer to one message, if it has one.
+    /// Appends the answer to one message, if it has one.
     pub(crate) fn add(&mut self, payload: Payload) {
         if payload == Payload::Nothing {
             return;
@@ -51,7 +52,7 @@ impl BatchAnswer {
         });
     }
 
-    /// The whole answer; nothing where no message had one.
+    /// Returns the whole answer; `Nothing` if no message had one.
     pub(crate) fn finish(mut self) -> Payload {
         if self.bytes == 0 {
             return Payload::Nothing;

@@ -1,7 +1,7 @@
-//! Bearer tokens that the operator gave out (R5.9).
+//! Bearer tokens that the operator issued (R5.9: authentication in and out).
 //!
-//! Guarantees: a token is looked up by its SHA-256 digest, so that how long a refusal takes says nothing about it, and
-//! no token is kept in the clear. Tokens count only in the `Authorization` header.
+//! Guarantees: a token is looked up by its SHA-256 digest, so the time of a refusal reveals nothing about valid
+//! tokens, and no token is kept in clear text. Tokens are accepted in the `Authorization` header only.
 
 use std::collections::HashMap;
 
@@ -11,10 +11,11 @@ use toolcrib_engine::Principal;
 use crate::auth::{Authenticator, Challenge};
 use toolcrib_http1::RequestHead;
 
+/// Authenticator for a fixed set of bearer tokens.
 #[derive(Debug, Clone, Default)]
 pub struct Bearer {
     by_digest: HashMap<String, Principal>,
-    /// Where clients learn how to authenticate (RFC 9728).
+    /// URL at which clients learn how to authenticate (RFC 9728).
     metadata_url: Option<String>,
 }
 
@@ -30,7 +31,7 @@ impl Bearer {
         self
     }
 
-    /// What a client without a valid token is told; `error` as RFC 6750 names it.
+    /// Returns the challenge for a client without a valid token; `error` is a code of RFC 6750.
     #[must_use]
     pub fn challenge(&self, error: Option<&str>) -> Challenge {
         let mut parts = vec!["Bearer realm=\"toolcrib\"".to_owned()];
@@ -40,7 +41,7 @@ impl Bearer {
     }
 }
 
-/// The token of a request: one header, the right scheme, nothing else.
+/// Returns the bearer token of a request: exactly one header, with the scheme `Bearer`.
 #[must_use]
 pub fn token(head: &RequestHead) -> Option<&str> {
     let (scheme, token) = head.only("authorization")?.split_once(' ')?;
@@ -58,7 +59,7 @@ impl Authenticator for Bearer {
         found.ok_or_else(|| self.challenge(Some("invalid_token")))
     }
 
-    /// Only whether the subject is still named: when its token was given is not known.
+    /// Checks only if the subject still has a token, because the time at which a token was issued is unknown.
     fn still_holds(&self, principal: &Principal, _since_ms: u64) -> bool {
         self.by_digest.values().any(|known| known == principal)
     }
@@ -75,7 +76,7 @@ mod tests {
         bearer.principal(&head_with(&lines))
     }
 
-    /// R5.9: bearer tokens, with RFC 9728 challenges.
+    /// R5.9: bearer tokens are checked, with RFC 9728 challenges.
     #[test]
     fn only_the_right_token_in_the_right_header_is_somebody() {
         assert_eq!(ask(Some("Bearer s3cret")), Ok(Principal::subject("me")));

@@ -1,4 +1,4 @@
-//! Response bodies: a message in the pieces it is made of, or a stream of events.
+//! Response bodies: a message in pieces, or a stream of events.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::sessions::HttpSession;
 use crate::sse_channel::ChannelReader;
 use crate::stream_log::LogReader;
 
-/// Body of a message in the pieces it is made of.
+/// Body of a message, in its pieces.
 pub(crate) fn payload(payload: Payload) -> ReplyBody {
     match payload {
         Payload::Nothing => ReplyBody::Empty,
@@ -34,14 +34,14 @@ pub(crate) fn payload(payload: Payload) -> ReplyBody {
     }
 }
 
-/// Body of a call's events, which are counted for its caller until they are taken.
+/// Body of a call's event stream; its bytes count towards its caller's quota until the client takes them.
 pub(crate) fn call(call: CallStream, account: Account) -> ReplyBody {
     call.count_in(&account);
     let events = Events { account: Some(account), ..Events::new(Source::Call(Box::new(call))) };
     ReplyBody::Stream(Box::new(events))
 }
 
-/// Body of a session's stream. The session lives at least as long as somebody reads one of its streams.
+/// Body of a session's stream. The session lives at least as long as one of its streams is read.
 pub(crate) fn log(reader: LogReader, session: Arc<HttpSession>) -> ReplyBody {
     ReplyBody::Stream(Box::new(Events::new(Source::Log { reader, _session: session })))
 }
@@ -51,14 +51,14 @@ pub(crate) fn channel(reader: ChannelReader) -> ReplyBody {
     ReplyBody::Stream(Box::new(Events::new(Source::Channel(Box::new(reader)))))
 }
 
-/// A stream of encoded events that says it is alive when nothing else is said.
+/// Stream of encoded events; sends a keep-alive comment when nothing else is sent.
 #[derive(Debug)]
 pub(crate) struct Events {
     source: Source,
     alarm: Pin<Box<Sleep>>,
-    /// Where large events are counted; a log and a channel count their own.
+    /// Quota for large events; a log and a channel count their own.
     account: Option<Account>,
-    /// The event that is being written.
+    /// Quota of the event that is being written.
     held: Option<Held>,
 }
 
@@ -75,7 +75,7 @@ impl Events {
         Self { source, alarm, account: None, held: None }
     }
 
-    /// Counts a large event while it is written; one for which there is no room ends the stream.
+    /// Counts a large event while it is written; ends the stream if there is no room for it.
     fn counted(&mut self, event: Option<Bytes>) -> Option<Bytes> {
         if let (Some(event), Some(account)) = (&event, &self.account)
             && event.len() > UNCOUNTED_BYTES_MAX
@@ -119,7 +119,7 @@ mod tests {
     use crate::sessions::Sessions;
     use crate::stream_log::StreamLog;
 
-    /// Proxies on the way end a connection on which nothing is said.
+    /// `KEEP_ALIVE_MS`: proxies close a connection that is silent for too long.
     #[tokio::test(start_paused = true)]
     async fn a_stream_that_is_open_says_so_every_keep_alive_ms() {
         let id = toolcrib_engine::SessionId::random().unwrap();

@@ -1,8 +1,7 @@
-//! One POST under way: the engine's future and what it says before it is done.
+//! One POST in flight: the engine's future and the messages that it sends before its answer.
 //!
-//! Guarantees: a modern client that goes away cancels its request; a legacy one does not, its request runs on by
-//! itself. The number of those that run on is bounded, for everybody together and for each caller; one over the bound
-//! is cancelled.
+//! Guarantees: when a modern client disconnects, its request is cancelled; a legacy client's request continues as a
+//! detached call. The number of detached calls is bounded in total and per caller; a call over the bound is cancelled.
 
 use std::fmt;
 use std::future::Future;
@@ -20,15 +19,15 @@ use crate::sessions::HttpSession;
 use crate::shed::Shed;
 use crate::stream_log::StreamLog;
 
-/// What the engine's side of a POST ends with.
+/// Result of the engine for a POST.
 #[derive(Debug)]
 pub(crate) struct Answered {
     pub(crate) reply: Reply,
-    /// A session was opened.
+    /// Id of the session that was opened.
     pub(crate) opened: Option<SessionId>,
-    /// Counts a large answer until it is written.
+    /// Quota of a large answer until it is written.
     pub(crate) held: Option<Box<Held>>,
-    /// It was refused because of load.
+    /// Set if the request was refused because of load.
     pub(crate) shed: Option<Shed>,
 }
 
@@ -40,16 +39,16 @@ impl From<Reply> for Answered {
 
 pub(crate) type CallFuture = Pin<Box<dyn Future<Output = Answered> + Send>>;
 
-/// A request under way.
+/// A request in flight.
 pub(crate) struct Call {
     future: Option<CallFuture>,
     exchange: Arc<Exchange>,
-    /// The one that its headers name.
+    /// Session that the headers name.
     session: Option<Arc<HttpSession>>,
     detached: Detached,
 }
 
-/// Counts the calls that go on without their connection.
+/// Counts calls that continue without their connection.
 #[derive(Debug)]
 pub(crate) struct Detached {
     pub(crate) calls: Arc<Quota>,
@@ -62,11 +61,11 @@ impl Detached {
     }
 }
 
-/// What happens first.
+/// First event of a call.
 #[derive(Debug)]
 pub(crate) enum First {
     Answer(Answered),
-    /// It says something before it answers.
+    /// A message before the answer.
     Says(Outgoing),
 }
 
@@ -80,7 +79,7 @@ impl Call {
         Self { future: Some(future), exchange, session, detached }
     }
 
-    /// Runs until it answers or says something.
+    /// Runs until the call answers or sends a message.
     pub(crate) async fn first(&mut self) -> First {
         std::future::poll_fn(|cx| {
             if let Some(future) = &mut self.future
@@ -101,27 +100,27 @@ impl Call {
         &self.exchange
     }
 
-    /// What was said before the answer came, if anything.
+    /// Returns a message that was sent before the answer, if any.
     pub(crate) fn said(&self) -> Option<Outgoing> {
         self.exchange.outbox().try_next()
     }
 
-    /// The session it belongs to; a modern call belongs to none, whatever its headers name.
+    /// Returns the session that the call belongs to; a modern call belongs to none, whatever its headers say.
     pub(crate) fn session(&self) -> Option<&Arc<HttpSession>> {
         self.session.as_ref().filter(|_| self.exchange.survives_disconnect())
     }
 
-    /// Goes on as a stream that lives and dies with the connection.
+    /// Continues as a stream that ends with the connection.
     pub(crate) fn into_stream(self, first: Outgoing, answered: Option<Answered>) -> CallStream {
         CallStream { call: self, first: Some(first), answered, done: false }
     }
 
-    /// Leave to go on without the connection.
+    /// Reserves a place among the detached calls.
     pub(crate) fn detach(&self) -> Result<Held, Full> {
         self.detached.take()
     }
 
-    /// Goes on by itself, into a log that connections read.
+    /// Continues in a task of its own, which writes into a log that connections read.
     pub(crate) fn into_log(
         self,
         first: Outgoing,
@@ -172,7 +171,7 @@ impl fmt::Debug for Call {
     }
 }
 
-/// A request under way whose messages go out as they come.
+/// A request in flight whose messages are sent as they come.
 #[derive(Debug)]
 pub(crate) struct CallStream {
     call: Call,
@@ -182,12 +181,12 @@ pub(crate) struct CallStream {
 }
 
 impl CallStream {
-    /// Counts what waits to be said, for as long as it waits.
+    /// Counts the queued messages towards the caller's quota.
     pub(crate) fn count_in(&self, account: &Account) {
         self.call.exchange.outbox().count_in(account.waiting());
     }
 
-    /// The next encoded event.
+    /// Returns the next encoded event.
     pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         loop {
             match self.poll_outgoing(cx) {
@@ -198,13 +197,13 @@ impl CallStream {
                     sse::encode(&mut out, None, &message);
                     return Poll::Ready(Some(out.into()));
                 }
-                // Without a session there is nothing to come back to.
+                // Without a session the stream cannot be resumed, so it is not closed early.
                 Poll::Ready(Some(Outgoing::CloseStream { .. })) => {}
             }
         }
     }
 
-    /// Everything that was said, in order, then the answer, then the end.
+    /// Returns the queued messages in order, then the answer, then the end.
     fn poll_outgoing(&mut self, cx: &mut Context<'_>) -> Poll<Option<Outgoing>> {
         if let Some(first) = self.first.take() {
             return Poll::Ready(Some(first));
@@ -230,7 +229,7 @@ impl CallStream {
                 }
             }
             None => {
-                // Registers for what comes next; something may have come since.
+                // Registers the waker; a message may have arrived in the meantime.
                 match self.call.exchange.outbox().poll_next(cx) {
                     Poll::Ready(Some(outgoing)) => Poll::Ready(Some(outgoing)),
                     _ => Poll::Pending,

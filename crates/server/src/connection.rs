@@ -17,14 +17,14 @@ use crate::preface::Rewound;
 use crate::socket::Socket;
 use crate::tls::{self, Tls};
 
-/// Everything that the connections of one listener share.
+/// State that all connections of one listener share.
 #[derive(Debug)]
 pub(crate) struct Connections {
     pub(crate) endpoint: Arc<Endpoint>,
     pub(crate) tls: Option<Arc<Tls>>,
     pub(crate) http2_prior_knowledge: bool,
     pub(crate) proxies: Arc<TrustedProxies>,
-    /// Requests under way on connections that carry several.
+    /// Quota of requests on connections that carry several at once.
     pub(crate) requests: Arc<Quota>,
     pub(crate) stopped: watch::Receiver<bool>,
     pub(crate) head_within: Duration,
@@ -45,7 +45,7 @@ impl Connections {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         if let Some(tls) = &self.tls {
-            // Boxed, so that its state does not make that of plain connections larger.
+            // Boxed, so that plain connections have a smaller future.
             return Box::pin(self.serve_tls(tls, stream, peer)).await;
         }
         if self.http2_prior_knowledge {
@@ -77,7 +77,7 @@ impl Connections {
         }
     }
 
-    /// Serves HTTP/2 to a client that begins with its preface, and HTTP/1 to all others.
+    /// Serves HTTP/2 to a client that sends its preface, and HTTP/1 to all others.
     async fn serve_either<S>(&self, stream: S, peer: Option<IpAddr>)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,

@@ -1,9 +1,9 @@
-//! CORS (Fetch standard): lets pages of the expected origins call the endpoint from a browser and read what it answers.
+//! CORS (Fetch standard): lets pages of allowed origins call the endpoint from a browser and read its answers.
 //!
-//! Guarantees: an origin is named only if it passed the check of `rebinding.rs`, and is echoed as it came, never `*`;
-//! credentials of the browser (cookies, client certificates) are never allowed; a preflight needs no credential. The
-//! REST API is left out: its preflight is refused and its answers name no origin. Whoever passes the check passes here,
-//! so pages on this machine (`http://localhost:3000`) are let in by default, as local browser clients need.
+//! Guarantees: an origin is allowed only if it passed the check of `rebinding.rs`, and is echoed, never `*`.
+//! Credentials of the browser (cookies, client certificates) are never allowed. A preflight needs no credential. The
+//! REST API is excluded: its preflight is refused and its answers allow no origin. By default, pages on this machine
+//! (`http://localhost:3000`) are allowed, because local browser clients need that.
 
 use std::sync::Arc;
 
@@ -17,27 +17,27 @@ use crate::rest;
 /// Methods of the endpoint.
 const METHODS: &str = "POST, GET, DELETE";
 
-/// Header fields that a client of any revision sends.
+/// Request headers that clients of any revision send.
 const HEADERS: &str = "content-type, accept, authorization, mcp-session-id, mcp-protocol-version, last-event-id, \
                        mcp-method, mcp-name, x-mcp-toolsets, x-mcp-readonly";
 
-/// Prefix of the header fields that mirror arguments of a tool (2026-07-28).
+/// Prefix of the header fields that mirror a tool's arguments (2026-07-28).
 const PARAM_PREFIX: &str = "mcp-param-";
 
-/// Header fields of an answer that a page may read besides those that browsers always show.
+/// Response headers that a page may read besides those that browsers always expose.
 const EXPOSED: &str = "mcp-session-id, mcp-protocol-version, www-authenticate, retry-after";
 
 /// Origin of the page that sent a request.
 pub(crate) type Origin = Arc<str>;
 
-/// Returns the origin that may read the answer; `None` where the request names none or several, or may not come from it.
+/// Returns the origin that may read the answer; `None` if the request has none or several, or if it is not allowed.
 pub(crate) fn allowed(expected: &Expected, head: &RequestHead) -> Option<Origin> {
     let origin = head.only("origin")?;
     let is_rest = head.path_bytes().starts_with(rest::PREFIX.as_bytes());
     (!is_rest && expected.check(head).is_ok()).then(|| origin.into())
 }
 
-/// Whether a browser asks if a page may send a request.
+/// Returns `true` for a CORS preflight request.
 pub(crate) fn is_preflight(head: &RequestHead) -> bool {
     head.method() == Method::OPTIONS && head.has("origin") && head.has("access-control-request-method")
 }
@@ -59,7 +59,7 @@ pub(crate) fn preflight(head: &RequestHead) -> Response {
         .with("access-control-max-age", &PREFLIGHT_AGE_S.to_string())
 }
 
-/// Lets pages of `origin` read a response.
+/// Adds the headers that let pages of `origin` read a response.
 pub(crate) fn share(response: Response, origin: Option<&str>) -> Response {
     let Some(origin) = origin else { return response };
     response
@@ -68,7 +68,7 @@ pub(crate) fn share(response: Response, origin: Option<&str>) -> Response {
         .with("vary", "Origin")
 }
 
-/// Name of a field that mirrors an argument, in lower case.
+/// Returns the lower-case name of a field that mirrors an argument; `None` for any other.
 fn param_field(name: &[u8]) -> Option<String> {
     let name = std::str::from_utf8(name).ok()?.to_ascii_lowercase();
     let rest = name.strip_prefix(PARAM_PREFIX)?;
@@ -92,7 +92,7 @@ mod tests {
         response.headers().find(|(key, _)| *key == name).map(|(_, value)| value.to_owned())
     }
 
-    /// R14.2: only one expected origin is named, and none for the REST API.
+    /// R14.2: only one allowed origin is named, and none for the REST API.
     #[test]
     fn an_origin_is_allowed_by_the_check_of_origins_alone() {
         let expected = Expected::loopback().and_origin("https://app.example");
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(allowed("/api/v1/stop", &[("origin", PAGE)]), None);
     }
 
-    /// R14.2: `PREFLIGHT_AGE_S`; fields that mirror arguments are allowed as they are asked for, nothing else is.
+    /// R14.2: `PREFLIGHT_AGE_S`; requested fields that mirror arguments are allowed, other unknown fields are not.
     #[test]
     fn a_preflight_allows_what_clients_send() {
         let asked = "content-type, Mcp-Param-City,mcp-param-a\u{e9}, mcp-param-, x-evil, mcp-param-b: c, mcp-param-zip";

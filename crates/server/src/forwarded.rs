@@ -1,16 +1,16 @@
 //! Client addresses behind trusted proxies: `Forwarded` (RFC 7239) and `X-Forwarded-For`.
 //!
-//! Guarantees: the headers are read only on connections whose peer is a trusted proxy; the client is the rightmost hop
-//! that is no trusted proxy, so nothing that a client writes into these headers moves it to another address. A value
-//! that is no address ends the search at the proxy that sent it. `X-Forwarded-Host` and `X-Forwarded-Proto` are never
-//! read: the Host check sees the `Host` header alone, and the published URLs come from the configuration.
+//! Guarantees: the headers are read only if the peer is a trusted proxy. The client is the rightmost hop that is not a
+//! trusted proxy, so a client cannot fake another address by sending these headers itself. A malformed value ends the
+//! search at the proxy that sent it. `X-Forwarded-Host` and `X-Forwarded-Proto` are never read: the Host check uses
+//! the `Host` header only, and published URLs come from the configuration.
 
 use std::net::{IpAddr, SocketAddr};
 
 use ipnet::IpNet;
 use toolcrib_http1::{RequestHead, visible};
 
-/// Proxies whose word about the client's address is believed.
+/// Proxies whose forwarding headers are trusted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TrustedProxies {
     networks: Vec<IpNet>,
@@ -18,13 +18,13 @@ pub struct TrustedProxies {
 }
 
 impl TrustedProxies {
-    /// Trusts the peers of these networks and, with `unix`, whoever connects over a unix socket.
+    /// Trusts peers in these networks and, if `unix` is set, all peers over a unix socket.
     #[must_use]
     pub fn new(networks: Vec<IpNet>, unix: bool) -> Self {
         Self { networks, unix }
     }
 
-    /// Returns whether a connection with this peer address comes from a trusted proxy.
+    /// Returns `true` if a connection with this peer address comes from a trusted proxy.
     pub(crate) fn trusts(&self, peer: Option<IpAddr>) -> bool {
         peer.map_or(self.unix, |peer| self.is_proxy(peer))
     }
@@ -34,7 +34,7 @@ impl TrustedProxies {
         self.networks.iter().any(|network| network.contains(&address))
     }
 
-    /// Returns the client's address of a request that a trusted proxy sent.
+    /// Returns the client's address for a request from a trusted proxy.
     pub(crate) fn client(&self, head: &RequestHead, peer: Option<IpAddr>) -> Option<IpAddr> {
         let forwarded = head
             .has("forwarded")
@@ -46,7 +46,7 @@ impl TrustedProxies {
         match (forwarded, x_forwarded) {
             (None, None) => peer,
             (Some(client), None) | (None, Some(client)) => client,
-            // A proxy that writes one of them passes the other on as the client sent it.
+            // A proxy that sets one of the headers forwards the other one as the client sent it.
             (Some(one), Some(other)) => {
                 if one == other {
                     one
@@ -57,7 +57,7 @@ impl TrustedProxies {
         }
     }
 
-    /// Walks the hops from the nearest one to the client as long as they are trusted proxies.
+    /// Walks the hops towards the client as long as they are trusted proxies.
     fn nearest(&self, peer: Option<IpAddr>, hops: impl Iterator<Item = Option<IpAddr>>) -> Option<IpAddr> {
         let hops: Vec<Option<IpAddr>> = hops.collect();
         let mut last = peer;
@@ -89,7 +89,7 @@ fn outside_quotes(value: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Returns the address of an element's only `for` parameter.
+/// Returns the address in an element's only `for` parameter.
 fn node(element: &[u8]) -> Option<IpAddr> {
     let mut found = None;
     for pair in outside_quotes(element, b';') {
@@ -105,7 +105,7 @@ fn node(element: &[u8]) -> Option<IpAddr> {
     found
 }
 
-/// Reads an address with or without a port; IPv6 with or without brackets.
+/// Parses an address with or without a port; IPv6 with or without brackets.
 fn address(text: &str) -> Option<IpAddr> {
     let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
     let address = bare.parse().ok().or_else(|| text.parse::<SocketAddr>().ok().map(|socket| socket.ip()));
@@ -125,7 +125,7 @@ mod tests {
         proxies.client(&head_with(lines), Some(peer)).unwrap().to_string()
     }
 
-    /// R14.2: the rightmost hop that is no trusted proxy is the client.
+    /// R14.2: the client is the rightmost hop that is not a trusted proxy.
     #[test]
     fn the_client_is_the_rightmost_untrusted_hop() {
         let by = |value: &str| client(&[("X-Forwarded-For", value)]);
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(client(&[]), "127.0.0.1");
     }
 
-    /// R14.2: a value that is no address is ignored, and what stands left of it is not believed.
+    /// R14.2: a malformed value is ignored, and so is everything to its left.
     #[test]
     fn malformed_hops_end_the_search_at_the_proxy_that_sent_them() {
         for value in

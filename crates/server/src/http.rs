@@ -1,4 +1,4 @@
-//! One MCP endpoint over HTTP: POST, GET and DELETE, every refusal with its status.
+//! MCP endpoint over HTTP: POST, GET and DELETE, and the status of every refusal.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -29,22 +29,24 @@ use crate::side::Side;
 use crate::sse_transport::{SseMessage, SsePaths};
 use crate::target::Target;
 
-/// How an HTTP endpoint behaves where it has a choice.
+/// Options of an HTTP endpoint.
 #[derive(Debug, Clone)]
 pub struct HttpOptions {
-    /// The endpoint's path.
+    /// Path of the endpoint.
     pub path: String,
     pub expected: Expected,
     pub authenticator: Arc<dyn Authenticator>,
     pub body_bytes_max: usize,
     pub body_ms_max: u64,
-    /// Legacy clients get a session; without, each of their requests stands alone and HTTP+SSE is not served.
+    /// `true` to open sessions for legacy clients. Without, each of their requests stands alone and HTTP+SSE is not
+    /// served.
     pub sessions: bool,
-    /// A client that lists `text/event-stream` before JSON gets a stream even where one message is the whole answer.
+    /// `true` to answer a client that lists `text/event-stream` before JSON with a stream, even if the answer is one
+    /// message.
     pub streams_when_listed_first: bool,
-    /// What is answered beside the endpoint.
+    /// Pages besides the endpoint.
     pub side: Option<Arc<dyn Side>>,
-    /// Bounds of what callers share.
+    /// Quotas of resources that callers share.
     pub load: LoadLimits,
 }
 
@@ -64,40 +66,40 @@ impl Default for HttpOptions {
     }
 }
 
-/// The endpoint.
+/// The MCP endpoint, a [`Service`] of the HTTP server.
 #[derive(Debug)]
 pub struct Endpoint {
     engine: Arc<Engine>,
     options: HttpOptions,
     sessions: Arc<Sessions>,
-    /// Bytes of large request heads.
+    /// Quota of bytes of large request heads.
     heads: Arc<Quota>,
-    /// Bytes of request bodies that are received or worked on.
+    /// Quota of bytes of request bodies that are received or processed.
     bodies: Arc<Quota>,
     unread: Unread,
-    /// Calls that go on without their connection.
+    /// Quota of calls that continue without their connection.
     detached: Arc<Quota>,
     streams: OpenStreams,
-    /// Absent where legacy clients get no sessions.
+    /// Paths of HTTP+SSE; `None` if legacy clients get no sessions.
     sse_paths: Option<SsePaths>,
 }
 
-/// A request that may be answered.
+/// A request whose head was accepted.
 #[derive(Debug)]
 pub struct Admitted {
     target: Target,
     /// Origin that may read the answer.
     origin: Option<Origin>,
-    /// Network address that it came from.
+    /// Network address of the client.
     address: Option<IpAddr>,
-    /// Counts a large body.
+    /// Quota of a large body.
     body: Option<Box<Held>>,
-    /// Revocations that were known when its credential was looked at.
+    /// Number of revocations before its credential was checked.
     revocations: u64,
 }
 
 impl Admitted {
-    /// Whose use of the server this counts for.
+    /// Returns the caller whose quotas this request counts for.
     fn owner(&self) -> Share {
         Share::of(self.target.principal(), None, self.address)
     }
@@ -170,7 +172,7 @@ impl Service for Endpoint {
         let Admitted { target, origin, address, body, revocations } = admitted;
         let response = match target {
             Target::Post { principal, asks } => {
-                // A body may take its time; the credential may have been revoked since.
+                // The body may have taken long; the credential may have been revoked in the meantime.
                 if self.is_revoked(&principal, revocations) {
                     return cors::share(revoked(), origin.as_deref());
                 }
@@ -202,7 +204,7 @@ impl Service for Endpoint {
                         None => answer(answered, streams),
                     },
                 };
-                // Looked at last, so that no revocation falls between: what the call came to is not delivered.
+                // Checked last, so that a revocation during the call still prevents the answer from being delivered.
                 if self.is_revoked(&caller, revocations) { revoked() } else { response }
             }
             Target::Get(principal) => {
@@ -219,7 +221,7 @@ impl Service for Endpoint {
                 let message = SseMessage { head, principal, session, approach, address, body };
                 Box::pin(message.take(self)).await
             }
-            // Boxed: what is rare must not make every request's state larger.
+            // Boxed, so that this rare case does not enlarge every request's future.
             Target::Rest => Box::pin(rest::answer(&self.engine, &head)).await,
             Target::Page(page) => shown(page),
         };
@@ -255,12 +257,12 @@ impl Endpoint {
         &self.detached
     }
 
-    /// Returns a number that changes whenever somebody's access may have ended.
+    /// Returns a number that changes whenever a credential may have been revoked.
     pub(crate) fn revocations(&self) -> u64 {
         self.options.authenticator.revocations()
     }
 
-    /// Ends the sessions and streams of those who may no longer be served, if anything was revoked since `seen`.
+    /// Ends the sessions and streams of revoked credentials, if anything was revoked since `seen`.
     pub(crate) fn end_revoked(&self, seen: &mut u64) {
         let now = self.revocations();
         if std::mem::replace(seen, now) == now {
@@ -271,7 +273,7 @@ impl Endpoint {
         self.streams.end_revoked(|principal, since_ms| authenticator.still_holds(principal, since_ms));
     }
 
-    /// Whether a principal lost its access since `revocations` was read.
+    /// Returns `true` if a principal has lost its access since `revocations` was read.
     fn is_revoked(&self, principal: &Principal, revocations: u64) -> bool {
         self.revocations() != revocations && !self.options.authenticator.still_holds(principal, u64::MAX)
     }
@@ -284,7 +286,7 @@ impl Endpoint {
         self.sse_paths.as_ref()
     }
 
-    /// Whether a single message is answered as a stream.
+    /// Returns `true` if a single message is sent as a stream.
     fn streams(&self, accept: Accept) -> bool {
         !accept.json || (accept.events_first && self.options.streams_when_listed_first)
     }

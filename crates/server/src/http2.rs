@@ -1,9 +1,8 @@
-//! HTTP/2 connections, spoken by hyper, in front of the same [`Service`] as HTTP/1.
+//! HTTP/2 connections, implemented by hyper, in front of the same [`Service`] as HTTP/1.
 //!
-//! Guarantees: heads, bodies and answers are bounded in bytes, time and rate as on HTTP/1; a stream that the client
-//! resets drops the future of its answer; a client that takes nothing of an answer for too long has that stream reset; a
-//! connection without streams is closed as an idle HTTP/1 connection is; streams under way are answered before the
-//! server stops.
+//! Guarantees: heads, bodies and answers are bounded in bytes, time and rate as on HTTP/1. A stream that the client
+//! resets drops the future of its answer. A stream whose client stops taking the answer is reset. A connection without
+//! streams is closed after the idle timeout of HTTP/1. Streams in flight are answered before the server stops.
 
 mod body;
 mod pace;
@@ -32,8 +31,8 @@ use crate::limits::{
     HTTP2_PENDING_RESETS_MAX, HTTP2_STREAM_WINDOW_BYTES, HTTP2_STREAMS_MAX,
 };
 
-/// Serves a connection until it ends, or gracefully until `stopped` says so. Without a stream it is kept for
-/// `idle_within`.
+/// Serves a connection until it ends. After `stopped` turns true, streams in flight are still answered. A connection
+/// without streams is kept for `idle_within`.
 pub(crate) async fn serve<S, V>(
     stream: S,
     service: Arc<V>,
@@ -78,7 +77,7 @@ pub(crate) async fn serve<S, V>(
                     look.as_mut().reset(Instant::now() + left);
                     continue;
                 }
-                // The client was told and still keeps the connection open.
+                // The client got GOAWAY and still keeps the connection open.
                 if is_closing {
                     return;
                 }

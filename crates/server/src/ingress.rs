@@ -1,7 +1,7 @@
-//! The body of a POST: one strict parse, the era, and the engine's answer.
+//! Processing of a POST body: one strict parse, the era, and the engine's answer.
 //!
-//! Guarantees: every body gets an answer with the status the specification gives; the message is parsed once and
-//! what is validated and forwarded are slices of it.
+//! Guarantees: every body gets an answer with the status that the specification requires. The message is parsed once;
+//! validation and forwarding use slices of it.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -27,20 +27,20 @@ use toolcrib_http1::RequestHead;
 use toolcrib_http1::limits::UNCOUNTED_BYTES_MAX;
 use toolcrib_protocol::header;
 
-/// Everything a POST needs to be answered.
+/// Input for answering a POST.
 pub(crate) struct Post {
     pub(crate) endpoint: Arc<Endpoint>,
     pub(crate) head: RequestHead,
     pub(crate) principal: Principal,
     pub(crate) approach: Option<Arc<Approach>>,
-    /// Network address that it came from.
+    /// Network address of the client.
     pub(crate) address: Option<IpAddr>,
-    /// Counts a large body for as long as it is worked on.
+    /// Quota of a large body while it is processed.
     pub(crate) body: Option<Box<Held>>,
     pub(crate) exchange: Arc<Exchange>,
-    /// The session that its headers or its address name.
+    /// Session that the headers or the path name.
     pub(crate) session: Option<Arc<HttpSession>>,
-    /// Given to the sender over HTTP+SSE, where the answer does not come in the response.
+    /// Set over HTTP+SSE, where the answer is sent on the session's stream and not in the response.
     pub(crate) receipt: Option<Arc<Receipt>>,
 }
 
@@ -49,7 +49,7 @@ impl Post {
         self.endpoint.engine()
     }
 
-    /// Starts to answer it.
+    /// Starts answering the POST.
     pub(crate) fn start(self) -> Call {
         let (exchange, session) = (self.exchange.clone(), self.session.clone());
         let owner = Share::of(&self.principal, None, self.address);
@@ -57,11 +57,11 @@ impl Post {
         Call::new(self.answer(), exchange, session, detached)
     }
 
-    /// Boxed here, where it is made: it is large, and elsewhere it would be moved there first.
+    /// Boxed inside this function, because the future is large and would otherwise be moved to the caller first.
     pub(crate) fn answer(mut self) -> CallFuture {
         Box::pin(async move {
             let mut body = self.body.take();
-            // Boxed, like all that is rare: it must not make every request's state larger.
+            // Boxed, so that this rare case does not enlarge every request's future.
             let (large, document);
             let (root, tape_bytes) = if is_long_to_read(self.head.body().len()) {
                 large = match Box::pin(self.parse_at_length()).await {
@@ -101,12 +101,12 @@ impl Post {
         })
     }
 
-    /// Whose use of the server this counts for.
+    /// Returns the account of the caller whose quotas this request counts for.
     fn account(&self) -> Account {
         self.endpoint.unread().account(Share::of(&self.principal, None, self.address))
     }
 
-    /// Counts a large answer until it is written; one for which there is no room is dropped.
+    /// Counts a large answer until it is written; drops it if there is no room.
     fn counted(&self, mut answered: Answered, id: Option<&str>) -> Answered {
         let payload = &answered.reply.payload;
         if payload.len() <= UNCOUNTED_BYTES_MAX || payload.own_len() <= UNCOUNTED_BYTES_MAX {
@@ -176,7 +176,7 @@ impl Post {
     }
 
     fn branch(&self, names_version_in_meta: bool, is_initialize: bool) -> Branch {
-        // HTTP+SSE is legacy, and its address names the session, whatever the headers say.
+        // HTTP+SSE is legacy, and its path names the session, whatever the headers say.
         if self.receipt.is_some() {
             return if is_initialize { Branch::Initialize } else { Branch::Session };
         }
@@ -206,11 +206,11 @@ impl Post {
         self.engine().request(&caller, request).await
     }
 
-    /// Any message of a legacy session, or of a legacy client without one.
+    /// Answers a message of a legacy session, or of a legacy client without one.
     async fn answer_in(&self, session: &Arc<Session>, frame: &Frame<'_>, exchange: &Arc<Exchange>) -> Reply {
         match frame {
             Frame::Request(request) => {
-                // What a later request chooses narrows its session's choice, for that request.
+                // The choice of this request narrows that of its session, for this request only.
                 let approach =
                     session.approach().narrowed(&Approach::known(self.approach.as_ref()).selection);
                 let caller =
@@ -222,7 +222,7 @@ impl Post {
                 Reply::accepted()
             }
             Frame::Response(response) => {
-                // An answer that came too late is no mistake of the client's.
+                // A response that arrives too late is not an error of the client.
                 self.engine().response(session, response);
                 Reply::accepted()
             }
@@ -259,7 +259,7 @@ impl Post {
         }
     }
 
-    /// Agrees on what is spoken on a stream that is open already.
+    /// Handles `initialize` on a stream that is already open.
     fn initialize_on(
         &self,
         channel: &Arc<SseChannel>,
@@ -284,14 +284,14 @@ impl Post {
         }
     }
 
-    /// The session the headers or the address name.
+    /// Returns the session that the headers or the path name.
     fn session(&self) -> Option<&HttpSession> {
         let found = self.session.as_deref()?;
         self.exchange.survive_disconnect();
         Some(found)
     }
 
-    /// What stands for a session where there is none.
+    /// Creates a temporary session for a legacy request without one.
     fn ephemeral(&self, revision: Revision) -> Arc<Session> {
         let session = Session::ephemeral(self.principal.clone(), revision);
         session.come_by(self.approach.clone().unwrap_or_default());
@@ -299,7 +299,7 @@ impl Post {
         session
     }
 
-    /// Batches exist for the oldest revisions only.
+    /// Answers a batch; only the oldest revisions have batches.
     async fn answer_batch(&self, batch: Node<'_>) -> Reply {
         let session = match self.branch(false, false) {
             Branch::Session => match self.session() {
@@ -325,14 +325,14 @@ impl Post {
         }
         let mut answers = BatchAnswer::default();
         for node in batch.elements() {
-            // Other connections of the thread have their turn between two messages.
+            // Other connections of the thread get their turn between two messages.
             tokio::task::yield_now().await;
             let reply = match Frame::read(node) {
                 Ok(Frame::Request(request)) if request.method == "initialize" => {
                     bad(Some(request.id), "initialize cannot stand in a batch")
                 }
                 Ok(frame) => match answers.refusal(id_of(&frame)) {
-                    // A notification has no answer, so it adds nothing.
+                    // A notification has no answer, so it adds no bytes and is still processed.
                     Some(refusal) if matches!(frame, Frame::Request(_)) => refusal,
                     _ => self.answer_in(&session, &frame, &self.exchange.sibling()).await,
                 },
@@ -347,7 +347,7 @@ impl Post {
     }
 }
 
-/// Gives the receipt for a message that was read.
+/// Marks a message as accepted.
 fn accept(receipt: &Receipt, frame: &Frame<'_>) -> Result<(), Shed> {
     match frame {
         Frame::Request(_) => receipt.accept_request(),

@@ -1,9 +1,9 @@
-//! JSON Web Tokens of one issuer (R5.9).
+//! JSON Web Tokens of one issuer (R5.9: authentication in and out).
 //!
-//! Guarantees: a token counts only if it was signed by one of the issuer's published keys with an asymmetric algorithm,
-//! names this issuer and this resource as its audience, is valid now, and carries every scope that is asked for. Keys
-//! are looked up by their id; a token never brings its own. Header, claims and key set are read strictly: a duplicate
-//! or malformed member refuses the whole. Tokens that the operator gave out count as well.
+//! Guarantees: a token is accepted only if it was signed by one of the issuer's published keys with an asymmetric
+//! algorithm, names this issuer and has this resource as its audience, is valid now, and has every required scope.
+//! Keys are looked up by their id, never taken from the token. Header, claims and key set are parsed strictly: a
+//! duplicate or malformed member refuses the whole. Tokens that the operator issued are accepted too.
 //!
 //! Signatures are verified with `ring`, which TLS links already: the backends of the `jsonwebtoken` crate are a second
 //! C library (`aws-lc-rs`) or an RSA implementation with an open advisory (`rsa`).
@@ -44,7 +44,7 @@ pub struct JwtBearer {
     audience: String,
     scopes: Vec<String>,
     keys: ArcSwap<Keys>,
-    /// Notified when a token names an unknown key: the issuer may have published new ones.
+    /// Notified when a token names an unknown key, because the issuer may have published new ones.
     unknown: Notify,
 }
 
@@ -86,10 +86,10 @@ impl JwtBearer {
         Ok(())
     }
 
-    /// Returns whom a token speaks for, if it is valid at `now`.
+    /// Returns the principal of a token that is valid at `now`.
     ///
     /// # Errors
-    /// The first reason to refuse it; claims are looked at only after the signature was verified.
+    /// The first reason to refuse it. Claims are checked only after the signature was verified.
     pub fn verify(&self, token: &str, now: SystemTime) -> Result<Principal, TokenRefusal> {
         if token.len() > JWT_BYTES_MAX {
             return Err(TokenRefusal::TooLong);
@@ -114,10 +114,10 @@ impl JwtBearer {
         let claims = decoded(claims, Part::Claims)?;
         let claims = object(&claims, Part::Claims)?;
         let required = Required { issuer: &self.issuer, audience: &self.audience, scopes: &self.scopes };
-        // A clock before 1970 is wrong: with it every token has expired.
+        // A clock before 1970 is wrong: every token counts as expired.
         let now = now.duration_since(UNIX_EPOCH).map_or(f64::INFINITY, |since| since.as_secs_f64());
         let subject = required.check(claims.root(), now)?;
-        // The issuer's name keeps its subjects apart from those of the operator's own tokens.
+        // The issuer's name as a prefix keeps its subjects apart from those of the operator's own tokens.
         Ok(Principal::subject(&format!("{}#{subject}", self.issuer)))
     }
 }
@@ -148,7 +148,7 @@ impl Authenticator for JwtBearer {
         })
     }
 
-    /// A token of the issuer holds until it expires, and nobody tells when it is revoked before.
+    /// A token of the issuer stays valid until it expires; there is no way to learn of an earlier revocation.
     fn still_holds(&self, principal: &Principal, since_ms: u64) -> bool {
         let is_issued = match principal {
             Principal::Subject(subject) => {

@@ -1,6 +1,6 @@
-//! Listeners: MCP over Streamable HTTP and over stdio, both eras on one endpoint.
+//! Listeners: MCP over Streamable HTTP and stdio, both eras on one endpoint.
 //!
-//! No business rule lives here: a message is bounded, read, and handed to the engine.
+//! Contains no business logic: a message is bounded, parsed, and given to the engine.
 #![allow(
     clippy::result_large_err,
     reason = "the error is the response itself, written by the caller at once"

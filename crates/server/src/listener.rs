@@ -1,4 +1,4 @@
-//! Accepting connections, bounded, and stopping gracefully.
+//! Listener: accepts a bounded number of connections and stops gracefully.
 
 use std::future::Future;
 use std::io;
@@ -37,7 +37,7 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Binds `HOST:PORT`, or the unix socket of `unix:PATH`.
+    /// Binds `HOST:PORT`, or the unix socket `unix:PATH`.
     pub async fn bind(endpoint: Arc<Endpoint>, address: &str) -> io::Result<Self> {
         Ok(Self {
             endpoint,
@@ -52,49 +52,49 @@ impl Listener {
         })
     }
 
-    /// Serves over TLS; HTTP/2 or HTTP/1 by ALPN. The certificate files are read again when they change.
+    /// Enables TLS, with HTTP/2 or HTTP/1 by ALPN. The certificate files are read again when they change.
     #[must_use]
     pub fn tls(mut self, tls: Arc<Tls>) -> Self {
         self.tls = Some(tls);
         self
     }
 
-    /// Serves HTTP/2 without TLS to clients that begin with it; others are served HTTP/1.
+    /// Serves HTTP/2 without TLS to clients with prior knowledge; others get HTTP/1.
     #[must_use]
     pub fn http2_prior_knowledge(mut self, is_served: bool) -> Self {
         self.http2_prior_knowledge = is_served;
         self
     }
 
-    /// Believes these proxies about the addresses of their clients.
+    /// Trusts the forwarding headers of these proxies.
     #[must_use]
     pub fn trusted_proxies(mut self, proxies: TrustedProxies) -> Self {
         self.proxies = Arc::new(proxies);
         self
     }
 
-    /// How long a request's head may take to arrive, in milliseconds.
+    /// Sets the timeout for receiving a request's head, in milliseconds.
     #[must_use]
     pub fn head_ms_max(mut self, ms: u64) -> Self {
         self.head_ms_max = ms;
         self
     }
 
-    /// How often unused sessions are looked for, in milliseconds.
+    /// Sets the interval of the search for idle sessions, in milliseconds.
     #[must_use]
     pub fn sweep_ms(mut self, ms: u64) -> Self {
         self.sweep_ms = ms.max(1);
         self
     }
 
-    /// How long requests under way may take to finish when the server stops, in milliseconds.
+    /// Sets the grace time for requests in flight when the server stops, in milliseconds.
     #[must_use]
     pub fn shutdown_ms_max(mut self, ms: u64) -> Self {
         self.shutdown_ms_max = ms;
         self
     }
 
-    /// So many threads that serve connections, each its own; with none, the runtime that serves does it.
+    /// Sets the number of worker threads that serve connections; with 0, the calling runtime serves them.
     #[must_use]
     pub fn workers(mut self, count: usize) -> Self {
         self.workers = count;
@@ -106,13 +106,13 @@ impl Listener {
         self.socket.address()
     }
 
-    /// Returns the path of the unix socket that this listens at.
+    /// Returns the path of the unix socket, if it is one.
     #[must_use]
     pub fn unix_path(&self) -> Option<&Path> {
         self.socket.path()
     }
 
-    /// Returns where this listens, to put a path behind: `http://ADDRESS`, `https://ADDRESS` or `unix:SOCKET:`.
+    /// Returns the base URL, to which a path is appended: `http://ADDRESS`, `https://ADDRESS` or `unix:SOCKET:`.
     pub fn origin(&self) -> io::Result<String> {
         if let Some(path) = self.socket.path() {
             return Ok(format!("{UNIX_PREFIX}{}:", path.display()));
@@ -121,7 +121,7 @@ impl Listener {
         Ok(format!("{scheme}://{}", self.socket.address()?))
     }
 
-    /// Serves until `stop` is done, then lets what is under way finish.
+    /// Serves until `stop` resolves, then lets requests in flight finish.
     pub async fn serve(self, stop: impl Future<Output = ()>) -> io::Result<()> {
         let (stopping, stopped) = watch::channel(false);
         let load = &self.endpoint.options().load;
@@ -190,7 +190,8 @@ impl Listener {
     }
 }
 
-/// Serves one connection without a network address until it ends, or gracefully until `stopped` says so.
+/// Serves one connection without a network address until it ends. After `stopped` turns true, a request in flight is
+/// still answered.
 pub async fn serve_connection<S>(
     stream: S,
     endpoint: Arc<Endpoint>,

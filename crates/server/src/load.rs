@@ -1,7 +1,7 @@
-//! What callers may use of a server, together and each.
+//! Quotas of resources that callers share, in total and per caller.
 //!
-//! An authenticated caller counts by its subject, an anonymous one by its network address and not by its session, or
-//! opening more sessions would give it more.
+//! An authenticated caller counts by its subject, an anonymous one by its network address and not by its session,
+//! because otherwise it could get more by opening more sessions.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use toolcrib_engine::quota::{Bound, Bounds, Held, Quota};
 
 use crate::limits;
 
-/// Bounds of everything that callers share. The default is what [`limits`] says.
+/// Bounds of all shared resources. The defaults are the constants in [`limits`].
 #[derive(Debug, Clone, Copy)]
 pub struct LoadLimits {
     pub sessions: Bounds,
-    /// Idle time after which a used session may make room for another, in milliseconds.
+    /// Idle time after which a used session may be evicted for another, in milliseconds.
     pub session_idle_ms_min: u64,
     /// Idle time after which a session ends, in milliseconds.
     pub session_idle_ms_max: u64,
@@ -22,15 +22,15 @@ pub struct LoadLimits {
     pub heads: Bounds,
     /// Bytes of request bodies.
     pub bodies: Bounds,
-    /// Bytes of answers that were not taken yet.
+    /// Bytes of answers that clients have not taken yet.
     pub answers: Bounds,
-    /// Bytes of events that are kept for clients that come back.
+    /// Bytes of events that are kept so that clients can resume.
     pub replays: Bounds,
-    /// Connections, in all and from one address.
+    /// Connections, in total and per address.
     pub connections: Bounds,
-    /// Requests on connections that carry several at once, in all and from one address.
+    /// Requests on connections that carry several at once, in total and per address.
     pub requests: Bounds,
-    /// Calls of legacy clients that go on without their connection.
+    /// Calls of legacy clients that continue without their connection.
     pub detached: Bounds,
 }
 
@@ -81,7 +81,7 @@ impl Default for LoadLimits {
     }
 }
 
-/// What was not taken by clients yet, and what is kept for those that come back.
+/// Quotas of bytes that clients have not taken yet, and of events that are kept for resuming.
 #[derive(Debug, Clone)]
 pub(crate) struct Unread {
     pub(crate) answers: Arc<Quota>,
@@ -98,7 +98,7 @@ impl Unread {
     }
 }
 
-/// Where the bytes of one caller's answers are counted.
+/// Quotas of one caller's answers.
 #[derive(Debug, Clone)]
 pub(crate) struct Account {
     pub(crate) unread: Unread,
@@ -106,17 +106,17 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// Nothing yet, of what is not taken.
+    /// Returns a handle that counts bytes not yet taken; starts at 0.
     pub(crate) fn waiting(&self) -> Held {
         self.unread.answers.charge(&self.owner, 0)
     }
 
-    /// Nothing yet, of what is kept for a client that comes back.
+    /// Returns a handle that counts bytes kept for resuming; starts at 0.
     pub(crate) fn kept(&self) -> Held {
         self.unread.replays.charge(&self.owner, 0)
     }
 
-    /// Whether this caller has half of what may be kept for it.
+    /// Returns `true` if this caller uses half of what may be kept for it.
     pub(crate) fn keeps_much(&self) -> bool {
         self.unread.replays.check(|| self.owner.clone()).is_err()
     }
@@ -124,7 +124,7 @@ impl Account {
 
 #[cfg(test)]
 impl Account {
-    /// An account with these bounds in bytes for somebody unknown.
+    /// Account of an unknown caller with this bound in bytes.
     pub(crate) fn of_bytes(max: usize) -> Self {
         let bound = Bound { name: "ANSWERS_BYTES_MAX", max, counts: "bytes" };
         let quota = || Quota::new(Bounds { total: bound, share: bound });
@@ -137,11 +137,10 @@ mod tests {
     use super::*;
 
     /// `SESSIONS_MAX`, `SESSIONS_PER_SHARE_MAX`, `SESSION_IDLE_MS_MIN`, `HEADS_BYTES_MAX`,
-    /// `HEADS_BYTES_PER_SHARE_MAX`, `BODIES_BYTES_MAX`,
-    /// `BODIES_BYTES_PER_SHARE_MAX`, `ANSWERS_BYTES_MAX`, `ANSWERS_BYTES_PER_SHARE_MAX`, `REPLAY_BYTES_MAX`,
-    /// `REPLAY_BYTES_PER_SHARE_MAX`, `CONNECTIONS_MAX`, `CONNECTIONS_PER_ADDRESS_MAX`,
-    /// `REQUESTS_MAX`, `REQUESTS_PER_ADDRESS_MAX`, `DETACHED_CALLS_MAX` and
-    /// `DETACHED_CALLS_PER_SHARE_MAX` are the defaults; what happens at them is tested with smaller ones.
+    /// `HEADS_BYTES_PER_SHARE_MAX`, `BODIES_BYTES_MAX`, `BODIES_BYTES_PER_SHARE_MAX`, `ANSWERS_BYTES_MAX`,
+    /// `ANSWERS_BYTES_PER_SHARE_MAX`, `REPLAY_BYTES_MAX`, `REPLAY_BYTES_PER_SHARE_MAX`, `CONNECTIONS_MAX`,
+    /// `CONNECTIONS_PER_ADDRESS_MAX`, `REQUESTS_MAX`, `REQUESTS_PER_ADDRESS_MAX`, `DETACHED_CALLS_MAX` and
+    /// `DETACHED_CALLS_PER_SHARE_MAX` are the defaults; their effects are tested with smaller values.
     #[test]
     fn the_default_load_limits_are_the_constants_and_a_share_is_less_than_all() {
         let load = LoadLimits::default();

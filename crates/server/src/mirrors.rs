@@ -1,4 +1,4 @@
-//! Header fields of a request as the engine asks for them: those that mirror the body.
+//! Access of the engine to header fields that mirror the body.
 
 use toolcrib_http1::RequestHead;
 use toolcrib_protocol::header::{Field, Headers};

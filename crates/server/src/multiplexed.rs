@@ -1,8 +1,8 @@
-//! Service of a connection that carries several requests at once (HTTP/2) or requests of several clients (a trusted
-//! proxy's).
+//! Service for connections that carry several requests at once (HTTP/2) or requests of several clients (trusted
+//! proxies).
 //!
-//! Guarantees: each request counts for its client's address until its answer is written, as a connection of its own
-//! would; limits, credentials and checks are the endpoint's.
+//! Guarantees: each request counts towards its client's address until its answer is written, like a connection of its
+//! own. Limits, credentials and checks are those of the endpoint.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -17,17 +17,17 @@ use crate::forwarded::TrustedProxies;
 use crate::http::{self, Endpoint};
 use crate::shed::Shed;
 
-/// Endpoint as one connection with several requests or clients reaches it.
+/// The endpoint behind one such connection.
 #[derive(Debug)]
 pub(crate) struct Multiplexed {
     pub(crate) endpoint: Arc<Endpoint>,
-    /// Requests under way on connections of this kind.
+    /// Quota of requests on connections of this kind.
     pub(crate) requests: Arc<Quota>,
-    /// Present if the peer is one of them.
+    /// Trusted proxies, if the peer is one of them.
     pub(crate) proxies: Option<Arc<TrustedProxies>>,
 }
 
-/// Admitted request and its place among all requests.
+/// An admitted request and its place in the quota.
 #[derive(Debug)]
 pub(crate) struct Counted {
     admitted: http::Admitted,
@@ -38,7 +38,7 @@ impl Service for Multiplexed {
     type Admitted = Counted;
     type HeadRoom = Held;
 
-    /// Takes room by the peer's address: who the client is stands in the head.
+    /// Counts by the peer's address, because the client's address is in the head.
     fn head_room(&self, address: Option<IpAddr>) -> Result<Held, Response> {
         self.endpoint.head_room(address)
     }
@@ -79,8 +79,8 @@ mod tests {
     use super::*;
     use crate::http::HttpOptions;
 
-    /// R14.2, `REQUESTS_PER_ADDRESS_MAX`: behind a trusted proxy each client has its own share, and elsewhere the
-    /// header changes nothing.
+    /// R14.2, `REQUESTS_PER_ADDRESS_MAX`: behind a trusted proxy each client has its own share; elsewhere the header
+    /// has no effect.
     #[tokio::test]
     async fn requests_count_for_the_client_behind_a_trusted_proxy() {
         let engine = Engine::new(ServerInfo::new("s", "1"), Options::default(), None).unwrap();

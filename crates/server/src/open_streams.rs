@@ -1,7 +1,7 @@
-//! Streams of modern requests that are open, and whose they are.
+//! Open streams of modern requests, by principal.
 //!
-//! Guarantees: when a credential is revoked, the streams that were opened with it are cancelled; a stream that has ended
-//! is forgotten, so that the list is at most twice as long as there are streams. Streams of legacy sessions end with
+//! Guarantees: when a credential is revoked, the streams that were opened with it are cancelled. Ended streams are
+//! removed, so the list has at most twice as many entries as there are streams. Streams of legacy sessions end with
 //! their session.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -17,7 +17,7 @@ pub(crate) struct OpenStreams(Mutex<Members>);
 #[derive(Debug, Default)]
 struct Members {
     all: Vec<Member>,
-    /// Ended streams are removed when there are this many: twice as many as were left the last time.
+    /// Length at which ended streams are removed: twice the number that remained last time.
     swept_at: usize,
 }
 
@@ -29,11 +29,11 @@ struct Member {
     exchange: Weak<Exchange>,
 }
 
-/// Members below which nothing is swept.
+/// Minimum length at which ended streams are removed.
 const SWEPT_AT_MIN: usize = 64;
 
 impl OpenStreams {
-    /// Remembers a stream. An anonymous one has no credential that could be revoked.
+    /// Registers a stream. An anonymous one is ignored, because it has no credential that could be revoked.
     pub(crate) fn join(&self, principal: &Principal, exchange: &Arc<Exchange>) {
         if !matches!(principal, Principal::Subject(_)) {
             return;
@@ -73,7 +73,7 @@ impl OpenStreams {
 mod tests {
     use super::*;
 
-    /// R12.5: only the streams of the revoked credential end.
+    /// R12.5: only the streams of the revoked credential are cancelled.
     #[test]
     fn the_streams_of_a_revoked_credential_are_cancelled() {
         let streams = OpenStreams::default();

@@ -1,7 +1,7 @@
-//! Plain HTTP: a function from a whole request to a whole response, behind the same limits as everything else.
+//! Plain HTTP server: calls a handler with whole requests, behind the limits of the MCP endpoint.
 //!
-//! Guarantees: the function sees only requests whose head, body and time are within their limits and whose Host and
-//! Origin are expected; a panic in it ends that connection alone.
+//! Guarantees: the handler sees only requests whose head, body and timing are within the limits and whose Host and
+//! Origin are expected. A panic in it ends only that connection.
 
 use std::future::Future;
 use std::io;
@@ -27,7 +27,7 @@ use toolcrib_http1::limits::HEAD_BYTES_MAX;
 use toolcrib_http1::server::{self, Service, Unreadable};
 use toolcrib_http1::{ReplyBody, RequestHead, Response};
 
-/// What becomes of a request that was read whole: status, headers, body. The content type is JSON unless a header says otherwise.
+/// Response of a handler: status, headers, body. The content type is JSON unless a header sets another.
 #[derive(Debug)]
 pub struct PlainResponse {
     pub status: u16,
@@ -35,7 +35,7 @@ pub struct PlainResponse {
     pub body: Vec<u8>,
 }
 
-/// Answers requests.
+/// Handler of requests.
 pub trait Answers: Send + Sync + 'static {
     fn answer(&self, request: RequestHead) -> Pin<Box<dyn Future<Output = PlainResponse> + Send + '_>>;
 }
@@ -47,21 +47,21 @@ pub struct PlainListener {
     load: LoadLimits,
 }
 
-/// Whoever answers, behind the checks.
+/// The handler behind the checks.
 struct Plain {
     answers: Arc<dyn Answers>,
     expected: Expected,
-    /// Bytes of large request heads.
+    /// Quota of bytes of large request heads.
     heads: Arc<Quota>,
-    /// Bytes of request bodies that are received or worked on.
+    /// Quota of bytes of request bodies that are received or processed.
     bodies: Arc<Quota>,
     meter: Meter,
 }
 
-/// A request whose head was found good.
+/// A request whose head was accepted.
 struct Admitted {
     address: Option<IpAddr>,
-    /// Counts a large body.
+    /// Quota of a large body.
     body: Option<Held>,
 }
 
@@ -83,7 +83,7 @@ impl PlainListener {
         self.socket.address()
     }
 
-    /// Serves until `stop` is done, then lets what is under way finish.
+    /// Serves until `stop` resolves, then lets requests in flight finish.
     pub async fn serve(self, stop: impl Future<Output = ()>) -> io::Result<()> {
         let (stopping, stopped) = watch::channel(false);
         let seats = Seats::new(self.load.connections);
@@ -192,7 +192,7 @@ mod tests {
         }
     }
 
-    /// `CONNECTIONS_MAX`: a listener on which every place is taken can still be stopped.
+    /// `CONNECTIONS_MAX`: a listener without a free place can still be stopped.
     #[tokio::test]
     async fn a_saturated_listener_stops_when_it_is_told_to() {
         let mut listener =

@@ -1,4 +1,4 @@
-//! Telling HTTP/2 with prior knowledge from HTTP/1 on a plain connection, by the first bytes that the client sends.
+//! Detection of HTTP/2 with prior knowledge on a plain-text connection, by the first bytes from the client.
 
 use std::io;
 use std::pin::Pin;
@@ -9,21 +9,21 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
 /// First bytes of every HTTP/2 connection (RFC 9113 section 3.4); no HTTP/1 request begins with them.
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Connection whose first bytes were read and are read again.
+/// Connection whose first bytes were read for detection and are returned again by reads.
 #[derive(Debug)]
 pub(crate) struct Rewound<S> {
     begun: [u8; PREFACE.len()],
-    /// Part of `begun` that was read from the connection and not yet from this.
+    /// Part of `begun` that was not returned by a read yet.
     left: std::ops::Range<usize>,
     stream: S,
 }
 
 impl<S: AsyncRead + Unpin> Rewound<S> {
-    /// Reads until the first bytes are the HTTP/2 preface or cannot become it; returns whether they are.
+    /// Reads until the first bytes are the HTTP/2 preface or cannot become it; returns `true` if they are.
     pub(crate) async fn read(mut stream: S) -> io::Result<(Self, bool)> {
         let mut begun = [0; PREFACE.len()];
         let mut length = 0;
-        // A full buffer reads nothing, as the end of the connection does.
+        // A read into the full buffer returns 0, like the end of the connection.
         loop {
             let read = stream.read(begun.get_mut(length..).unwrap_or_default()).await?;
             length += read;
@@ -84,7 +84,7 @@ mod tests {
 
     use super::*;
 
-    /// R14.2: nothing of what was looked at is lost, however it was split.
+    /// R14.2: no byte is lost by the detection, however the input was split.
     #[tokio::test]
     async fn the_first_bytes_tell_http2_from_http1_and_are_read_again() {
         let http2 = [PREFACE.as_slice(), b"frames"].concat();

@@ -1,22 +1,22 @@
-//! Host and Origin: a browser that was tricked into calling a local server is refused.
+//! Check of Host and Origin against DNS rebinding: refuses a browser that was tricked into calling a local server.
 //!
-//! Guarantees: a request whose `Host` is not expected, or that has an `Origin` that is not expected, never reaches
-//! the engine. Ports are not compared unless an expectation names one.
+//! Guarantees: a request with an unexpected `Host` or an unexpected `Origin` never reaches the engine. Ports are
+//! compared only if an expectation names one.
 
 use toolcrib_protocol::header::is_visible;
 
 use toolcrib_http1::RequestHead;
 
-/// Which names and origins a server answers to.
+/// Host names and origins that a server accepts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expected {
-    /// `name` or `name:port`, lower case.
+    /// Hosts as `name` or `name:port`, lower case.
     hosts: Vec<String>,
-    /// `scheme://name` or `scheme://name:port`, lower case.
+    /// Origins as `scheme://name` or `scheme://name:port`, lower case.
     origins: Vec<String>,
 }
 
-/// Why a request was refused.
+/// Reason why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Rebinding {
     #[error("the Host header is missing, repeated or unreadable")]
@@ -36,7 +36,7 @@ impl Default for Expected {
 }
 
 impl Expected {
-    /// The names of this machine to itself, at any port.
+    /// Accepts the loopback names of this machine, at any port.
     #[must_use]
     pub fn loopback() -> Self {
         let hosts = LOOPBACK.iter().map(|name| (*name).to_owned()).collect();
@@ -47,7 +47,7 @@ impl Expected {
         Self { hosts, origins }
     }
 
-    /// Exactly these and nothing else.
+    /// Accepts exactly these hosts and origins.
     #[must_use]
     pub fn only(hosts: &[&str], origins: &[&str]) -> Self {
         let none = Self { hosts: Vec::new(), origins: Vec::new() };
@@ -82,14 +82,14 @@ impl Expected {
     }
 }
 
-/// Adds what a header can say; nothing else is ever met.
+/// Adds an expectation, unless no header could match it.
 fn push(list: &mut Vec<String>, expected: &str) {
     if is_visible(expected.as_bytes()) {
         list.push(expected.to_ascii_lowercase());
     }
 }
 
-/// Equal, or equal but for a port that the expectation does not name.
+/// Returns `true` if both are equal, apart from a port that the expectation does not name.
 fn same(expected: &[u8], given: &[u8]) -> bool {
     let Some((name, rest)) = given.split_at_checked(expected.len()) else { return false };
     let is_port = |rest: &[u8]| matches!(rest, [b':', port @ ..] if !port.is_empty() && port.iter().all(u8::is_ascii_digit));

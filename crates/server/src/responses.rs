@@ -1,4 +1,4 @@
-//! Responses of the endpoint: answers of calls as one message or as events, and refusals before a message was read.
+//! Responses of the endpoint: answers as one message or as events, and refusals before a message was parsed.
 
 use bytes::Bytes;
 use http::StatusCode;
@@ -15,14 +15,14 @@ use crate::load::Account;
 use crate::shed::RETRY_AFTER_S;
 use crate::side::Page;
 
-/// An answer that says things before it is done.
+/// Response for a call that sends messages before its answer.
 pub(crate) fn stream(
     call: Call,
     first: Outgoing,
     answered: Option<Answered>,
     account: impl FnOnce() -> Account,
 ) -> Response {
-    // Without room for one more call that outlives its connection there is nothing to come back to.
+    // If there is no room for another detached call, the stream cannot be resumed and ends with the connection.
     let (Some(session), Ok(leave)) = (call.session().cloned(), call.detach()) else {
         return events(body::call(call.into_stream(first, answered), account()));
     };
@@ -35,7 +35,7 @@ pub(crate) fn stream(
     events(body::log(reader, session))
 }
 
-/// An answer that says nothing else.
+/// Response for a call that sends only its answer.
 pub(crate) fn answer(answered: Answered, streams: bool) -> Response {
     let code = StatusCode::from_u16(answered.reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let payload = answered.reply.payload;
@@ -57,7 +57,7 @@ pub(crate) fn answer(answered: Answered, streams: bool) -> Response {
     }
 }
 
-/// A message as a stream with this event alone. A large one is not copied, unless line breaks make it several lines.
+/// Wraps a message into one server-sent event. A large one is not copied, unless it contains line breaks.
 fn single_event(payload: Payload) -> Payload {
     let mut pieces = vec![Bytes::from_static(b"data: ")];
     if payload.len() > UNCOUNTED_BYTES_MAX {
@@ -84,7 +84,7 @@ pub(crate) fn events(body: ReplyBody) -> Response {
         .with("x-accel-buffering", "no")
 }
 
-/// Refusal of a request whose credential was revoked while it was under way.
+/// Refusal of a request whose credential was revoked while it was in flight.
 pub(crate) fn revoked() -> Response {
     refuse(StatusCode::UNAUTHORIZED, "the credential was revoked")
         .with("www-authenticate", &Challenge::bearer().www_authenticate)
@@ -94,7 +94,7 @@ pub(crate) fn not_allowed(allow: &str) -> Response {
     refuse(StatusCode::METHOD_NOT_ALLOWED, "this method is not allowed here").with("allow", allow)
 }
 
-/// A refusal before any message was read: a JSON-RPC error without an id.
+/// Refusal before any message was parsed: a JSON-RPC error without an id.
 pub(crate) fn refuse(code: StatusCode, message: &str) -> Response {
     let error = RpcError::new(Code::InvalidRequest, message.to_owned());
     Response::json(code, write::error(None, &error))

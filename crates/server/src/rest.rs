@@ -1,7 +1,8 @@
-//! REST under `/api/v1`: tokens, approvals, the stop (R4.6, R4.7). Described by `rest/openapi.json`.
+//! REST API under `/api/v1`: tokens (R4.6: tokens and approvals over REST), approvals, the stop (R4.7: emergency
+//! stop). Described by `rest/openapi.json`.
 //!
-//! Guarantees: nothing is done or told without a credential; what needs an operator needs one; a refused request
-//! stores nothing and says what to do. Every refusal is `{"error":{"code","message"}}`.
+//! Guarantees: nothing is done or disclosed without a credential; operations for operators need an operator's. A
+//! refused request stores nothing, and its message says what to do. Every refusal is `{"error":{"code","message"}}`.
 
 mod approvals;
 mod audit;
@@ -27,7 +28,7 @@ pub(crate) const PREFIX: &str = "/api/v1/";
 
 const OPENAPI: &str = include_str!("rest/openapi.json");
 
-/// A request whose sender is known.
+/// A request with an authenticated sender.
 struct Asked<'a> {
     engine: &'a Engine,
     safety: &'a Arc<Safety>,
@@ -35,7 +36,7 @@ struct Asked<'a> {
     head: &'a RequestHead,
 }
 
-/// A refusal: status, a code for programs, a sentence for people, and after how many seconds to try again.
+/// A refusal: status, error code, message, and seconds for `Retry-After`.
 #[derive(Debug)]
 struct Refused(StatusCode, &'static str, String, Option<u64>);
 
@@ -44,7 +45,7 @@ impl Refused {
         Self(status, code, message.into(), None)
     }
 
-    /// 429 where the credential's own rate is exceeded, 503 where that of all callers is.
+    /// Refusal with 429 if the credential's own rate is exceeded, 503 if that of all callers is.
     fn too_often(code: &'static str, often: TooOften) -> Self {
         let status = StatusCode::from_u16(often.exceeded.status()).unwrap_or(StatusCode::TOO_MANY_REQUESTS);
         Self(status, code, often.to_string(), Some(often.retry_s))
@@ -53,7 +54,7 @@ impl Refused {
 
 type Told = Result<(StatusCode, Value), Refused>;
 
-/// Answers one request; the body is read already.
+/// Answers one request; its body has already been read.
 pub(crate) async fn answer(engine: &Engine, head: &RequestHead) -> Response {
     let Some(safety) = engine.safety() else {
         return refusal(&Refused::new(StatusCode::NOT_FOUND, "not_found", "there is nothing at this path"));
@@ -65,7 +66,7 @@ pub(crate) async fn answer(engine: &Engine, head: &RequestHead) -> Response {
     let credential = match credential(safety, head) {
         Shown::Known(credential) => credential,
         Shown::Nothing | Shown::Wrong => {
-            // Whoever has no credential does not learn where the server keeps its data.
+            // The message does not disclose where the server stores its data.
             let text = "this needs a credential: send Authorization: Bearer, with a secret that an operator made by \
                         `toolcrib credential add` over this server's data folder";
             return refusal(&Refused::new(StatusCode::UNAUTHORIZED, "unauthenticated", text))
@@ -105,12 +106,12 @@ pub(crate) async fn answer(engine: &Engine, head: &RequestHead) -> Response {
     }
 }
 
-/// A request refused because of load.
+/// Response to a request that was refused because of load.
 pub(crate) fn shed(shed: Shed) -> Response {
     shed.dress(refusal(&Refused::new(shed.status(), "too_much_load", shed.message())))
 }
 
-/// A body that could not be taken in.
+/// Response to a request whose body could not be received.
 pub(crate) fn unread(status: StatusCode) -> Response {
     let (code, message) = match status {
         StatusCode::PAYLOAD_TOO_LARGE => ("body_too_large", "the body is too large"),
@@ -130,7 +131,7 @@ impl Asked<'_> {
         Err(Refused::new(StatusCode::FORBIDDEN, "not_an_operator", text))
     }
 
-    /// The body, which must be a JSON object and nothing else.
+    /// Returns the body, which must be a JSON object.
     fn object(&self) -> Result<Document<'_>, Refused> {
         if !declares_json(self.head) {
             let text = "send Content-Type: application/json";
@@ -149,7 +150,7 @@ impl Asked<'_> {
     }
 }
 
-/// A member that must be a text, if it is there.
+/// Returns a member that must be a string, if it is present.
 fn text(document: &Document<'_>, name: &str) -> Result<Option<String>, Refused> {
     match document.root().get(name) {
         None => Ok(None),

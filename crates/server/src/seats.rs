@@ -1,8 +1,8 @@
-//! Places for connections, bounded in all and from one address.
+//! Admission of connections, bounded in total and per address.
 //!
-//! When all are taken, further connections wait to be accepted. One from an address that has its share is accepted,
-//! told so and closed: left waiting, it would keep those of other addresses from being accepted. Failing to accept
-//! never ends a listener.
+//! When all places are taken, further connections wait in the accept queue. A connection from an address over its
+//! share is accepted, refused and closed, because left waiting it would block connections of other addresses. A failed
+//! `accept` never ends a listener.
 
 use std::future::Future;
 use std::io;
@@ -25,13 +25,13 @@ pub(crate) struct Seats {
     free: Arc<Semaphore>,
     count: usize,
     by_address: Arc<Quota>,
-    /// Connections of these count in all alone: their requests count by the client's address.
+    /// Connections of trusted proxies count in the total only, because their requests count by the client's address.
     proxies: Arc<TrustedProxies>,
-    /// Whether a connection that is turned away is told so; it would not understand it before a TLS handshake.
+    /// `true` to send a refusal before closing; a client would not understand it before a TLS handshake.
     is_told: bool,
 }
 
-/// The place of one connection; free again when dropped.
+/// Place of one connection; freed when dropped.
 #[derive(Debug)]
 pub(crate) struct Seat {
     _place: OwnedSemaphorePermit,
@@ -50,12 +50,12 @@ impl Seats {
         }
     }
 
-    /// Leaves out the bound per address for trusted proxies.
+    /// Exempts trusted proxies from the bound per address.
     pub(crate) fn with_proxies(self, proxies: Arc<TrustedProxies>) -> Self {
         Self { proxies, ..self }
     }
 
-    /// Closes connections over the bound without an answer.
+    /// With `true`, closes refused connections without an answer.
     pub(crate) fn silent(self, is_silent: bool) -> Self {
         Self { is_told: !is_silent, ..self }
     }
@@ -74,11 +74,12 @@ impl Seats {
             match accept().await {
                 Ok(socket) => match self.seat(socket.peer()) {
                     Ok(held) => return Ok((socket, Seat { _place: place, _of_address: held })),
-                    // A new connection takes so few bytes at once; one that does not is closed all the same.
+                    // The socket buffer of a new connection has room for so few bytes; the connection is closed in any
+                    // case.
                     Err(shed) if self.is_told => socket.say_and_close(&shed.raw()),
                     Err(_) => {}
                 },
-                // Out of descriptors, or a client that left before it was accepted: neither ends the server.
+                // Out of file descriptors, or the client disconnected before it was accepted: neither ends the server.
                 Err(error) => {
                     tracing::warn!(target: "toolcrib", "accepting a connection failed: {error}");
                     tokio::time::sleep(Duration::from_millis(ACCEPT_PAUSE_MS)).await;
@@ -95,7 +96,7 @@ impl Seats {
         self.by_address.take(&share, 1).map(Some).map_err(Shed::from)
     }
 
-    /// Returns when every place is free.
+    /// Returns when all places are free.
     pub(crate) async fn all_free(&self) {
         let all = u32::try_from(self.count).unwrap_or(u32::MAX);
         let _ = self.free.acquire_many(all).await;
@@ -129,7 +130,7 @@ mod tests {
         (tcp, address)
     }
 
-    /// A connection over `CONNECTIONS_MAX` waits until another ends.
+    /// `CONNECTIONS_MAX`: a connection over the limit waits until another ends.
     #[tokio::test]
     async fn with_connections_max_open_the_next_one_waits_for_a_place() {
         let (seats, (tcp, address)) = (seats(1, 1), listening().await);
@@ -143,7 +144,7 @@ mod tests {
         seats.accept(&tcp).await.unwrap();
     }
 
-    /// A connection over `CONNECTIONS_PER_ADDRESS_MAX` is answered 429 and those of other addresses are accepted.
+    /// `CONNECTIONS_PER_ADDRESS_MAX`: a connection over the limit gets 429; other addresses are still accepted.
     #[tokio::test]
     async fn an_address_over_connections_per_address_max_is_turned_away_and_others_are_not() {
         let (seats, (tcp, address)) = (seats(3, 1), listening().await);
@@ -181,7 +182,7 @@ mod tests {
         assert_eq!(tries, 4, "three pauses, and it tries again");
     }
 
-    /// R14.2: connections of a trusted proxy are not bounded by its address, and everybody else's are.
+    /// R14.2: connections of a trusted proxy are not bounded by its address; all others are.
     #[tokio::test]
     async fn a_trusted_proxy_may_have_more_connections_than_one_address() {
         let proxies = TrustedProxies::new(vec!["127.0.0.1/32".parse().unwrap()], false);

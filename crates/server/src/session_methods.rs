@@ -1,4 +1,4 @@
-//! GET and DELETE of a legacy session: its stream of unsolicited messages, the rest of a lost one, its end.
+//! GET and DELETE of a legacy session: its stream of unsolicited messages, resumption of a lost stream, its end.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::sessions::HttpSession;
 use crate::stream_log::{StreamLog, parse_event_id};
 
 impl Endpoint {
-    /// A legacy session's stream: unsolicited messages, or the rest of one that was lost.
+    /// Opens a legacy session's stream of unsolicited messages, or resumes a lost stream.
     pub(crate) fn get(&self, head: &RequestHead, principal: &Principal) -> Response {
         let Some(session) = (match self.session_of(head, principal) {
             Ok(session) => session,
@@ -39,7 +39,7 @@ impl Endpoint {
         events(body::log(log.read_on(), session))
     }
 
-    /// Starts what writes a session's unsolicited messages into its log.
+    /// Starts the task that writes a session's unsolicited messages into its log.
     fn fill_news(&self, session: &Arc<HttpSession>, log: Arc<StreamLog>) {
         if session.session.revision().primes_streams() {
             log.prime();
@@ -75,7 +75,7 @@ impl Endpoint {
         }
     }
 
-    /// The session a GET or DELETE names; `None` when it names none and the method means nothing.
+    /// Returns the session that a GET or DELETE names; `None` if the method does not apply to the request.
     fn session_of(
         &self,
         head: &RequestHead,

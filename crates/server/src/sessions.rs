@@ -1,8 +1,8 @@
-//! The legacy sessions of an HTTP server.
+//! Legacy sessions of an HTTP server.
 //!
-//! Guarantees: a session is found only by the principal that opened it; there are never more than a limit in all and of
-//! one owner (a subject, or an address where nobody authenticates), and one owner's sessions never end another's that
-//! is in use; unused ones end by themselves.
+//! Guarantees: a session is found only by the principal that opened it. Sessions are bounded in total and per owner (a
+//! subject, or an address without authentication), and one owner's sessions never evict another's that is in use. Idle
+//! sessions expire.
 
 mod shelf;
 
@@ -26,14 +26,14 @@ pub(crate) struct HttpSession {
     pub(crate) session: Arc<Session>,
     logs: Mutex<BTreeMap<u64, Arc<StreamLog>>>,
     log_last: AtomicU64,
-    /// The stream of unsolicited messages, number 0.
+    /// Stream of unsolicited messages, which has number 0.
     news: Mutex<Option<Arc<StreamLog>>>,
     opened_ms: u64,
     /// Unix time at which the session was opened, in milliseconds.
     since_ms: u64,
-    /// 0 until the session is used.
+    /// Time of the last use in milliseconds; 0 until the first.
     used_ms: AtomicU64,
-    /// Where the bytes of its streams are counted.
+    /// Quotas that the bytes of its streams count towards.
     account: Option<Account>,
     /// Stream of a session over HTTP+SSE.
     channel: Option<Arc<SseChannel>>,
@@ -54,18 +54,18 @@ impl HttpSession {
         }
     }
 
-    /// Stream of a session over HTTP+SSE.
+    /// Returns the stream of a session over HTTP+SSE.
     pub(crate) fn channel(&self) -> Option<&Arc<SseChannel>> {
         self.channel.as_ref()
     }
 
-    /// The session that `initialize` agreed on. Over HTTP+SSE the stream is opened before: until then it is the one that
-    /// the stream was opened with.
+    /// Returns the session that `initialize` negotiated. Over HTTP+SSE the stream is opened before `initialize`; until
+    /// then it is the session with which the stream was opened.
     pub(crate) fn agreed(&self) -> &Arc<Session> {
         self.channel.as_ref().and_then(|channel| channel.agreed()).unwrap_or(&self.session)
     }
 
-    /// When the session was used last, in milliseconds; nothing where it was only opened.
+    /// Returns the time of the last use in milliseconds; `None` if the session was only opened.
     fn used_ms(&self) -> Option<u64> {
         Some(self.used_ms.load(Ordering::Relaxed)).filter(|ms| *ms > 0)
     }
@@ -74,7 +74,7 @@ impl HttpSession {
         self.used_ms.store(now_ms.max(1), Ordering::Relaxed);
     }
 
-    /// A new stream for one call; the oldest finished ones make room.
+    /// Opens a stream for one call; evicts the oldest finished streams if there are too many.
     pub(crate) fn open_log(&self) -> Arc<StreamLog> {
         let number = self.log_last.fetch_add(1, Ordering::Relaxed) + 1;
         let log = StreamLog::new(number, self.account.as_ref());
@@ -84,7 +84,7 @@ impl HttpSession {
             let Some(number) = oldest.map(|(number, _)| *number) else { break };
             logs.remove(&number);
         }
-        // Finished streams are kept for clients that come back; older ones make room for newer ones.
+        // Finished streams are kept so that clients can resume them; older ones are evicted for newer ones.
         while self.account.as_ref().is_some_and(Account::keeps_much) {
             let finished = logs.iter().find(|(_, log)| log.is_finished()).map(|(number, _)| *number);
             let Some(number) = finished else { break };
@@ -98,7 +98,7 @@ impl HttpSession {
         if number == 0 { lock(&self.news).clone() } else { lock(&self.logs).get(&number).cloned() }
     }
 
-    /// The unsolicited stream, and whether it is new and needs somebody to fill it.
+    /// Returns the stream of unsolicited messages, and `true` if it is new and needs a task that fills it.
     pub(crate) fn news_log(&self) -> (Arc<StreamLog>, bool) {
         let mut news = lock(&self.news);
         match &*news {
@@ -122,7 +122,7 @@ impl HttpSession {
     }
 }
 
-/// Every session.
+/// All legacy sessions.
 #[derive(Debug)]
 pub(crate) struct Sessions {
     shelf: Mutex<Shelf>,
@@ -145,7 +145,7 @@ impl Sessions {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Keeps a session; one without an id has nothing to be found by and is not kept.
+    /// Stores a session; one without an id cannot be found and is not stored.
     pub(crate) fn open(
         &self,
         session: Arc<Session>,
@@ -163,7 +163,7 @@ impl Sessions {
         self.keep(HttpSession::new(session, account, now_ms), now_ms)
     }
 
-    /// Keeps a session over HTTP+SSE.
+    /// Stores a session over HTTP+SSE.
     pub(crate) fn open_sse(
         &self,
         session: Arc<Session>,
@@ -190,12 +190,12 @@ impl Sessions {
         Ok(opened)
     }
 
-    /// The session of this id over Streamable HTTP, if it belongs to this principal.
+    /// Returns the session with this id over Streamable HTTP, if it belongs to this principal.
     pub(crate) fn find(&self, id: &str, principal: &Principal) -> Option<Arc<HttpSession>> {
         self.find_any(id, principal).filter(|found| found.channel.is_none())
     }
 
-    /// The session of this id over HTTP+SSE, if it belongs to this principal.
+    /// Returns the session with this id over HTTP+SSE, if it belongs to this principal.
     pub(crate) fn find_sse(&self, id: &str, principal: &Principal) -> Option<Arc<HttpSession>> {
         self.find_any(id, principal).filter(|found| found.channel.is_some())
     }
@@ -209,7 +209,7 @@ impl Sessions {
         Some(found)
     }
 
-    /// Ends a session; false if this principal has none of that id.
+    /// Ends a session; returns `false` if this principal has none with this id.
     pub(crate) fn close(&self, id: &str, principal: &Principal) -> bool {
         if self.find(id, principal).is_none() {
             return false;
@@ -226,7 +226,7 @@ impl Sessions {
         session.end();
     }
 
-    /// Ends what nobody has used for long and nobody holds.
+    /// Ends sessions that have been idle for too long and that nobody holds.
     pub(crate) fn sweep(&self) {
         self.sweep_at(self.now_ms());
     }
@@ -241,7 +241,7 @@ impl Sessions {
         }
     }
 
-    /// Ends the sessions whose principal may no longer be served, with their streams and calls under way.
+    /// Ends the sessions whose principal may no longer be served, with their streams and calls in flight.
     pub(crate) fn end_revoked(&self, holds: impl Fn(&Principal, u64) -> bool) {
         let ended = lock(&self.shelf).retain(|session| holds(session.session.principal(), session.since_ms));
         for session in ended {
@@ -255,7 +255,7 @@ impl Sessions {
         lock(&self.shelf).len()
     }
 
-    /// The server stops.
+    /// Ends all sessions, at shutdown.
     pub(crate) fn end(&self) {
         let all = lock(&self.shelf).retain(|_| false);
         for session in all {
@@ -264,7 +264,7 @@ impl Sessions {
     }
 }
 
-/// Unix time in milliseconds.
+/// Returns the Unix time in milliseconds.
 pub(crate) fn unix_ms() -> u64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)

@@ -1,7 +1,7 @@
-//! Load shedding: the one answer to a request that a limit on load refuses.
+//! Load shedding: the response to a request that a limit on load refuses.
 //!
-//! 429 where the caller itself uses all that one caller may, 503 where everybody together does; both with
-//! `Retry-After`, and an error that names the limit. Nothing of the request was run, unless the message says so.
+//! 429 if the caller itself exceeds its share, 503 if all callers together exceed the total; both with `Retry-After`
+//! and an error that names the limit. The request was not run, unless the message says so.
 
 use http::StatusCode;
 use toolcrib_engine::Reply;
@@ -11,7 +11,7 @@ use toolcrib_protocol::{Code, RpcError, write};
 
 use toolcrib_http1::Response;
 
-/// Seconds after which bytes in flight have usually gone: bodies are read and answers taken within moments.
+/// Seconds after which bytes in flight are usually freed: bodies are read and answers taken within moments.
 pub(crate) const RETRY_AFTER_S: u64 = 1;
 
 /// A refusal because of load.
@@ -28,7 +28,7 @@ impl From<Full> for Shed {
 }
 
 impl Shed {
-    /// Sets when room is expected, in seconds.
+    /// Sets the seconds after which room is expected.
     pub(crate) fn after_s(self, retry_after_s: u64) -> Self {
         Self { retry_after_s: retry_after_s.max(1), ..self }
     }
@@ -49,19 +49,19 @@ impl Shed {
         RpcError::new(Code::InternalError, self.message()).with_data(data)
     }
 
-    /// The answer to a request of which no message was read.
+    /// Response to a request of which no message was parsed.
     pub(crate) fn response(self, meter: &Meter) -> Response {
         meter.count_shed(self.full.bound().name);
         self.dress(Response::json(self.status(), write::error(None, &self.error())))
     }
 
-    /// The answer to a message.
+    /// Response to a message.
     pub(crate) fn reply(self, id: Option<&str>, meter: &Meter) -> Reply {
         meter.count_shed(self.full.bound().name);
         Reply::error(self.status().as_u16(), id, &self.error())
     }
 
-    /// What is said in place of an answer for which there is no room.
+    /// Response that replaces an answer for which there is no room.
     pub(crate) fn dropped(self, bytes: usize, id: Option<&str>, meter: &Meter) -> Reply {
         meter.count_shed(self.full.bound().name);
         let mut error = self.error();
@@ -70,7 +70,7 @@ impl Shed {
         Reply::error(self.status().as_u16(), id, &error)
     }
 
-    /// The whole answer to a connection that is not served.
+    /// Whole HTTP response for a connection that is not served.
     pub(crate) fn raw(self) -> Vec<u8> {
         let (status, body) = (self.status(), write::error(None, &self.error()));
         let reason = status.canonical_reason().unwrap_or_default();
@@ -86,7 +86,7 @@ impl Shed {
         out
     }
 
-    /// Adds what a client waits by.
+    /// Adds `Retry-After`.
     pub(crate) fn dress(self, response: Response) -> Response {
         response.with("retry-after", &self.retry_after_s.to_string())
     }

@@ -1,8 +1,8 @@
-//! What an endpoint answers besides MCP: health, metrics, the metadata of authentication.
+//! Pages of an endpoint besides MCP: health, metrics, authentication metadata.
 
 use std::fmt;
 
-/// An answer to a GET.
+/// Response to a GET.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
     pub status: u16,
@@ -10,8 +10,8 @@ pub struct Page {
     pub body: String,
 }
 
-/// Pages beside the endpoint. Asked after Host and Origin were checked and before anybody is authenticated: nothing
-/// secret may stand on them.
+/// Pages besides the endpoint. Served after the check of Host and Origin and without authentication, so they must not
+/// contain secrets.
 pub trait Side: Send + Sync {
     fn page(&self, path: &str) -> Option<Page>;
 }

@@ -25,7 +25,7 @@ pub(crate) enum Socket {
     Unix(UnixStream),
 }
 
-/// Accepted connection outside of any runtime, on its way to another thread.
+/// Accepted connection that is registered with no runtime, while it moves to another thread.
 #[derive(Debug)]
 pub(crate) enum StdSocket {
     Tcp(std::net::TcpStream),
@@ -80,7 +80,7 @@ impl Socket {
         }
     }
 
-    /// Takes the socket out of this thread's runtime.
+    /// Deregisters the socket from this thread's runtime.
     pub(crate) fn into_std(self) -> io::Result<StdSocket> {
         match self {
             Self::Tcp(stream) => stream.into_std().map(StdSocket::Tcp),
@@ -88,7 +88,7 @@ impl Socket {
         }
     }
 
-    /// Writes a few bytes without waiting and closes.
+    /// Writes a few bytes without waiting, then closes the socket.
     pub(crate) fn say_and_close(self, bytes: &[u8]) {
         match self.into_std() {
             Ok(StdSocket::Tcp(mut stream)) => {

@@ -1,9 +1,9 @@
-//! Stream of one session of the HTTP+SSE transport (2024-11-05): everything that the server says in the session.
+//! Stream of one session of the HTTP+SSE transport (2024-11-05), which carries all messages of the server.
 //!
-//! Guarantees: the first event names the address that messages are posted to; every other event is one JSON-RPC message,
-//! in the order in which it was said; messages that wait are counted for their caller. The session ends when its stream
-//! does: calls under way are cancelled, because nobody could take their answers any more. A session that ended says
-//! nothing more. When the server stops, calls under way are answered before the stream ends.
+//! Guarantees: the first event names the address to which messages are posted; every other event is one JSON-RPC
+//! message, in order. Queued messages count towards the caller's quota. The session ends with its stream: calls in
+//! flight are cancelled, because their answers could not be delivered. An ended session sends nothing more. At
+//! shutdown, calls in flight are answered before the stream ends.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -20,18 +20,18 @@ use crate::call::Answered;
 use crate::load::Account;
 use crate::sessions::{HttpSession, Sessions};
 
-/// What is said on a stream, and what `initialize` agreed on.
+/// Outgoing messages of a stream, and the session that `initialize` negotiated.
 #[derive(Debug)]
 pub(crate) struct SseChannel {
     outbox: Arc<Outbox>,
     account: Account,
     agreed: OnceLock<Arc<Session>>,
-    /// Messages of the client that are worked on.
+    /// Number of the client's messages in process.
     under_way: AtomicUsize,
-    /// The server stops: the stream ends with the last message under way.
+    /// Set at shutdown: the stream ends with the last message in process.
     is_stopping: AtomicBool,
     is_ended: AtomicBool,
-    /// Told nothing but that the server stops.
+    /// Subscription that only serves to learn of the shutdown.
     lifetime: Arc<Subscriber>,
 }
 
@@ -60,18 +60,18 @@ impl SseChannel {
         });
     }
 
-    /// The session that `initialize` agreed on; `None` before.
+    /// Returns the session that `initialize` negotiated; `None` before.
     pub(crate) fn agreed(&self) -> Option<&Arc<Session>> {
         self.agreed.get()
     }
 
-    /// Keeps what `initialize` agreed on, once, and sends the session's unsolicited messages from then on. Returns false
-    /// where the client had initialized before.
+    /// Stores the negotiated session, once, and forwards its unsolicited messages from then on. Returns `false` if the
+    /// client has initialized before.
     pub(crate) fn agree(self: &Arc<Self>, engine: Arc<Engine>, session: &Arc<Session>) -> bool {
         if self.agreed.set(session.clone()).is_err() {
             return false;
         }
-        // The stream may have ended in between.
+        // The stream may have ended in the meantime.
         if self.is_ended() {
             session.end();
         }
@@ -93,12 +93,12 @@ impl SseChannel {
         true
     }
 
-    /// An exchange that speaks on this stream.
+    /// Returns an exchange whose messages are sent on this stream.
     pub(crate) fn exchange(&self) -> Arc<Exchange> {
         Exchange::new(self.outbox.clone(), true)
     }
 
-    /// Begins to work on a message; `None` once the stream ends.
+    /// Starts processing a message; returns `None` once the stream is ending.
     pub(crate) fn enter(self: &Arc<Self>) -> Option<UnderWay> {
         self.under_way.fetch_add(1, Ordering::SeqCst);
         let entered = UnderWay(self.clone());
@@ -106,20 +106,20 @@ impl SseChannel {
         (!is_over).then_some(entered)
     }
 
-    /// Refuses a request while the client leaves too much of what was said unread.
+    /// Refuses a request while the client leaves too many messages unread.
     pub(crate) fn check_room(&self) -> Result<(), Full> {
         let bound =
             Bound { name: "OUTBOX_FRAMES_MAX", max: limits::OUTBOX_FRAMES_MAX, counts: "messages not read" };
         if self.outbox.has_room() { Ok(()) } else { Err(Full::Share(bound)) }
     }
 
-    /// Says the answer to a message, if it has one.
+    /// Queues the answer to a message, if it has one.
     pub(crate) fn say(&self, answered: Answered) {
         let Answered { reply, held, .. } = answered;
         if reply.payload != Payload::Nothing {
             let _ = self.outbox.push_answer(Outgoing::Message(reply.payload.into_bytes()));
         }
-        // The outbox counts it by now.
+        // The outbox counts the answer now.
         drop(held);
     }
 
@@ -134,7 +134,7 @@ impl SseChannel {
         }
     }
 
-    /// Ends the stream at once.
+    /// Ends the stream immediately.
     pub(crate) fn end(&self) {
         self.is_ended.store(true, Ordering::SeqCst);
         if let Some(session) = self.agreed.get() {
@@ -145,7 +145,7 @@ impl SseChannel {
     }
 }
 
-/// A message that is worked on.
+/// A message in process.
 #[derive(Debug)]
 pub(crate) struct UnderWay(Arc<SseChannel>);
 
@@ -158,7 +158,7 @@ impl Drop for UnderWay {
     }
 }
 
-/// The connection's reading of a channel. Dropping it ends the session.
+/// Reader of a channel, owned by the connection. Dropping it ends the session.
 #[derive(Debug)]
 pub(crate) struct ChannelReader {
     /// The event that names the address for messages.
@@ -166,7 +166,7 @@ pub(crate) struct ChannelReader {
     channel: Arc<SseChannel>,
     session: Arc<HttpSession>,
     sessions: Arc<Sessions>,
-    /// Counts a large event while it is written.
+    /// Quota of a large event while it is written.
     held: Option<Held>,
 }
 
@@ -182,7 +182,7 @@ impl ChannelReader {
         Self { first: Some(first.into()), channel, session, sessions, held: None }
     }
 
-    /// The next encoded event.
+    /// Returns the next encoded event.
     pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         self.held = None;
         if let Some(first) = self.first.take() {
@@ -193,7 +193,7 @@ impl ChannelReader {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(None) => return Poll::Ready(None),
                 Poll::Ready(Some(_)) if self.channel.is_ended() => return Poll::Ready(None),
-                // There is one stream and nothing to come back to.
+                // The transport has only one stream, which cannot be resumed.
                 Poll::Ready(Some(Outgoing::CloseStream { .. })) => {}
                 Poll::Ready(Some(Outgoing::Message(message))) => {
                     let mut event = Vec::with_capacity(message.len() + 32);

@@ -1,10 +1,10 @@
-//! The HTTP+SSE transport of 2024-11-05, for clients that know no other: `GET /sse` opens a stream whose first event
-//! names the address for messages, `POST /messages?sessionId=…` takes one message and is answered 202, and everything
-//! that the server says comes on the stream.
+//! HTTP+SSE transport of 2024-11-05, for clients that support no other. `GET /sse` opens a stream whose first event
+//! names the address for messages. `POST /messages?sessionId=…` takes one message and is answered 202. All messages of
+//! the server are sent on the stream.
 //!
-//! Guarantees: a message is taken only from the principal that opened its stream; it lives the same life as one that
-//! comes to the endpoint (`ingress.rs`); what cannot be read, or is refused because of load, is answered with the status
-//! and an error in the POST's own response and never runs.
+//! Guarantees: a message is accepted only from the principal that opened its stream, and is processed like one at the
+//! endpoint (`ingress.rs`). A message that is malformed, or refused because of load, is answered with status and error
+//! in the response to its POST, and never runs.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,7 +25,7 @@ use crate::sessions::HttpSession;
 use crate::shed::Shed;
 use crate::sse_channel::{ChannelReader, SseChannel};
 
-/// Name of the parameter that names a session.
+/// Query parameter with the session id.
 const SESSION_ID: &str = "sessionId";
 
 /// Paths of the transport.
@@ -36,14 +36,14 @@ pub(crate) struct SsePaths {
 }
 
 impl SsePaths {
-    /// Paths in the folder of the endpoint: `/sse` and `/messages` beside `/mcp`.
+    /// Returns the paths beside the endpoint: `/sse` and `/messages` beside `/mcp`.
     pub(crate) fn beside(endpoint: &str) -> Self {
         let folder = endpoint.rsplit_once('/').map_or("", |(folder, _)| folder);
         Self { stream: format!("{folder}/sse"), messages: format!("{folder}/messages") }
     }
 }
 
-/// Returns the session that a query names.
+/// Returns the session id in a query.
 pub(crate) fn session_id(query: Option<&str>) -> Option<&str> {
     let mut pairs =
         query.into_iter().flat_map(|query| query.split('&')).filter_map(|pair| pair.split_once('='));
@@ -55,7 +55,7 @@ pub(crate) fn unknown_session() -> Response {
 }
 
 impl Endpoint {
-    /// Opens a session with its stream. Until `initialize` it is one of 2024-11-05 whose client can do nothing.
+    /// Opens a session with its stream. Until `initialize`, it is a session of 2024-11-05 without client capabilities.
     pub(crate) fn open_sse(
         &self,
         principal: &Principal,
@@ -83,19 +83,19 @@ impl Endpoint {
     }
 }
 
-/// Message that a client posted.
+/// A message that a client posted.
 pub(crate) struct SseMessage {
     pub(crate) head: RequestHead,
     pub(crate) principal: Principal,
     pub(crate) session: Arc<HttpSession>,
     pub(crate) approach: Option<Arc<Approach>>,
     pub(crate) address: Option<IpAddr>,
-    /// Counts a large body.
+    /// Quota of a large body.
     pub(crate) body: Option<Box<Held>>,
 }
 
 impl SseMessage {
-    /// Takes the message in. What it asks for goes on by itself and is answered on the stream.
+    /// Accepts the message. It is processed in a task of its own and answered on the stream.
     pub(crate) async fn take(self, endpoint: &Arc<Endpoint>) -> Response {
         let Self { head, principal, session, approach, address, body } = self;
         let Some(channel) = session.channel().cloned() else { return unknown_session() };
@@ -140,15 +140,15 @@ impl SseMessage {
     }
 }
 
-/// Given for a message once it was read and may run: from there on its answer comes on the stream.
+/// Acceptance of a message that was parsed and may run; from then on its answer is sent on the stream.
 #[derive(Debug)]
 pub(crate) struct Receipt {
     channel: Arc<SseChannel>,
     is_given: AtomicBool,
-    /// Calls that go on without a connection of their own.
+    /// Quota of calls that continue without a connection of their own.
     calls: Arc<Quota>,
     owner: Share,
-    /// Counts this call.
+    /// Place of this call in the quota.
     leave: OnceLock<Held>,
 }
 
@@ -157,12 +157,12 @@ impl Receipt {
         &self.channel
     }
 
-    /// Accepts a message that asks for nothing: a notification, or a response, which a call may wait for.
+    /// Accepts a notification, or a response, for which a call may wait.
     pub(crate) fn accept(&self) {
         self.is_given.store(true, Ordering::Release);
     }
 
-    /// Accepts a request, if there is room for one more that runs and for its answer.
+    /// Accepts a request, if there is room for another running call and for its answer.
     pub(crate) fn accept_request(&self) -> Result<(), Shed> {
         self.channel.check_room()?;
         let _ = self.leave.set(self.calls.take(&self.owner, 1)?);

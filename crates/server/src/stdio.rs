@@ -1,8 +1,8 @@
 //! MCP over stdin and stdout, both eras: one message per line, nothing else on stdout.
 //!
-//! Guarantees: `initialize` selects legacy for the process, a request with a modern `_meta` is served modern all the
-//! same; requests run concurrently; a line that is too long or no message is answered, not fatal. When stdin ends,
-//! what is under way finishes.
+//! Guarantees: `initialize` selects legacy for the process; a request with a modern `_meta` is still served as modern.
+//! Requests run concurrently. A line that is too long or is not a message is answered with an error and does not end
+//! the process. When stdin ends, requests in flight finish.
 
 mod streams;
 
@@ -23,7 +23,7 @@ use toolcrib_protocol::{Branch, Code, Frame, Meta, Request, Revision, RpcError, 
 use crate::batch::BatchAnswer;
 use crate::limits::{LINE_BYTES_MAX, SHUTDOWN_MS_MAX, STDIO_IN_FLIGHT_MAX};
 
-/// What is asked of the input at once: a client may send many requests in one piece.
+/// Bytes per read: a client may send many requests at once.
 const READ_BYTES: usize = 64 * 1024;
 
 /// Serves the process's own stdin and stdout until stdin ends.
@@ -43,7 +43,7 @@ pub async fn serve_on(
         let outbox = outbox.clone();
         async move {
             let written = write_all(&outbox, output).await;
-            // Nobody reads any more: whoever waits for room goes on.
+            // Nobody reads any more: wakes the tasks that wait for room.
             outbox.close();
             written
         }
@@ -57,7 +57,7 @@ pub async fn serve_on(
     let room = Arc::new(Semaphore::new(STDIO_IN_FLIGHT_MAX));
     let mut tasks = JoinSet::new();
     loop {
-        // A client that does not read its answers is not listened to.
+        // Back-pressure: input is not read while the client does not read its answers.
         outbox.room().await;
         if writer.is_finished() {
             break;
@@ -73,7 +73,7 @@ pub async fn serve_on(
             }
         };
         while tasks.try_join_next().is_some() {}
-        // Messages that only change state are taken in order; requests run side by side.
+        // Messages that only change state are handled in order; requests run concurrently.
         if let Some(request) = connection.clone().take(line) {
             match room.clone().try_acquire_owned() {
                 Ok(permit) => {
@@ -82,7 +82,7 @@ pub async fn serve_on(
                         drop(permit);
                     });
                 }
-                // Waiting here would keep the answers to the server's own questions from being read.
+                // Waiting here would block the answers to the server's own questions.
                 Err(_) => connection.refuse_busy(request.id.as_deref()),
             }
         }
@@ -125,7 +125,7 @@ enum Line {
     TooLong,
 }
 
-/// The next line, of which no more than the limit is kept.
+/// Returns the next line; keeps no more of it than the limit.
 async fn next_line(input: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<Line>> {
     let mut line = Vec::new();
     let mut too_long = false;
@@ -151,7 +151,7 @@ async fn next_line(input: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option
     }
 }
 
-/// A line as a document that the task which answers it owns.
+/// Parses a line into a document that the answering task owns.
 fn read(line: Vec<u8>) -> Result<OwnedDocument, ReadError> {
     let limits = Limits::message().with_bytes_max(LINE_BYTES_MAX);
     OwnedDocument::parse_bytes(line, &limits)
@@ -164,14 +164,14 @@ struct Connection {
     in_flight: Mutex<HashMap<Box<str>, Arc<Exchange>>>,
 }
 
-/// Something that has to run, and the id it answers to.
+/// Work to run, and the id of the request that it answers.
 struct Work {
     id: Option<Box<str>>,
     task: std::pin::Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
 impl Connection {
-    /// Takes one line; gives back what has to run.
+    /// Handles one line; returns the work that has to run.
     fn take(self: Arc<Self>, line: Vec<u8>) -> Option<Work> {
         let document = match read(line) {
             Ok(document) => document,
@@ -310,7 +310,7 @@ impl Connection {
         self.session().unwrap_or_else(|| Session::ephemeral(Principal::Local, Revision::ASSUMED))
     }
 
-    /// Puts an answer in line.
+    /// Queues an answer.
     fn say(&self, reply: &Reply) {
         if reply.payload == Payload::Nothing {
             return;
@@ -322,7 +322,8 @@ impl Connection {
     }
 }
 
-/// JSON may hold line breaks between tokens, an id or a forwarded result for example; a line may not.
+/// Removes line breaks, which JSON allows between tokens (in an id or a forwarded result, for example) and a line does
+/// not.
 fn single_line(message: Bytes) -> Bytes {
     if !message.contains(&b'\n') && !message.contains(&b'\r') {
         return message;

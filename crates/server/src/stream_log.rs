@@ -1,8 +1,8 @@
-//! The events of one legacy stream, kept so that a client that lost its connection can go on where it was.
+//! Events of one legacy stream, kept so that a client can resume after it lost its connection.
 //!
-//! Guarantees: an event has one id for ever; at most one reader gets it live; what is kept is bounded in events and
-//! bytes, and where bytes are scarce in what its caller may have, oldest dropped first. The newest event is always kept:
-//! it may be the answer.
+//! Guarantees: the id of an event never changes. At most one reader gets it live. Kept events are bounded in number
+//! and bytes, and by the caller's quota; the oldest are dropped first. The newest event is always kept, because it may
+//! be the answer.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,6 +15,7 @@ use toolcrib_protocol::sse;
 use crate::limits::{STREAM_BYTES_MAX, STREAM_EVENTS_MAX};
 use crate::load::Account;
 
+/// Log of one stream's events; a connection reads it through a [`LogReader`].
 #[derive(Debug)]
 pub(crate) struct StreamLog {
     number: u64,
@@ -23,26 +24,26 @@ pub(crate) struct StreamLog {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Encoded events; the first one's number is `first`.
+    /// Encoded events; `first` is the number of the first one.
     events: VecDeque<Bytes>,
     first: u64,
     bytes: usize,
     /// Bytes of events that no reader has taken.
     untaken: usize,
-    /// A connection reads it.
+    /// `true` while a connection reads it.
     is_read: bool,
-    /// Readers that came before this many cuts end where the last cut was made.
+    /// Number of cuts so far. A reader that started before the last cut ends at `cut_at`.
     cuts: u64,
     cut_at: u64,
-    /// Only the newest reader goes on.
+    /// Number of readers so far; only the newest continues.
     readers: u64,
-    /// Events some reader has taken.
+    /// Number of events that a reader has taken.
     taken: u64,
     finished: bool,
     waker: Option<Waker>,
-    /// Counts what a connected client has not taken.
+    /// Quota of bytes that a connected client has not taken.
     waiting: Option<Held>,
-    /// Counts what is kept for a client that comes back.
+    /// Quota of bytes that are kept for resuming.
     kept: Option<Held>,
 }
 
@@ -78,7 +79,7 @@ impl State {
         self.taken = self.taken.max(self.first);
     }
 
-    /// The event of this number, which a reader takes.
+    /// Returns the event with this number and marks it as taken.
     fn take(&mut self, number: u64) -> Option<Bytes> {
         let index = |number: u64| usize::try_from(number - self.first).unwrap_or(usize::MAX);
         let event = self.events.get(index(number)).cloned()?;
@@ -91,7 +92,8 @@ impl State {
         Some(event)
     }
 
-    /// Counts what a connected client has not taken, and the rest as kept; what may not be kept is dropped.
+    /// Splits the bytes between the quota of untaken events and that of kept ones; drops events that exceed the
+    /// latter.
     fn settle(&mut self) {
         loop {
             let (Some(waiting), Some(kept)) = (&mut self.waiting, &mut self.kept) else { return };
@@ -121,12 +123,12 @@ impl StreamLog {
         });
     }
 
-    /// Appends an event without data, from which the client can resume before anything was said.
+    /// Appends an event without data, whose id lets the client resume before the first message.
     pub(crate) fn prime(&self) {
         self.write(sse::encode_priming);
     }
 
-    /// Ends the current reader, telling it when to come back; the log goes on.
+    /// Ends the current reader and tells the client when to reconnect; the log continues.
     pub(crate) fn cut(&self, retry_ms: u64) {
         self.write(|out, id| sse::encode_retry(out, Some(id), retry_ms));
         let mut state = self.lock();
@@ -135,7 +137,7 @@ impl StreamLog {
         wake(state);
     }
 
-    /// Nothing more comes.
+    /// Marks the log as complete.
     pub(crate) fn finish(&self) {
         let mut state = self.lock();
         state.finished = true;
@@ -155,13 +157,13 @@ impl StreamLog {
         wake(state);
     }
 
-    /// A reader of what nobody has taken yet.
+    /// Returns a reader that starts at the first event that was not taken.
     pub(crate) fn read_on(self: &Arc<Self>) -> LogReader {
         let from = self.lock().taken;
         self.reader(from)
     }
 
-    /// A reader of what came after event `seen`.
+    /// Returns a reader that starts after event `seen`.
     pub(crate) fn read_after(self: &Arc<Self>, seen: u64) -> LogReader {
         self.reader(seen.saturating_add(1))
     }
@@ -172,7 +174,7 @@ impl StreamLog {
         state.is_read = true;
         state.settle();
         let reader = LogReader { log: self.clone(), next: from, me: state.readers, cuts: state.cuts };
-        // The reader before sees that it is no longer the newest.
+        // Wakes the previous reader, which ends because it is no longer the newest.
         wake(state);
         reader
     }
@@ -190,13 +192,13 @@ fn wake(mut state: MutexGuard<'_, State>) {
     }
 }
 
-/// `<stream>-<event>` of a `Last-Event-ID`.
+/// Parses a `Last-Event-ID` of the form `<stream>-<event>`.
 pub(crate) fn parse_event_id(text: &str) -> Option<(u64, u64)> {
     let (stream, event) = text.split_once('-')?;
     Some((stream.parse().ok()?, event.parse().ok()?))
 }
 
-/// One connection's reading of a log.
+/// Reader of a log, owned by one connection.
 #[derive(Debug)]
 pub(crate) struct LogReader {
     log: Arc<StreamLog>,
@@ -297,7 +299,7 @@ mod tests {
         assert!(text(log.read_after(0).next().await).starts_with("id: 1-2\n"));
     }
 
-    /// An answer over `STREAM_BYTES_MAX` still reaches its reader; everything before it is dropped.
+    /// `STREAM_BYTES_MAX`: a larger answer still reaches its reader; all events before it are dropped.
     #[tokio::test]
     async fn the_newest_event_is_kept_however_large_it_is() {
         let log = StreamLog::new(1, None);
@@ -309,7 +311,7 @@ mod tests {
         assert_eq!(reader.next().await, None);
     }
 
-    /// `ANSWERS_BYTES_PER_SHARE_MAX`: events that a connected client has not taken count for its caller.
+    /// `ANSWERS_BYTES_PER_SHARE_MAX`: events that a connected client has not taken count towards its caller's quota.
     #[tokio::test]
     async fn logs_that_are_not_read_keep_no_more_than_their_caller_may_have() {
         let account = Account::of_bytes(300_000);
@@ -335,7 +337,7 @@ mod tests {
         assert_eq!(replays.total(), 0);
     }
 
-    /// `REPLAY_BYTES_MAX`: what is over is not kept, oldest first.
+    /// `REPLAY_BYTES_MAX`: events over the quota are dropped, oldest first.
     #[tokio::test]
     async fn what_may_not_be_kept_for_a_client_that_comes_back_is_dropped() {
         let account = Account::of_bytes(100_000);

@@ -1,4 +1,4 @@
-//! Judging a request by its head: which route, from where, by whom, and what it asks for.
+//! Routing and admission of a request by its head: path, Host and Origin, principal, accepted media types.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::shed::Shed;
 use crate::side::Page;
 use crate::sse_transport;
 
-/// What a request is for.
+/// Destination of a request.
 #[derive(Debug)]
 pub(crate) enum Target {
     Post {
@@ -28,23 +28,23 @@ pub(crate) enum Target {
     },
     Get(Principal),
     Delete(Principal),
-    /// Stream of the HTTP+SSE transport.
+    /// Opens a stream of the HTTP+SSE transport.
     SseStream {
         principal: Principal,
         approach: Option<Arc<Approach>>,
     },
-    /// Message of a client whose stream is open.
+    /// A message of a client with an open HTTP+SSE stream.
     SseMessage {
         principal: Principal,
         session: Arc<HttpSession>,
         approach: Option<Arc<Approach>>,
     },
-    /// None of MCP's.
+    /// A request to the REST API.
     Rest,
     Page(Page),
 }
 
-/// Addresses that the endpoint answers at.
+/// Routes of the endpoint.
 enum Route {
     Mcp(Selection),
     SseStream(Selection),
@@ -54,7 +54,7 @@ enum Route {
 }
 
 impl Target {
-    /// Who sends it, where that matters for what the request uses.
+    /// Returns the principal whose quotas the request counts for.
     pub(crate) fn principal(&self) -> &Principal {
         match self {
             Self::Post { principal, .. }
@@ -68,7 +68,7 @@ impl Target {
 }
 
 impl Endpoint {
-    /// Judges a POST whose head came before on its connection.
+    /// Judges a POST whose head equals an earlier one on its connection.
     pub(crate) fn judge_again(
         &self,
         head: &RequestHead,
@@ -111,7 +111,7 @@ impl Endpoint {
         }
     }
 
-    /// Returns what is at a request's path.
+    /// Returns the route of a request's path.
     fn route(&self, head: &RequestHead, is_preflight: bool) -> Option<Route> {
         let (path, query) = (head.path_bytes(), head.query());
         if let Some(selection) = address::selection(&self.options().path, path, query) {
@@ -162,7 +162,7 @@ impl Endpoint {
     ) -> Result<Target, Response> {
         let principal = self.principal(head)?;
         if head.method() != Method::GET {
-            // The status by which a client that tries Streamable HTTP first learns of the older transport.
+            // This status tells a client that tries Streamable HTTP first to fall back to the older transport.
             return Err(not_allowed("GET"));
         }
         self.check_room(&principal, from)?;
@@ -194,30 +194,29 @@ impl Endpoint {
         Ok(Target::SseMessage { principal, session, approach })
     }
 
-    /// Returns who sends this; asked for every request anew.
+    /// Authenticates the sender; done for every request.
     fn principal(&self, head: &RequestHead) -> Result<Principal, Response> {
         self.options().authenticator.principal(head).map_err(|challenge| {
-            // RFC 6750: who is known and may not is forbidden, not unknown.
+            // RFC 6750: an authenticated principal without the scope is forbidden, not unauthorized.
             let lacks_scope = challenge.www_authenticate.contains("error=\"insufficient_scope\"");
             let status = if lacks_scope { StatusCode::FORBIDDEN } else { StatusCode::UNAUTHORIZED };
             refuse(status, "authentication is required").with("www-authenticate", &challenge.www_authenticate)
         })
     }
 
-    /// Refuses a caller that leaves too much of its answers unread.
+    /// Refuses a caller that leaves too many bytes of its answers unread.
     fn check_room(&self, principal: &Principal, from: Option<IpAddr>) -> Result<(), Response> {
         let room = self.unread().answers.check(|| Share::of(principal, None, from));
         room.map_err(|full| Shed::from(full).response(self.engine().meter()))
     }
 
-    /// Refuses a choice of toolsets that do not exist or are not this caller's to choose.
+    /// Refuses toolsets that do not exist or that this caller may not choose.
     fn check_choice(&self, principal: &Principal, approach: Option<&Approach>) -> Result<(), Response> {
         let Some(Approach { selection, .. }) = approach else { return Ok(()) };
         self.engine().check_selection(principal, selection).map_err(|unknown| unfollowed(&unknown.into()))
     }
 
-    /// The address's choice narrowed by the headers', and what the client calls itself; `None` where neither says
-    /// anything.
+    /// Combines the choice in the path with that in the headers, and the user agent; `None` if all are empty.
     fn approach(
         &self,
         principal: &Principal,
@@ -241,7 +240,7 @@ fn not_json() -> Response {
     refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Content-Type must be application/json")
 }
 
-/// What a POST says about itself before its body is read.
+/// Checks media types of a POST before its body is read.
 fn postable(head: &RequestHead) -> Result<Accept, Response> {
     let accept = Accept::read(head);
     if !accept.json && !accept.events {

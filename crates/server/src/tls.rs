@@ -1,7 +1,7 @@
 //! TLS of a listener: certificate and key from PEM files, read again when the files change.
 //!
-//! Guarantees: a certificate and a key that do not belong together are refused; files that cannot be used change
-//! nothing while serving and are logged; connections that are open keep what they were opened with.
+//! Guarantees: a certificate and a key that do not match are refused. While serving, unusable files change nothing and
+//! are logged. Open connections keep their certificate.
 
 use std::fmt;
 use std::io::{self, Read as _};
@@ -43,7 +43,7 @@ pub enum TlsError {
     Setup(rustls::Error),
 }
 
-/// TLS with the certificate of two files.
+/// TLS with a certificate and key from files.
 pub struct Tls {
     cert: PathBuf,
     key: PathBuf,
@@ -88,8 +88,8 @@ impl Tls {
         Ok(Arc::new(Self { cert, key, acceptor, certificate, seen, handshake_within }))
     }
 
-    /// Reads the files again if they changed; on an error the certificate before stays in force. Returns whether another
-    /// certificate is in force.
+    /// Reads the files again if they changed; on an error the previous certificate stays in force. Returns `true` if a
+    /// new certificate is in force.
     pub fn refresh(&self) -> Result<bool, TlsError> {
         let now = [stamp(&self.cert), stamp(&self.key)];
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -127,7 +127,7 @@ impl Tls {
     }
 }
 
-/// Returns whether client and server agreed on HTTP/2.
+/// Returns `true` if ALPN selected HTTP/2.
 pub(crate) fn speaks_http2<S>(stream: &TlsStream<S>) -> bool {
     stream.get_ref().1.alpn_protocol() == Some(ALPN_HTTP2)
 }

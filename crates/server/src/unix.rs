@@ -1,8 +1,8 @@
 //! Unix socket of a listener.
 //!
-//! Guarantees: the socket file has mode 600 before anybody can connect; the file of a process that has ended is
-//! replaced, that of a live one is an error that names the path; a file that is no socket is never touched; the file is
-//! removed when the listener is dropped, unless another one has taken its place.
+//! Guarantees: the socket file has mode 600 before anybody can connect. The file of a dead process is replaced; that
+//! of a live one is an error that names the path. A file that is not a socket is never touched. The file is removed
+//! when the listener is dropped, unless another listener has replaced it.
 
 use std::fs::File;
 use std::io;
@@ -13,10 +13,10 @@ use std::time::Duration;
 use rustix::fs::{FlockOperation, flock};
 use tokio::net::{UnixListener, UnixSocket, UnixStream};
 
-/// Connections that wait to be accepted: what tokio uses for TCP.
+/// Length of the accept queue: the value that tokio uses for TCP.
 const BACKLOG: u32 = 1024;
 
-/// Attempts to lock the folder, and the pause between two, in milliseconds.
+/// Attempts to lock the folder, and the pause between them in milliseconds.
 const LOCK_TRIES: u32 = 50;
 const LOCK_PAUSE_MS: u64 = 20;
 
@@ -38,7 +38,7 @@ impl Unix {
 
     async fn bound(path: &Path) -> io::Result<Self> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        // Two processes that start at once must not both replace the file of a dead one.
+        // Prevents two processes that start at once from both replacing the file of a dead one.
         let _lock = locked(folder.unwrap_or(Path::new("."))).await?;
         remove_stale(path).await?;
         let socket = UnixSocket::new_stream()?;
@@ -86,7 +86,7 @@ async fn locked(folder: &Path) -> io::Result<File> {
     Err(io::Error::new(io::ErrorKind::ResourceBusy, "another process keeps the folder locked"))
 }
 
-/// Removes the socket file of a process that has ended.
+/// Removes the socket file of a dead process.
 async fn remove_stale(path: &Path) -> io::Result<()> {
     let about = match std::fs::symlink_metadata(path) {
         Ok(about) => about,
@@ -100,7 +100,7 @@ async fn remove_stale(path: &Path) -> io::Result<()> {
     match UnixStream::connect(path).await {
         Ok(_) => in_use("another process listens at this socket"),
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => std::fs::remove_file(path),
-        // A live process whose backlog is full.
+        // A live process whose accept queue is full.
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
             in_use("another process listens at this socket")
         }
@@ -128,7 +128,7 @@ mod tests {
         }
     }
 
-    /// R14.2: the socket is its owner's alone, and gone at a clean stop.
+    /// R14.2: the socket is private to its owner, and is removed at a clean stop.
     #[tokio::test]
     async fn a_socket_has_mode_600_and_is_removed_when_dropped() {
         let folder = Folder::new("mode");
@@ -140,7 +140,7 @@ mod tests {
         assert!(!path.exists());
     }
 
-    /// R14.2: a live socket and a file of another kind are left alone, a dead socket is replaced.
+    /// R14.2: a live socket and a file of another kind are left alone; a dead socket is replaced.
     #[tokio::test]
     async fn a_live_socket_is_refused_and_a_stale_one_replaced() {
         let folder = Folder::new("stale");
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
         assert!(error.to_string().contains(&*path.to_string_lossy()), "{error}");
         drop(live);
-        // A process that is killed leaves its file.
+        // A killed process leaves its file.
         drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
         assert!(path.exists());
         let first = Unix::bind(&path).await.unwrap();

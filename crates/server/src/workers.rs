@@ -1,7 +1,7 @@
-//! Threads that each serve their own connections.
+//! Worker threads, each of which serves its own connections.
 //!
-//! A connection stays on one thread with everything its requests do, so that no thread wakes another for it: on a busy
-//! proxy those wake-ups cost as much as the checks. Connections are dealt out evenly.
+//! A connection and everything that its requests do stay on one thread, so that no thread has to wake another: on a
+//! busy proxy those wake-ups cost as much as the checks. A new connection goes to the thread with the fewest.
 
 use std::future::Future;
 use std::io;
@@ -18,9 +18,10 @@ use crate::socket::{Socket, StdSocket};
 /// Serves a connection until it ends.
 type Serve = dyn Fn(Socket) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync;
 
-/// A connection on its way to a thread, and its place among all connections.
+/// A connection that moves to a thread, and its place among all connections.
 type Arrival = (StdSocket, Seat);
 
+/// Worker threads of a listener.
 #[derive(Debug)]
 pub(crate) struct Workers {
     workers: Vec<Worker>,
@@ -61,9 +62,9 @@ impl Workers {
         Ok(Self { workers, threads })
     }
 
-    /// Serves a connection on the thread that has fewest.
+    /// Serves a connection on the thread with the fewest connections.
     pub(crate) fn take(&self, stream: Socket, seat: Seat) -> io::Result<()> {
-        // Out of this thread's poll; the other one registers it with its own.
+        // Deregisters the socket here; the other thread registers it with its own runtime.
         let stream = stream.into_std()?;
         let gone = || io::Error::other("the thread has ended");
         let fewest = self.workers.iter().min_by_key(|worker| worker.connections.load(Ordering::Relaxed));
@@ -72,7 +73,7 @@ impl Workers {
         worker.arrivals.send((stream, seat)).map_err(|_| gone())
     }
 
-    /// Ends the threads; what they still do is dropped.
+    /// Ends the threads; their unfinished work is dropped.
     pub(crate) fn stop(self) {
         drop(self.workers);
         for thread in self.threads {
@@ -81,7 +82,7 @@ impl Workers {
     }
 }
 
-/// Connection that counts for its thread until it is dropped.
+/// Counts a connection for its thread until it is dropped.
 struct Counted(Arc<AtomicUsize>);
 
 impl Drop for Counted {

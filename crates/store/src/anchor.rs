@@ -1,11 +1,11 @@
-//! The newest end of the audit, outside the database: the file `audit.anchor` beside the keys.
+//! The audit's anchor: the file `audit.anchor` beside the keys, which names the newest record outside the database.
 //!
-//! The file is written after every commit that added records and before anybody is told of it. A database that has not
-//! reached the record that the file names was cut off, emptied or replaced by an older copy.
+//! The file is written after every commit that added records, before the writes are reported. If the database lacks
+//! the record that the file names, it was truncated, emptied or replaced by an older copy.
 //!
-//! Guarantees: the file never names an earlier record than before, whichever process writes. It is left as it is while
-//! the log does not hold the record that it names: a log that was cut off and grew again stays found. A torn write
-//! leaves the entry before it readable.
+//! Guarantees: the file never goes back to an earlier record, whichever process writes. It is not advanced while the
+//! log lacks the record that it names, so a log that was truncated and grew again is still detected. A torn write
+//! leaves the previous entry readable.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -21,20 +21,20 @@ use crate::safety::{audit_head, audit_holds};
 
 pub(crate) const FILE: &str = "audit.anchor";
 
-/// Bytes of one entry: number, link, signature, and what separates them.
+/// Bytes of one entry: number, link and signature in hexadecimal digits, each with its separator.
 const ENTRY_BYTES: usize = 20 + 1 + 64 + 1 + 128 + 1;
-/// Byte of a file that names no record yet.
+/// Byte that fills a file which names no record yet.
 const BLANK: u8 = b' ';
-/// Entries are written in turn, so that one is whole at any moment.
+/// Number of entries. They are written alternately, so that one is complete at any moment.
 const ENTRIES: usize = 2;
 
-/// Keeps the anchor of one data folder.
+/// Writes the anchor of one data folder.
 #[derive(Debug)]
 pub(crate) struct Anchor {
     path: PathBuf,
     file: File,
     signer: Signer,
-    /// Number of the record that this process named last.
+    /// Number of the last record that this process wrote to the file.
     last: u64,
 }
 
@@ -45,7 +45,7 @@ impl Anchor {
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
         let opened = options.open(&path);
         let file = opened.map_err(|cause| StoreError::File { path: path.clone(), cause: Arc::new(cause) })?;
-        // The file has its whole size from the beginning: later writes need no space, so a full disk cannot fail them.
+        // The file gets its full size at creation: later writes need no space, so a full disk cannot make them fail.
         let size = file.metadata().map_or(0, |metadata| metadata.len());
         if size == 0 {
             let blank = [BLANK; ENTRIES * ENTRY_BYTES];
@@ -55,7 +55,7 @@ impl Anchor {
         Ok(Self { path, file, signer, last: 0 })
     }
 
-    /// Names the end that was just committed.
+    /// Writes the newest committed record to the anchor.
     pub(crate) fn follow(&mut self, db: &Connection) -> Result<(), StoreError> {
         let Some(head) = audit_head(db)? else { return Ok(()) };
         if head.seq <= self.last {
@@ -67,8 +67,8 @@ impl Anchor {
         Ok(())
     }
 
-    /// Writes the entry in place of the older one, unless another process named a later record or the log does not hold
-    /// the record that was named before.
+    /// Overwrites the older entry with `head`, unless the file already names `head` or a later record, or the log
+    /// lacks the record that the file names.
     fn raise(
         &self,
         head: &Checkpoint,
@@ -93,17 +93,17 @@ impl Anchor {
     }
 }
 
-/// Content of a folder's anchor.
+/// Content of a folder's anchor file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Anchored {
-    /// There is no file, or no record is named in it.
+    /// The file does not exist, or names no record yet.
     Missing,
-    /// No entry is signed by this key.
+    /// No entry has a valid signature of this key.
     Unsigned,
     At(Checkpoint),
 }
 
-/// Reads the anchor of a folder.
+/// Reads the anchor of a folder and verifies its signatures.
 pub(crate) fn read(folder: &Path, key: PublicKey) -> Result<Anchored, StoreError> {
     let path = folder.join(FILE);
     let failed = |cause| StoreError::File { path: path.clone(), cause: Arc::new(cause) };
@@ -149,7 +149,7 @@ fn parse(entry: &[u8]) -> Option<Checkpoint> {
     let mut words = text.split(' ');
     let (seq, link, signature) = (words.next()?, words.next()?, words.next()?);
     let entry = Checkpoint { seq: seq.parse().ok()?, link: from_hex(link)?, signature: from_hex(signature)? };
-    // As it was written, or it was changed.
+    // An entry that does not read back to its own text was changed.
     (write(&entry).strip_suffix('\n') == Some(text)).then_some(entry)
 }
 
@@ -164,7 +164,7 @@ mod tests {
         folder
     }
 
-    /// R4.8: two processes that write in any order never name an earlier record than before.
+    /// R4.8: two processes that write in any order never move the anchor back to an earlier record.
     #[test]
     fn an_anchor_only_grows_and_survives_a_torn_write() {
         let folder = folder("grows");

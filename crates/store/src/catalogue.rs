@@ -1,10 +1,11 @@
-//! The catalogue: servers by name and version, their server.json, their tools, and an index of words.
+//! The catalogue: servers by name and version, their server.json, their tools, and a full-text index.
 //!
-//! Guarantees: a name and version stand once and never change but in status; of each name exactly one version that is
-//! not deleted is the latest; the words of a tool are found as long as its server stands. Texts are kept as given.
+//! Guarantees: a name and version is stored once and only its status changes. Exactly one version of each name is the
+//! latest, and it is not deleted unless all are. The tools of a server are indexed as long as the server is stored.
+//! Texts are kept as given.
 //!
-//! [`Shelves`] is everything that can be asked or changed inside one transaction; [`Catalogue`] opens transactions, in
-//! SQLite (a file of one machine) or in PostgreSQL (many machines, one database). One suite of tests runs over both.
+//! [`Shelves`] is every query and change inside one transaction; [`Catalogue`] opens transactions in SQLite (a file of
+//! one machine) or PostgreSQL (one database for many machines). One test suite runs over both.
 
 mod handle;
 mod latest;

@@ -1,4 +1,4 @@
-//! A connection as this crate wants every connection: write-ahead log, every commit on disk, foreign keys on.
+//! Opens SQLite connections: write-ahead log, synchronous commits, foreign keys enforced, files private to the owner.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use rusqlite::{Connection, OpenFlags};
 use crate::error::StoreError;
 use crate::limits::{BUSY_MS_MAX, WAL_PAGES_MAX};
 
-/// Prepared statements one connection keeps.
+/// Number of prepared statements that one connection caches.
 const STATEMENTS: usize = 64;
 
 pub(crate) fn open(path: &Path) -> Result<Connection, StoreError> {
@@ -19,19 +19,19 @@ pub(crate) fn open(path: &Path) -> Result<Connection, StoreError> {
     connection.busy_timeout(Duration::from_millis(BUSY_MS_MAX))?;
     let pages: i64 = connection.query_row("PRAGMA page_count", [], |row| row.get(0))?;
     if pages == 0 {
-        // Freed pages can be given back to the file system in small steps. On a database with tables the statement
-        // would be a write at every start.
+        // INCREMENTAL lets freed pages be returned to the file system in small steps. On a database that has tables,
+        // setting it would be a write at every start.
         connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     }
     connection.pragma_update(None, "journal_mode", "WAL")?;
-    // FULL: a commit that was told is on disk, even if the power goes.
+    // FULL: a reported commit survives a power failure.
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "wal_autocheckpoint", WAL_PAGES_MAX)?;
     configure(&connection)?;
     Ok(connection)
 }
 
-/// A connection that cannot write.
+/// Opens a connection that cannot write to the database.
 pub(crate) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
@@ -41,8 +41,8 @@ pub(crate) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// A connection that makes and changes no file. A write-ahead log beside the database is read where that is possible
-/// without writing.
+/// Opens a connection that creates and changes no file. A write-ahead log beside the database is read if that is
+/// possible without writing.
 pub(crate) fn open_read_only(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let failure = match probed(Connection::open_with_flags(path, flags)) {
@@ -59,12 +59,13 @@ pub(crate) fn open_read_only(path: &Path) -> Result<Connection, StoreError> {
     if std::fs::metadata(&log).is_ok_and(|log| log.len() > 0) {
         return Err(StoreError::UnreadLog { log });
     }
-    // Nobody can write the folder and the file is whole by itself: it can be read without locks and side files.
+    // The folder is not writable and there is no log beside the file, so the file can be read as immutable: no locks,
+    // no side files.
     let name = uri(path).ok_or(StoreError::Corrupt { what: "path of the database" })?;
     Ok(probed(Connection::open_with_flags(name, flags | OpenFlags::SQLITE_OPEN_URI))?)
 }
 
-/// Configures a connection and reads something with it: SQLite opens files when they are first needed.
+/// Configures a connection and runs a query on it, because SQLite opens its files only at the first query.
 fn probed(opened: rusqlite::Result<Connection>) -> rusqlite::Result<Connection> {
     let connection = opened?;
     connection.busy_timeout(Duration::from_millis(BUSY_MS_MAX))?;
@@ -74,7 +75,7 @@ fn probed(opened: rusqlite::Result<Connection>) -> rusqlite::Result<Connection> 
     Ok(connection)
 }
 
-/// URI of a file that does not change while it is open.
+/// URI of the file with `immutable=1`.
 fn uri(path: &Path) -> Option<String> {
     let mut text = "file:".to_owned();
     for byte in std::path::absolute(path).ok()?.to_str()?.bytes() {
@@ -102,7 +103,7 @@ fn configure(connection: &Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The file and its folder exist and are the owner's alone; SQLite gives its side files the same rights.
+/// Creates the file and its folder, both private to the owner. SQLite gives its side files the same permissions.
 fn create_private(path: &Path) -> Result<(), StoreError> {
     let failed = |cause| StoreError::File { path: path.to_path_buf(), cause: Arc::new(cause) };
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
@@ -116,7 +117,7 @@ fn create_private(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Makes a folder that is the owner's alone, unless it is there.
+/// Creates a folder that is private to the owner, unless it exists.
 pub(crate) fn make_folder(folder: &Path) -> Result<(), StoreError> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
@@ -136,7 +137,7 @@ mod tests {
         folder
     }
 
-    /// R5.10: a write waits for another process for `BUSY_MS_MAX`, then fails.
+    /// R5.10: a write waits `BUSY_MS_MAX` for another process that is writing, then fails.
     #[test]
     fn a_write_waits_busy_ms_max_for_another_process() {
         let folder = folder("busy");
@@ -152,7 +153,7 @@ mod tests {
         let refused = waiter.execute_batch("BEGIN IMMEDIATE").unwrap_err();
         assert_eq!(refused.sqlite_error_code(), Some(rusqlite::ErrorCode::DatabaseBusy));
         assert!(start.elapsed() >= Duration::from_millis(90), "{:?}", start.elapsed());
-        // Within its patience it gets its turn.
+        // If the other process commits within the busy timeout, the write succeeds.
         waiter.busy_timeout(Duration::from_millis(BUSY_MS_MAX)).unwrap();
         let later = std::thread::spawn(move || {
             std::thread::park_timeout(Duration::from_millis(100));
@@ -163,7 +164,8 @@ mod tests {
         std::fs::remove_dir_all(folder).unwrap();
     }
 
-    /// R5.10: the write-ahead log is moved to the database at `WAL_PAGES_MAX` pages, so it does not grow with use.
+    /// R5.10: the write-ahead log is moved to the database at `WAL_PAGES_MAX` pages, so its size does not grow with
+    /// use.
     #[test]
     fn the_log_stays_near_wal_pages_max() {
         let folder = folder("wal");

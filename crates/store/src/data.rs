@@ -1,6 +1,6 @@
-//! A data folder: the safety journal, the catalogue, the keys, the locks of the processes that use it.
+//! A data folder: the safety journal, the catalogue, the keys, and the lock files of the processes that use it.
 //!
-//! Journal and catalogue are separate databases, so that a long write of one never delays the other.
+//! Journal and catalogue are separate databases, so that a long write to one never delays the other.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -28,13 +28,13 @@ pub struct DataFolder {
     /// The safety journal: audit, intents, tokens, approvals, stops, credentials, profiles.
     pub store: Store,
     pub keys: Keys,
-    /// Opened when it is first asked for.
+    /// Opened at first use.
     catalogue: Arc<OnceLock<Catalogue>>,
     profiles: Arc<OnceLock<Arc<SqliteProfiles>>>,
 }
 
 impl DataFolder {
-    /// Opens the folder; makes it if there is none.
+    /// Opens the folder; creates it and its keys if they do not exist.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         connection::make_folder(path)?;
         let keys = Keys::load_or_create(path)?;
@@ -46,14 +46,14 @@ impl DataFolder {
         Ok(Self { keys, store, path: path.to_path_buf(), catalogue, profiles })
     }
 
-    /// Opens the catalogue of a folder and nothing else of it; makes both if there are none.
+    /// Opens only the catalogue of a folder; creates folder and catalogue if they do not exist.
     pub fn open_catalogue(path: &Path) -> Result<Catalogue, StoreError> {
         let file = path.join(CATALOGUE);
         let address = file.to_str().ok_or(StoreError::Corrupt { what: "path of the data folder" })?;
         Catalogue::open(address)
     }
 
-    /// The catalogue, in a database of its own.
+    /// Returns the catalogue, a separate database that is opened at first use.
     pub fn catalogue(&self) -> Result<Catalogue, StoreError> {
         if let Some(open) = self.catalogue.get() {
             return Ok(open.clone());
@@ -62,7 +62,8 @@ impl DataFolder {
         Ok(self.catalogue.get_or_init(|| opened).clone())
     }
 
-    /// Profiles of modern principals. Those that another process changes are read again by the safety of this folder.
+    /// Returns the toolset profiles of modern principals. The safety of this folder rereads those that another process
+    /// changed.
     pub fn profiles(&self) -> Result<Arc<SqliteProfiles>, StoreError> {
         if let Some(open) = self.profiles.get() {
             return Ok(open.clone());
@@ -71,7 +72,8 @@ impl DataFolder {
         Ok(self.profiles.get_or_init(|| opened).clone())
     }
 
-    /// Where a folder is when nobody says: `$XDG_DATA_HOME/toolcrib`, else `~/.local/share/toolcrib`.
+    /// Default path of the data folder: `$TOOLCRIB_DATA`, else `$XDG_DATA_HOME/toolcrib`, else
+    /// `~/.local/share/toolcrib`.
     #[must_use]
     pub fn default_path(variable: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -92,7 +94,7 @@ impl DataFolder {
         AuditLog::new(self.store.clone(), &self.path)
     }
 
-    /// The gate, stop and audit over this folder.
+    /// Opens the gate, the emergency stop and the audit over this folder.
     pub async fn safety(&self, policy: Policy) -> Result<Arc<Safety>, Unkept> {
         let safety = SqliteSafety::new(self.store.clone(), self.keys.signer.clone(), Some(&self.path))
             .map_err(|error| Unkept(Arc::new(error)))?
@@ -104,7 +106,8 @@ impl DataFolder {
     }
 }
 
-/// A data folder that is only read: nothing in it is made or changed, so it may lie where nothing can be written.
+/// A data folder opened for reading only. Nothing in it is created or changed, so it may be on a read-only file
+/// system.
 #[derive(Debug, Clone)]
 pub struct ReadFolder {
     path: PathBuf,
@@ -116,7 +119,7 @@ impl ReadFolder {
         Ok(Self { store: Store::open_read_only(&path.join(JOURNAL))?, path: path.to_path_buf() })
     }
 
-    /// Whether there is a safety journal to read.
+    /// Returns `true` if the folder has a safety journal.
     #[must_use]
     pub fn exists(path: &Path) -> bool {
         path.join(JOURNAL).exists()

@@ -1,8 +1,9 @@
-//! Why something could not be kept or found.
+//! Errors of the store.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
+/// Reason why a value could not be stored or read.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {

@@ -1,4 +1,4 @@
-//! The keys of one data folder: made once, readable by the owner alone, not in the database.
+//! The keys of one data folder: created once, readable by the owner only, stored beside the database and not in it.
 
 use std::io::{Read as _, Write as _};
 use std::path::Path;
@@ -12,26 +12,26 @@ use toolcrib_engine::seal::{NoRandomness, Sealer};
 use crate::error::StoreError;
 
 const FILE: &str = "keys";
-/// The public half of the audit's key, for whoever verifies elsewhere.
+/// File with the public key of the audit, for verification elsewhere.
 const PUBLIC_FILE: &str = "audit.pub";
 
-/// Whether a folder has keys, which makes it a data folder.
+/// Returns `true` if a folder has keys, which makes it a data folder.
 pub(crate) fn exist(folder: &Path) -> bool {
     folder.join(FILE).exists()
 }
 
-/// What a data folder's secrets are hashed, sealed and signed with.
+/// Keys that hash, seal and sign what a data folder stores.
 #[derive(Debug, Clone)]
 pub struct Keys {
     pub secrets: SecretKey,
     pub sealer: Sealer,
     pub signer: Signer,
-    /// Key that vouches for confirmed calls: the signer's, for another purpose.
+    /// Key that vouches for confirmed calls: the signer's key, used for another purpose.
     pub voucher: Voucher,
 }
 
 impl Keys {
-    /// Keys that die with the process.
+    /// Generates keys that are not stored.
     pub fn random() -> Result<Self, NoRandomness> {
         Ok(Self::from_seeds(&[random()?, random()?, random()?]))
     }
@@ -45,12 +45,12 @@ impl Keys {
         }
     }
 
-    /// Returns the public key that a folder's file `audit.pub` names.
+    /// Returns the public key in a folder's file `audit.pub`.
     pub fn published(&self, folder: &Path) -> Result<Option<PublicKey>, StoreError> {
         Self::published_in(folder)
     }
 
-    /// Returns the public key in a folder's file `audit.pub`, without the private ones.
+    /// Returns the public key in a folder's file `audit.pub` without reading the private keys.
     pub fn published_in(folder: &Path) -> Result<Option<PublicKey>, StoreError> {
         let path = folder.join(PUBLIC_FILE);
         match std::fs::read_to_string(&path) {
@@ -60,7 +60,7 @@ impl Keys {
         }
     }
 
-    /// Reads the keys of a folder, and writes nothing.
+    /// Reads the keys of a folder; writes nothing.
     pub fn load(folder: &Path) -> Result<Self, StoreError> {
         let path = folder.join(FILE);
         let failed = |cause| StoreError::File { path: path.clone(), cause: Arc::new(cause) };
@@ -71,7 +71,8 @@ impl Keys {
         Ok(Self::from_seeds(&seeds))
     }
 
-    /// The keys of a folder; made if it has none. Of two processes that make them at once, one is heard.
+    /// Reads the keys of a folder; creates them if it has none. If two processes create them at once, both use the
+    /// first one's.
     pub fn load_or_create(folder: &Path) -> Result<Self, StoreError> {
         let path = folder.join(FILE);
         let failed = |cause| StoreError::File { path: path.clone(), cause: Arc::new(cause) };
@@ -82,7 +83,7 @@ impl Keys {
                 text.push_str(&to_hex(&seed));
                 text.push('\n');
             }
-            // Written whole beside it, then put in place unless another process was first.
+            // Written to a draft file, then linked to the final name unless another process was first.
             let draft = folder.join(format!("{FILE}.{}", std::process::id()));
             let mut options = std::fs::OpenOptions::new();
             options.write(true).create_new(true);

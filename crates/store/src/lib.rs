@@ -1,11 +1,11 @@
-//! What must outlive the process, in SQLite; the catalogue in PostgreSQL as well; no policy.
+//! Persistent state of Toolcrib: SQLite for everything, PostgreSQL optionally for the catalogue. Contains no policy.
 //!
-//! Guarantees: [`Store::write`] is one transaction that is on disk before its future is done; writes of one process
-//! happen one after the other, and those that wait together are made durable together. Readers never wait for the
-//! writer. A database that a newer program has changed is refused, not guessed at.
+//! Guarantees: [`Store::write`] is one transaction, which is on disk before its future resolves. Writes of one process
+//! are serialised, and writes that wait together share a commit. Readers never wait for the writer. A database that a
+//! newer program has migrated is refused.
 //!
-//! A module that keeps something adds its migrations to [`migration::ALL`] and its queries in a file of its own, on
-//! top of `write` and `read`. Another database can stand behind the same traits of the engine.
+//! A module that stores data adds its migrations to [`migration::ALL`] and puts its queries into a file of its own, on
+//! top of `write` and `read`. Another database can be put behind the engine's storage traits.
 
 mod anchor;
 pub mod catalogue;

@@ -1,14 +1,14 @@
-//! How a database gets its tables: every module's files, in order, each once.
+//! Schema migrations: each module's steps are applied in order, each once.
 //!
-//! Guarantees: all that are missing are applied in one transaction or none is; an applied file that was edited
-//! afterwards, and a database that knows more than this program, are refused.
+//! Guarantees: all missing steps are applied in one transaction. An applied step that was edited afterwards is
+//! refused, and so is a database with steps that this program does not know.
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 use sha2::{Digest as _, Sha256};
 
 use crate::error::StoreError;
 
-/// One step. Never edited once it was released: a change is a further step.
+/// One step. A released step is never edited: a change is a further step.
 #[derive(Debug, Clone, Copy)]
 pub struct Migration {
     pub name: &'static str,
@@ -28,11 +28,11 @@ pub const JOURNAL: &[Module] = &[crate::safety::MODULE];
 /// Modules of the catalogue's database.
 pub const CATALOGUE: &[Module] = &[crate::catalogue::MODULE];
 
-/// Every module, in the order they are applied: the tables of a database in memory, and of one that an earlier version
-/// made.
+/// All modules, in the order they are applied. Used for a database in memory and for a database of an earlier version,
+/// which held all tables.
 pub const ALL: &[Module] = &[crate::safety::MODULE, crate::catalogue::MODULE];
 
-/// Brings the database to where this program wants it.
+/// Applies the steps that the database lacks.
 pub(crate) fn migrate(connection: &mut Connection, modules: &[Module]) -> Result<(), StoreError> {
     if is_current(connection, modules)? {
         return Ok(());
@@ -73,7 +73,7 @@ pub(crate) fn migrate(connection: &mut Connection, modules: &[Module]) -> Result
     Ok(())
 }
 
-/// True when there is nothing to do: most starts, which then need not wait for a writer.
+/// Returns `true` if no step is missing. A start that finds this need not wait for a writer.
 pub(crate) fn is_current(connection: &Connection, modules: &[Module]) -> Result<bool, StoreError> {
     let exists: i64 = connection.query_row(
         "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'migrations'",
@@ -102,7 +102,7 @@ fn refuse_newer(connection: &Connection, modules: &[Module]) -> Result<(), Store
     let mut rows = all.query([])?;
     while let Some(row) = rows.next()? {
         let (module, name): (String, String) = (row.get(0)?, row.get(1)?);
-        // A database of an earlier version also holds the tables of modules that are kept elsewhere now.
+        // A database of an earlier version also holds the tables of modules that now have a database of their own.
         let known = modules.iter().chain(ALL).filter(|known| known.name == module);
         if !known.flat_map(|known| known.steps).any(|step| step.name == name) {
             return Err(StoreError::Newer { module, name });

@@ -1,8 +1,8 @@
-//! A PostgreSQL database: some connections, each on a thread of its own, and transactions that wait for one.
+//! A PostgreSQL database: a fixed number of connections, each on a thread of its own, and a queue of transactions.
 //!
-//! Guarantees: a change is one transaction, and changes happen one after the other on every machine that uses the
-//! database; a connection that broke is made anew for the next transaction; what leaves the machine is encrypted and
-//! the server's certificate checked, unless the address says `sslmode=disable`.
+//! Guarantees: a change is one transaction, and changes are serialised across all machines that use the database. A
+//! broken connection is replaced before the next transaction. Traffic to another machine is encrypted, unless the URL
+//! says `sslmode=disable`; TLS always verifies the server's certificate.
 
 mod address;
 mod migration;
@@ -22,7 +22,7 @@ use address::Address;
 use session::Access;
 use workers::Workers;
 
-/// An open database. Clones are the same one; it closes when the last is gone.
+/// An open database. Clones share it; it closes when the last clone is dropped.
 #[derive(Debug, Clone)]
 pub(crate) struct Postgres(Arc<Workers>);
 
@@ -66,20 +66,20 @@ impl Postgres {
         let (sender, receiver) = oneshot::channel();
         let job = Box::new(move |session: Result<&mut session::Session, StoreError>| {
             let result = session.map_err(E::from).and_then(|session| session.transaction(access, work));
-            // Nobody may be waiting any more; what was written stays.
+            // The receiver may have been dropped. What was written stays.
             let _ = sender.send(result);
         });
         Pending::new(self.0.push(job).map(|()| receiver).map_err(E::from))
     }
 }
 
-/// What PostgreSQL, or the way to it, said.
+/// Error of PostgreSQL or of the connection to it.
 #[derive(Debug, Clone)]
 pub struct PostgresFailure(Arc<::postgres::Error>);
 
 impl fmt::Display for PostgresFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The error itself says only of what kind it is.
+        // The error's own text names only its category.
         match (self.0.as_db_error(), std::error::Error::source(&*self.0)) {
             (Some(said), _) => write!(f, "{said}"),
             (None, Some(source)) => write!(f, "{}: {source}", self.0),

@@ -1,4 +1,4 @@
-//! The threads that read. In the write-ahead log a reader sees the last commit and waits for nobody.
+//! Reader threads. In write-ahead mode a reader sees the last commit and never waits for a writer.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -13,6 +13,7 @@ use crate::limits::{READERS, READS_WAITING_MAX};
 
 pub(crate) type Query = Box<dyn FnOnce(&Connection) + Send>;
 
+/// Queue of the reader threads.
 #[derive(Debug)]
 pub(crate) struct Readers {
     queries: SyncSender<Query>,
@@ -23,7 +24,7 @@ impl Readers {
         Self::start_with(path, connection::open_reader)
     }
 
-    /// Starts the threads with connections that `open` makes.
+    /// Starts the reader threads, each with a connection made by `open`.
     pub(crate) fn start_with(
         path: &Path,
         open: fn(&Path) -> Result<Connection, StoreError>,
@@ -53,7 +54,7 @@ fn run(connection: &Connection, waiting: &Mutex<Receiver<Query>>) {
     loop {
         let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(query) = next else { return };
-        // A panic drops the query's sender, which tells whoever waits.
+        // A panic drops the query's sender, so its receiver gets an error.
         let _ = catch_unwind(AssertUnwindSafe(|| query(connection)));
     }
 }
@@ -65,7 +66,7 @@ mod tests {
 
     use super::*;
 
-    /// R5.10: `READERS` queries run at once, `READS_WAITING_MAX` wait, one more is refused.
+    /// R5.10: `READERS` queries run at once, `READS_WAITING_MAX` are queued, one more is refused.
     #[test]
     fn readers_run_at_once_and_a_read_over_reads_waiting_max_is_refused() {
         let folder = std::env::temp_dir().join(format!("toolcrib-readers-{}", std::process::id()));

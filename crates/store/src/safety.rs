@@ -1,7 +1,7 @@
 //! The engine's [`SafetyStore`] in SQLite.
 //!
-//! Guarantees: what the trait says, each as one transaction. An intent belongs to the process that wrote it; a process
-//! holds a lock on a file of its own as long as it lives, so that another one can tell which are no more.
+//! Guarantees: every change that the trait describes is one transaction. An intent belongs to the process that wrote
+//! it. A process holds a lock on a file of its own while it lives, so another process can tell which ones have died.
 
 mod admit;
 mod approvals;
@@ -55,26 +55,27 @@ pub(crate) const MODULE: Module = Module {
     ],
 };
 
+/// Safety store of one process over an SQLite database.
 #[derive(Debug)]
 pub struct SqliteSafety {
     store: Store,
     signer: Signer,
     process: Arc<ProcessLock>,
     endings: Arc<Endings>,
-    /// Profiles that are read again when another process changed something.
+    /// Profiles that are reread after another process changed something.
     profiles: Arc<OnceLock<Arc<SqliteProfiles>>>,
     pruning: Pruning,
 }
 
 impl SqliteSafety {
-    /// `folder` holds the locks of the processes that use this store; in memory there is only one.
+    /// `folder` gets the lock files of the processes that use this store; `None` for a store in memory.
     pub fn new(store: Store, signer: Signer, folder: Option<&Path>) -> Result<Self, StoreError> {
         let process = Arc::new(ProcessLock::take(folder)?);
         let pruning = Pruning::new(store.clone(), signer.clone());
         Ok(Self { store, signer, process, endings: Arc::default(), profiles: Arc::default(), pruning })
     }
 
-    /// Keeps these profiles up to date with those that other processes change.
+    /// Sets the profiles that `reread` updates after changes of other processes.
     #[must_use]
     pub(crate) fn with_profiles(mut self, profiles: Arc<OnceLock<Arc<SqliteProfiles>>>) -> Self {
         self.profiles = profiles;
@@ -86,7 +87,7 @@ impl SqliteSafety {
         &self.store
     }
 
-    /// A change and its record, in one transaction.
+    /// Makes a change and writes its audit record in one transaction.
     fn change<T, F>(&self, event: Event, work: F) -> Keeping<'_, T>
     where
         T: Send + 'static,
@@ -95,7 +96,8 @@ impl SqliteSafety {
         self.change_if(event, work, |_| true)
     }
 
-    /// The same; the record is written only if the change came to something.
+    /// Makes a change; its audit record is written in the same transaction if `recorded` returns `true` for the
+    /// result.
     fn change_if<T, F>(&self, event: Event, work: F, recorded: fn(&T) -> bool) -> Keeping<'_, T>
     where
         T: Send + 'static,
@@ -120,13 +122,13 @@ impl SqliteSafety {
     }
 }
 
-/// The write has begun already; this only waits for it.
+/// Returns a future that waits for a write which is already queued.
 fn keeping<'a, T: Send + 'static>(pending: Pending<T, StoreError>) -> Keeping<'a, T> {
     Box::pin(async move { pending.wait().await.map_err(|error| Unkept(Arc::new(error))) })
 }
 
-/// Takes a write as done whose records are durable and only not named by the anchor yet. The writer has logged it, and
-/// the next commit names them.
+/// Treats `Unanchored` as success: the records are durable and only missing from the anchor. The writer has logged the
+/// error, and the next commit updates the anchor.
 fn kept(written: Result<(), StoreError>) -> Result<(), StoreError> {
     match written {
         Err(StoreError::Unanchored(_)) => Ok(()),
@@ -134,7 +136,7 @@ fn kept(written: Result<(), StoreError>) -> Result<(), StoreError> {
     }
 }
 
-/// Waits for a write that is done as soon as it is durable.
+/// Waits for a write that counts as done once it is durable, even if the anchor is behind.
 fn keeping_unanchored<'a>(pending: Pending<(), StoreError>) -> Keeping<'a, ()> {
     Box::pin(async move { kept(pending.wait().await).map_err(|error| Unkept(Arc::new(error))) })
 }
@@ -188,7 +190,7 @@ impl SafetyStore for SqliteSafety {
         Box::pin(async move {
             let admitted = pending.wait().await;
             if let Err(error @ StoreError::Unanchored(_)) = &admitted {
-                // The intent is durable, but its call will not run.
+                // The intent is durable, but its call is refused.
                 let (ending, kind) = (Ending::Refused, Kind::Outcome);
                 let note = Some("the end of the audit could not be written".to_owned());
                 let event = Event { kind, outcome: Some(ending.word()), note, ..event };
@@ -201,7 +203,7 @@ impl SafetyStore for SqliteSafety {
     fn finish(&self, intent: String, ending: Ending, event: Event) {
         let ended = Arc::new(Ended { intent, ending, event });
         let (signer, endings, written) = (self.signer.clone(), self.endings.clone(), ended.clone());
-        // Begins at once. A refusal to take it in is told to the closure as well.
+        // The write is queued now. If it cannot be queued, the closure gets the error as well.
         let _ = self.store.write_then(
             move |db| written.write(db, &signer),
             move |result| {
@@ -265,7 +267,7 @@ impl SafetyStore for SqliteSafety {
         });
         Box::pin(async move {
             match pending.wait().await {
-                // A stop that is durable is in force everywhere, whatever becomes of the anchor.
+                // A durable stop is in force everywhere, even if the anchor is behind.
                 Err(StoreError::Unanchored(_)) => self.revision().await,
                 other => other.map_err(|error| Unkept(Arc::new(error))),
             }

@@ -1,9 +1,10 @@
-//! Separates the two databases of a data folder: the safety journal (`toolcrib.db`) and the catalogue (`catalogue.db`).
+//! Separates the two databases of a data folder: the safety journal (`toolcrib.db`) and the catalogue
+//! (`catalogue.db`).
 //!
-//! Earlier versions kept both in `toolcrib.db`. [`separate`] moves the catalogue once. Guarantees: the tables are
-//! dropped from the journal only after the copy is durable, so a process that is killed at any point leaves either the
-//! old tables or the whole copy; repeating the move completes it. Of two processes that move at once one waits for the
-//! other. A catalogue is never overwritten: where both files hold different ones, both are left as they are.
+//! Earlier versions kept both in `toolcrib.db`; [`separate`] moves the catalogue once. Guarantees: the tables are
+//! dropped from the journal only after the copy is durable, so a process killed at any point leaves either the old
+//! tables or the whole copy, and repeating the move completes it. If two processes move at once, one waits for the
+//! other. A catalogue is never overwritten: if the files hold different ones, both stay as they are.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,13 +14,13 @@ use rusqlite::{Connection, OptionalExtension as _};
 use crate::error::StoreError;
 use crate::{connection, migration};
 
-/// File of the safety journal.
+/// File name of the safety journal.
 pub(crate) const JOURNAL: &str = "toolcrib.db";
-/// File of the catalogue.
+/// File name of the catalogue.
 pub(crate) const CATALOGUE: &str = "catalogue.db";
 
-/// Tables of the catalogue, parents first. Those of the full-text index are copied as they are: the index keeps no
-/// text from which it could be built again.
+/// Tables of the catalogue, parents first. Those of the full-text index are copied as they are, because the index
+/// keeps no text from which it could be rebuilt.
 const TABLES: [&str; 7] = [
     "catalogue_servers",
     "catalogue_documents",
@@ -30,7 +31,8 @@ const TABLES: [&str; 7] = [
     "catalogue_words_config",
 ];
 
-/// Returns the file that holds the catalogue where `path` is named: `catalogue.db` for a data folder's `toolcrib.db`.
+/// Returns the file of the catalogue that `path` names: `catalogue.db` if `path` is the `toolcrib.db` of a data
+/// folder.
 pub(crate) fn catalogue_file(path: &Path) -> Result<PathBuf, StoreError> {
     let parent = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = parent.unwrap_or_else(|| Path::new("."));
@@ -46,7 +48,7 @@ pub(crate) fn catalogue_file(path: &Path) -> Result<PathBuf, StoreError> {
     Ok(folder.join(CATALOGUE))
 }
 
-/// Moves the catalogue out of the journal of a data folder, if it is still there.
+/// Moves the catalogue out of a data folder's journal, if it is still there.
 pub(crate) fn separate(folder: &Path) -> Result<(), StoreError> {
     let path = folder.join(JOURNAL);
     if !path.exists() {
@@ -57,7 +59,7 @@ pub(crate) fn separate(folder: &Path) -> Result<(), StoreError> {
         return Ok(());
     }
     migration::migrate(&mut journal, migration::ALL)?;
-    // The write lock is held from the copy to the drop: another process that moves waits here.
+    // The write lock is held from the copy to the drop, so another process that moves waits here.
     journal.execute_batch("BEGIN IMMEDIATE")?;
     let moved =
         if holds_catalogue(&journal)? { copy(folder).and_then(|()| forget(&journal)) } else { Ok(()) };
@@ -74,7 +76,7 @@ pub(crate) fn separate(folder: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Whether the catalogue's tables are in the journal.
+/// Returns `true` if the journal still has the catalogue's tables.
 fn holds_catalogue(journal: &Connection) -> Result<bool, StoreError> {
     let table = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'catalogue_servers'";
     Ok(journal.query_row(table, [], |_| Ok(())).optional()?.is_some())
@@ -88,8 +90,8 @@ fn copy(folder: &Path) -> Result<(), StoreError> {
     let name = journal.to_str().ok_or(StoreError::Corrupt { what: "path of the data folder" })?;
     catalogue.execute("ATTACH ?1 AS journal", [name])?;
     let transaction = catalogue.transaction()?;
-    // The first statement takes the write lock of the catalogue alone. BEGIN IMMEDIATE would take the journal's as well,
-    // which the caller holds.
+    // The first statement takes the write lock of the catalogue only. BEGIN IMMEDIATE would also take that of the
+    // journal, which the caller holds.
     transaction.execute("DELETE FROM main.catalogue_servers WHERE 0", [])?;
     let is_empty: bool =
         transaction
@@ -112,7 +114,7 @@ fn copy(folder: &Path) -> Result<(), StoreError> {
         return Err(StoreError::TwoCatalogues { journal, catalogue: path });
     }
     transaction.commit()?;
-    // The commit is durable; so must be the name of the file that it went to.
+    // The commit is durable; the directory entry of the new file has to be durable too.
     let synced = std::fs::File::open(folder).and_then(|folder| folder.sync_all());
     synced.map_err(|cause| StoreError::File { path: folder.to_path_buf(), cause: Arc::new(cause) })
 }
@@ -125,7 +127,7 @@ fn forget(journal: &Connection) -> Result<(), StoreError> {
     )?)
 }
 
-/// Gives the dropped pages back, and lets later ones be given back in small steps.
+/// Returns the dropped pages to the file system, and lets later ones be returned in small steps.
 fn compact(journal: &Connection) -> Result<(), StoreError> {
     journal.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     Ok(journal.execute_batch("VACUUM")?)
@@ -168,7 +170,7 @@ mod tests {
         }
     }
 
-    /// Makes a folder as an earlier version did: the catalogue in the journal.
+    /// Creates a folder as an earlier version did: the catalogue in the journal.
     fn earlier(folder: &Path, servers: usize) {
         let store = Store::open(&folder.join(JOURNAL)).unwrap();
         put(&store.into(), 0..servers);
@@ -194,7 +196,7 @@ mod tests {
         catalogue.read::<_, StoreError, _>(move |db| db.search(&query)).wait_blocking().unwrap().len()
     }
 
-    /// R12.1, two stores: the catalogue of an earlier version is moved whole, with its search, and only once.
+    /// R12.1, two stores: the catalogue of an earlier version is moved whole, with its search index, and only once.
     #[test]
     fn the_catalogue_of_an_earlier_version_is_moved_once() {
         let folder = folder("once");
@@ -207,7 +209,7 @@ mod tests {
             let vacuum: i64 = journal.query_row("PRAGMA auto_vacuum", [], |row| row.get(0)).unwrap();
             assert_eq!(vacuum, 2, "pages can be given back in steps");
         }
-        // Named by its old place, the moved catalogue is meant.
+        // The journal's path still opens the moved catalogue.
         let catalogue = Catalogue::open(folder.join(JOURNAL).to_str().unwrap()).unwrap();
         put(&catalogue, 20..21);
         assert_eq!((count(&catalogue), finds(&catalogue, "walrus20")), (21, 1));
@@ -217,7 +219,8 @@ mod tests {
         std::fs::remove_dir_all(folder).unwrap();
     }
 
-    /// Two stores: a move that ended between the copy and the drop is completed, and nothing is there twice.
+    /// Two stores: a move that was interrupted between the copy and the drop is completed, and no server is there
+    /// twice.
     #[test]
     fn a_move_that_was_interrupted_after_its_copy_is_completed() {
         let folder = folder("between");
@@ -231,7 +234,7 @@ mod tests {
         std::fs::remove_dir_all(folder).unwrap();
     }
 
-    /// Two stores: of two different catalogues neither is lost.
+    /// Two stores: if both files hold different catalogues, neither is lost.
     #[test]
     fn a_catalogue_is_never_overwritten_by_the_move() {
         let folder = folder("two");
@@ -246,7 +249,7 @@ mod tests {
         std::fs::remove_dir_all(folder).unwrap();
     }
 
-    /// Two stores: many processes that open a folder of an earlier version at once all find the whole catalogue.
+    /// Two stores: processes that open a folder of an earlier version at once all find the whole catalogue.
     #[test]
     fn processes_that_move_at_once_lose_nothing() {
         let folder = folder("at-once");

@@ -1,4 +1,4 @@
-//! The store: one writer, some readers, and the two ways to use them.
+//! Handle of an SQLite database: one writer thread, [`crate::limits::READERS`] reader threads, `write` and `read`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,26 +12,26 @@ use crate::migration::{self, Module};
 use crate::readers::Readers;
 use crate::writer::{After, Done, Writer};
 
-/// An open database. Clones are the same one; it closes when the last is gone.
+/// An open database. Clones share it; it closes when the last clone is dropped.
 #[derive(Debug, Clone)]
 pub struct Store(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    /// None where the database was opened for reading only.
+    /// `None` if the database was opened for reading only.
     writer: Option<Writer>,
-    /// None in memory, where there is only one connection.
+    /// `None` for a database in memory, which has only one connection.
     readers: Option<Readers>,
     path: Option<PathBuf>,
 }
 
-/// What a write or read will come to. It happens whether or not anybody waits.
+/// Result of a write or read that is under way. The work is done even if the value is dropped.
 #[derive(Debug)]
 #[must_use = "a write is durable only when this is done"]
 pub struct Pending<T, E>(Result<oneshot::Receiver<Result<T, E>>, E>);
 
 impl<T, E> Pending<T, E> {
-    /// What `receiver` will be told.
+    /// Wraps the receiver that gets the result.
     #[cfg(feature = "postgres")]
     pub(crate) fn new(receiver: Result<oneshot::Receiver<Result<T, E>>, E>) -> Self {
         Self(receiver)
@@ -39,29 +39,30 @@ impl<T, E> Pending<T, E> {
 }
 
 impl<T, E: From<StoreError>> Pending<T, E> {
-    /// Waits in async code.
+    /// Waits for the result in async code.
     pub async fn wait(self) -> Result<T, E> {
         self.0?.await.unwrap_or_else(|_| Err(StoreError::Panicked.into()))
     }
 
-    /// Waits on a thread that is not async.
+    /// Waits for the result on a thread outside the async runtime.
     pub fn wait_blocking(self) -> Result<T, E> {
         self.0?.blocking_recv().unwrap_or_else(|_| Err(StoreError::Panicked.into()))
     }
 }
 
 impl Store {
-    /// Opens the database at `path`, makes it if there is none, and brings it up to date.
+    /// Opens the database at `path`, creates it if it does not exist, and applies missing migrations.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         Self::open_with(path, migration::ALL)
     }
 
-    /// The same with other tables.
+    /// Opens the database like [`Store::open`], with the migrations of `modules`.
     pub fn open_with(path: &Path, modules: &[Module]) -> Result<Self, StoreError> {
         Self::opened(path, modules, Box::new(|_| Ok(())))
     }
 
-    /// Opens the safety journal's database with work that has to follow every commit before anybody is told of it.
+    /// Opens the safety journal's database. `after` runs after every commit, before the writes of that commit are
+    /// reported.
     pub(crate) fn open_followed(path: &Path, after: After) -> Result<Self, StoreError> {
         Self::opened(path, migration::JOURNAL, after)
     }
@@ -73,7 +74,7 @@ impl Store {
         Self::start(connection, Some(readers), Some(path), after)
     }
 
-    /// A database that dies with the store.
+    /// Opens a database in memory; its content is lost when the store is dropped.
     pub fn in_memory() -> Result<Self, StoreError> {
         let mut connection = connection::open_in_memory()?;
         migration::migrate(&mut connection, migration::ALL)?;
@@ -93,8 +94,8 @@ impl Store {
         Ok(Self(Arc::new(Inner { writer: Some(writer), readers, path: path.map(Path::to_path_buf) })))
     }
 
-    /// Opens the safety journal's database for reading only: no file is made or changed, so it may lie where nothing
-    /// can be written.
+    /// Opens the safety journal's database for reading only. No file is created or changed, so the folder may be
+    /// read-only. Fails with `Outdated` if migrations are missing.
     pub fn open_read_only(path: &Path) -> Result<Self, StoreError> {
         let connection = connection::open_read_only(path)?;
         if !migration::is_current(&connection, migration::JOURNAL)? {
@@ -104,20 +105,21 @@ impl Store {
         Ok(Self(Arc::new(Inner { writer: None, readers: Some(readers), path: Some(path.to_path_buf()) })))
     }
 
-    /// Moves the write-ahead log into the database file, so that it is whole by itself; waits at most `patience`.
+    /// Moves the write-ahead log into the database file, so that the file is complete without the log. Waits at most
+    /// `patience`.
     pub fn checkpoint(&self, patience: std::time::Duration) {
         if let Some(writer) = &self.0.writer {
             writer.checkpoint(patience);
         }
     }
 
-    /// Where it is kept; `None` in memory.
+    /// Path of the database file; `None` in memory.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.0.path.as_deref()
     }
 
-    /// One transaction: all of `work` or, if it fails, nothing of it.
+    /// Runs `work` in one transaction: all of its changes are kept or, if it fails, none.
     pub fn write<T, E, F>(&self, work: F) -> Pending<T, E>
     where
         T: Send + 'static,
@@ -126,7 +128,7 @@ impl Store {
     {
         let (sender, receiver) = oneshot::channel();
         let pushed = self.write_then(work, move |result| {
-            // Nobody may be waiting any more; what was written stays, and what was not is said.
+            // The receiver may have been dropped. A successful write stays; a failed one is logged.
             if let Err(Err(_)) = sender.send(result) {
                 tracing::error!(target: "toolcrib", "a write that nobody waited for was not kept");
             }
@@ -134,8 +136,8 @@ impl Store {
         Pending(pushed.map(|()| receiver).map_err(E::from))
     }
 
-    /// One transaction as in [`Store::write`]; `done` is called on the writer's thread when its fate is known. A write
-    /// that cannot even wait its turn is told to `done` and to the caller.
+    /// Runs `work` in one transaction like [`Store::write`] and calls `done` on the writer's thread after the commit.
+    /// If the write cannot be queued, both `done` and the caller get the error.
     pub(crate) fn write_then<T, E, F>(
         &self,
         work: F,
@@ -164,7 +166,7 @@ impl Store {
         writer.push(job)
     }
 
-    /// A look at what was last committed. In memory it waits its turn among the writes.
+    /// Runs a query on the last committed state. In memory the query is queued like a write.
     pub fn read<T, E, F>(&self, work: F) -> Pending<T, E>
     where
         T: Send + 'static,
@@ -260,8 +262,8 @@ mod tests {
         std::fs::remove_dir_all(folder).unwrap();
     }
 
-    /// Issue 21: a database that is full tells every write that it was not kept, keeps none of those, and goes on when
-    /// there is space.
+    /// Issue 21: when the database is full, every write fails and keeps nothing; writes succeed again when there is
+    /// space.
     #[test]
     fn a_full_database_keeps_nothing_and_goes_on_when_there_is_space() {
         let (folder, store) = on_disk();

@@ -1,8 +1,8 @@
-//! The one thread that writes: transactions in the order they came, those that wait together in one commit.
+//! The writer thread: runs transactions in the order they were queued; those that wait together share a commit.
 //!
-//! Guarantees: whoever wrote hears of it only after the commit, and after what has to follow a commit; a write that fails
-//! takes nothing of its neighbours with it, nor they of it. Where the database gives the whole transaction up (a full
-//! disk), every write of it is told so.
+//! Guarantees: a write is reported only after the commit and after the hook that follows a commit. Each write has its
+//! own savepoint, so a write that fails rolls back only its own changes. If SQLite rolls back the whole transaction
+//! (disk full), every write in it is reported as failed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -15,27 +15,28 @@ use rusqlite::Connection;
 use crate::error::StoreError;
 use crate::limits::{GROUP_WRITES_MAX, WRITES_WAITING_MAX};
 
-/// What a write came to, before the commit.
+/// Result of a write before the commit.
 pub(crate) struct Done {
-    /// False takes its changes back.
+    /// `false` rolls its changes back.
     pub(crate) keep: bool,
-    /// Called when the fate of the transaction is known.
+    /// Called with the result of the commit.
     pub(crate) tell: Box<dyn FnOnce(Result<(), StoreError>) + Send>,
 }
 
-/// Is given the open transaction, or the reason why there is none.
+/// A write. Called with the open transaction, or with the reason why none could be opened.
 pub(crate) type Job = Box<dyn FnOnce(Result<&Connection, &StoreError>) -> Done + Send>;
 
-/// Work that has to follow every commit before anybody is told of it.
+/// Hook that runs after every commit, before the writes of that commit are reported.
 pub(crate) type After = Box<dyn FnMut(&Connection) -> Result<(), StoreError> + Send>;
 
-/// Work of the writer's thread.
+/// Messages to the writer thread.
 enum Task {
     Write(Job),
-    /// Moves the write-ahead log into the database; answered when that is done.
+    /// Moves the write-ahead log into the database; the sender is used when that is done.
     Checkpoint(SyncSender<()>),
 }
 
+/// Queue of the writer thread, which ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Writer {
     tasks: Option<SyncSender<Task>>,
@@ -51,7 +52,7 @@ impl Writer {
         Ok(Self { tasks: Some(tasks), thread: Some(thread) })
     }
 
-    /// Hands a write in. One that cannot be taken is told why, as if it had failed.
+    /// Queues a write. If the queue is full or closed, the job is called with the error and the error is returned.
     pub(crate) fn push(&self, job: Job) -> Result<(), StoreError> {
         let Some(tasks) = &self.tasks else {
             refuse(job, &StoreError::Closed);
@@ -68,19 +69,20 @@ impl Writer {
         Err(error)
     }
 
-    /// Moves the write-ahead log into the database after the writes that were handed in; waits at most `patience`.
+    /// Moves the write-ahead log into the database after the writes that are already queued. Waits at most `patience`.
     pub(crate) fn checkpoint(&self, patience: Duration) {
         let (done, is_done) = sync_channel(1);
         let Some(tasks) = &self.tasks else { return };
         if tasks.try_send(Task::Checkpoint(done)).is_ok() {
-            // Another process that reads may be in the way; it moves the log when it ends.
+            // Another process that reads can block the checkpoint; that process then makes it when it closes the
+            // database.
             let _ = is_done.recv_timeout(patience);
         }
     }
 }
 
 impl Drop for Writer {
-    /// What was taken in is written before the store is gone.
+    /// Queued writes are still made before the store closes.
     fn drop(&mut self) {
         self.tasks = None;
         if let Some(thread) = self.thread.take()
@@ -113,14 +115,14 @@ fn run(connection: &Connection, waiting: &Receiver<Task>, mut after: After) {
         }
         if let Some(done) = asked {
             checkpoint(connection);
-            // Whoever asked may not wait any more.
+            // The caller may have stopped waiting.
             let _ = done.try_send(());
         }
     }
     checkpoint(connection);
 }
 
-/// Makes the file whole without its log.
+/// Moves the whole write-ahead log into the database file and truncates the log.
 fn checkpoint(connection: &Connection) {
     if let Err(error) = connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)") {
         tracing::warn!(target: "toolcrib", "the write-ahead log stays beside the database: {error}");
@@ -139,7 +141,7 @@ fn commit(connection: &Connection, group: Vec<Job>, after: &mut After) {
     let mut group = group.into_iter();
     for job in group.by_ref() {
         done.push(apart(connection, job));
-        // The database gave the transaction up: a further savepoint would be a transaction of its own.
+        // SQLite rolled the transaction back: a further savepoint would start a transaction of its own.
         if connection.is_autocommit() {
             break;
         }
@@ -164,7 +166,7 @@ fn commit(connection: &Connection, group: Vec<Job>, after: &mut After) {
     }
 }
 
-/// Runs a write so that it can be taken back alone.
+/// Runs one write in a savepoint, so that it can be rolled back alone.
 fn apart(connection: &Connection, job: Job) -> Box<dyn FnOnce(Result<(), StoreError>) + Send> {
     if let Err(error) = connection.execute_batch("SAVEPOINT write") {
         let error = StoreError::from(error);
@@ -178,12 +180,12 @@ fn apart(connection: &Connection, job: Job) -> Box<dyn FnOnce(Result<(), StoreEr
     match (done, ended) {
         (Ok(done), Ok(())) => done.tell,
         (Ok(done), Err(error)) => Box::new(move |_| (done.tell)(Err(error))),
-        // Dropping the job's sender told whoever waits.
+        // The panic dropped the job's sender, so its receiver already has an error.
         (Err(_), _) => Box::new(|_| {}),
     }
 }
 
-/// Tells a job that it cannot even start.
+/// Calls a job that cannot start with the error.
 fn refuse(job: Job, error: &StoreError) {
     if let Ok(done) = catch_unwind(AssertUnwindSafe(|| job(Err(error)))) {
         (done.tell)(Err(error.clone()));
@@ -238,7 +240,7 @@ mod tests {
         assert_eq!(second, [GROUP_WRITES_MAX], "the next one waited for the commit");
     }
 
-    /// R5.10: `WRITES_WAITING_MAX` writes wait, one more is refused at once, and those that wait are still made.
+    /// R5.10: `WRITES_WAITING_MAX` writes are queued, one more is refused at once, and the queued ones are still made.
     #[test]
     fn a_write_over_writes_waiting_max_is_refused() {
         let writer =

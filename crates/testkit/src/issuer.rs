@@ -1,7 +1,7 @@
 //! An authorization server and an MCP server that trusts it, on one port.
 //!
-//! It is strict where OAuth is: PKCE is compared, codes and refresh tokens are good once, a redirect must be the one
-//! that was registered or asked with, `resource` must name the MCP server. Whoever opens `/authorize` has consented.
+//! Strict where OAuth is: PKCE is verified, codes and refresh tokens work once, a redirect must be the registered or
+//! requested one, and `resource` must name the MCP server. Opening `/authorize` counts as consent.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,20 +13,20 @@ use serde_json::{Value, json};
 
 use crate::listener::{Incoming, Listener, Outgoing};
 
-/// What it does.
+/// Behaviour of the issuer.
 #[derive(Debug, Clone)]
 pub struct Manner {
-    /// Seconds that an access token lasts.
+    /// Lifetime of an access token in seconds.
     pub lasts_s: u64,
-    /// Clients may register themselves.
+    /// `true` if clients may register themselves.
     pub registers: bool,
-    /// Clients may be named by the URL of a document about them, which is read.
+    /// `true` if a client may be identified by the URL of its metadata document, which is then read.
     pub reads_clients: bool,
-    /// A client with a secret that is known from the start.
+    /// Id and secret of a pre-registered client.
     pub client: Option<(String, String)>,
-    /// The browser comes back with this as `iss` instead of the issuer.
+    /// Value of `iss` in the redirect instead of the issuer.
     pub iss: Option<String>,
-    /// What the metadata of the MCP server calls itself instead of its URL.
+    /// Resource in the MCP server's metadata instead of its URL.
     pub resource: Option<String>,
 }
 
@@ -38,13 +38,13 @@ impl Default for Manner {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Client to redirect.
+    /// Redirect URI of each client.
     clients: HashMap<String, String>,
     codes: HashMap<String, Code>,
-    /// With the scope they were given for.
+    /// Scope of each refresh token.
     refresh: HashMap<String, String>,
     access: HashMap<String, String>,
-    /// Grants that were made, in order.
+    /// Grant types of the issued tokens, in order.
     grants: Vec<String>,
     /// `Authorization` of every request to the MCP server.
     presented: Vec<Option<String>>,
@@ -58,6 +58,7 @@ struct Code {
     scope: String,
 }
 
+/// A running issuer; stops when dropped.
 #[derive(Debug)]
 pub struct Issuer {
     listener: Listener,
@@ -78,7 +79,7 @@ impl Issuer {
         Ok(Self { listener, state })
     }
 
-    /// Of the MCP server.
+    /// URL of the MCP server.
     #[must_use]
     pub fn url(&self) -> String {
         self.listener.url("/mcp")
@@ -88,12 +89,12 @@ impl Issuer {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes back every access token; refresh tokens stay good.
+    /// Revokes all access tokens; refresh tokens stay valid.
     pub fn revoke(&self) {
         self.lock().access.clear();
     }
 
-    /// Takes back everything.
+    /// Revokes all tokens.
     pub fn revoke_all(&self) {
         let mut state = self.lock();
         state.access.clear();
@@ -105,7 +106,7 @@ impl Issuer {
         self.lock().grants.clone()
     }
 
-    /// What was presented to the MCP server.
+    /// `Authorization` headers that were sent to the MCP server.
     #[must_use]
     pub fn presented(&self) -> Vec<Option<String>> {
         self.lock().presented.clone()
@@ -254,8 +255,8 @@ impl Desk<'_> {
         Outgoing::json(200, &answer)
     }
 
-    /// A modern server with tools that say whose token they were called with: `write` wants a scope of its own, `admin`
-    /// one that nobody ever has.
+    /// A modern server whose tools return the token they were called with. `write` needs a scope of its own, `admin`
+    /// one that is never granted.
     fn mcp(&self, incoming: &Incoming) -> Outgoing {
         let mut state = self.lock();
         let presented = incoming.header("authorization").map(str::to_owned);
@@ -309,7 +310,7 @@ impl Desk<'_> {
     }
 }
 
-/// Whether the document at `client` says that it is about itself and may be sent back to `redirect`, at whatever port.
+/// Returns `true` if the document at `client` names itself as client and allows `redirect`, at any port.
 fn published(client: &str, redirect: &str) -> bool {
     let read = || {
         let (host, path) = client.strip_prefix("http://")?.split_once('/')?;

@@ -1,16 +1,16 @@
-//! For tests only: what a test needs in order to use real things.
+//! Support for tests that run against real programs and servers; used by tests only.
 //!
-//! - [`process`]: starts a program, waits until it says that it listens, and ends its whole process group.
-//! - [`port`]: a loopback port that is free right now.
-//! - [`http`]: an HTTP/1.1 client that sends exactly what it is told, right or wrong.
+//! - [`process`]: starts a program, waits until it reports its address, and kills its whole process group.
+//! - [`port`]: a loopback port that is currently free.
+//! - [`http`]: an HTTP/1.1 client that sends exactly the given request, valid or not.
 //! - [`listener`]: a real HTTP server that answers from a function.
 //! - [`issuer`]: an authorization server, and an MCP server that trusts it.
-//! - [`signer`]: somebody who signs JSON Web Tokens.
-//! - [`postgres`]: a PostgreSQL of a test's own.
+//! - [`signer`]: signs JSON Web Tokens.
+//! - [`postgres`]: a PostgreSQL server per test.
 //! - [`script`]: an in-memory connection that delivers given pieces.
-//! - [`oracle`]: requests and responses as hyper reads them.
-//! - [`nginx`]: an nginx of a test's own in front of a server.
-//! - [`deps`]: where `xtask provision` put Node, Python and the official suite.
+//! - [`oracle`]: parses requests and responses with hyper.
+//! - [`nginx`]: an nginx per test in front of a server.
+//! - [`deps`]: paths of Node, Python and the official suite, installed by `xtask provision`.
 //! - [`foreign`]: runs a foreign MCP client and reads its report.
 //! - [`conformance`]: runs the official conformance suite and counts its checks.
 //!

@@ -1,17 +1,17 @@
-//! A real HTTP/1.1 server for tests: one thread per connection, answers from one function, connections kept.
+//! HTTP/1.1 server for tests: one thread per connection, answers from one function, connections kept alive.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A request as it came.
+/// A received request.
 #[derive(Debug, Clone)]
 pub struct Incoming {
     pub method: String,
-    /// With its query.
+    /// Target with its query.
     pub target: String,
-    /// Names in lower case.
+    /// Header fields; names in lower case.
     pub headers: Vec<(String, String)>,
     pub body: String,
 }
@@ -33,6 +33,7 @@ impl Incoming {
     }
 }
 
+/// A response to send.
 #[derive(Debug, Clone)]
 pub struct Outgoing {
     pub status: u16,
@@ -61,7 +62,7 @@ impl Outgoing {
 
 type Answer = dyn Fn(&Incoming) -> Outgoing + Send + Sync;
 
-/// Listens on a port of its own until it is dropped.
+/// Listener on a port of its own, until it is dropped.
 #[derive(Debug)]
 pub struct Listener {
     pub address: SocketAddr,
@@ -97,7 +98,7 @@ impl Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         self.stopped.store(true, Ordering::Relaxed);
-        // Wakes the thread that accepts.
+        // Wakes the accepting thread.
         let _ = TcpStream::connect(self.address);
     }
 }

@@ -1,7 +1,7 @@
-//! nginx as a reverse proxy in front of a server under test, with connections kept on both sides.
+//! nginx as a reverse proxy in front of a server under test, with kept connections on both sides.
 //!
-//! Loopback only, one process, its files in a temporary folder. Where nginx is not installed, [`Nginx::start`] says so
-//! loudly and gives `None`.
+//! Loopback only, one process, its files in a temporary folder. If nginx is not installed, [`Nginx::start`] prints
+//! that and returns `None`.
 
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
@@ -11,10 +11,10 @@ use std::{fs, io};
 
 use crate::port;
 
-/// Time that nginx has to listen.
+/// Timeout for nginx to listen.
 const START: Duration = Duration::from_secs(10);
 
-/// Running nginx; ends when it is dropped.
+/// Running nginx; killed when dropped.
 #[derive(Debug)]
 pub struct Nginx {
     child: Child,
@@ -23,7 +23,7 @@ pub struct Nginx {
 }
 
 impl Nginx {
-    /// nginx that forwards everything to `backend`; `None` where nginx is not installed.
+    /// Starts an nginx that forwards everything to `backend`; `None` if nginx is not installed.
     pub fn start(backend: SocketAddr) -> Option<io::Result<Self>> {
         let version = Command::new("nginx").arg("-v").stdout(Stdio::null()).stderr(Stdio::null()).status();
         if version.is_err() {

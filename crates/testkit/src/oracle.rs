@@ -1,6 +1,6 @@
-//! Requests and responses as hyper reads them, to compare the product's own readers with.
+//! Parses requests and responses with hyper, to compare the product's own parsers with it.
 //!
-//! Both functions read whatever a connection brings until it ends or hyper refuses something.
+//! Both functions read a connection until it ends or hyper refuses something.
 
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
@@ -16,7 +16,7 @@ use hyper::{HeaderMap, Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-/// Request whose head and body hyper read to their ends.
+/// Request whose head and body hyper read completely.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadRequest {
     pub method: String,
@@ -26,7 +26,7 @@ pub struct ReadRequest {
     pub body: Vec<u8>,
 }
 
-/// Response whose head and body hyper read to their ends.
+/// Response whose head and body hyper read completely.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadResponse {
     pub status: u16,
@@ -35,7 +35,7 @@ pub struct ReadResponse {
 }
 
 /// Serves the connection with hyper, answers every request with an empty 200, and returns the requests that were read
-/// whole.
+/// completely.
 pub async fn requests<S>(stream: S) -> Vec<ReadRequest>
 where
     S: AsyncRead + AsyncWrite + Unpin,
@@ -62,8 +62,8 @@ where
     std::mem::take(&mut *seen)
 }
 
-/// Sends one GET with hyper and reads its response. Returns with it the bytes that hyper had read behind the response,
-/// and the stream, which has the bytes that were not read yet; an error text where hyper refuses the response.
+/// Sends one GET with hyper and reads its response. Also returns the bytes that hyper had read after the response, and
+/// the stream with the unread bytes. Returns an error text if hyper refuses the response.
 pub async fn response<S>(stream: S) -> Result<(ReadResponse, Bytes, S), String>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,

@@ -1,7 +1,7 @@
-//! A loopback port that is free right now.
+//! A loopback port that is currently free.
 //!
-//! The system hands out ports in turn, so the chance that another process takes this one before the program under test
-//! binds it is small; a program that can listen on port 0 and say where it listens needs no luck at all and is better.
+//! The system assigns ports in turn, so another process is unlikely to take this one before the program under test
+//! binds it. A program that can listen on port 0 and report its address avoids that risk and is preferable.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};

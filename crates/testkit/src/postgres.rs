@@ -1,7 +1,8 @@
-//! A real PostgreSQL of a test's own: a new cluster in a folder of its own, reached through a socket in that folder.
+//! A PostgreSQL server per test: a new cluster in a folder of its own, reached through a socket in that folder.
 //!
-//! PostgreSQL refuses to run as root, so a test that is root gives the cluster to `nobody`. Dropping a server ends it and
-//! removes its folder. Where PostgreSQL is not installed, [`PostgresServer::start`] says so loudly and gives `None`.
+//! PostgreSQL refuses to run as root, so a test that runs as root gives the cluster to `nobody`. Dropping a server
+//! stops it and removes its folder. If PostgreSQL is not installed, [`PostgresServer::start`] prints that and returns
+//! `None`.
 
 use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;
@@ -13,13 +14,13 @@ use std::{fs, io};
 
 use crate::process::{Process, ProcessError};
 
-/// Who runs it in place of root.
+/// User id that runs the server instead of root.
 const NOBODY: u32 = 65_534;
-/// Where Debian keeps the programs of each version.
+/// Folder in which Debian keeps the programs of each version.
 const DEBIAN: &str = "/usr/lib/postgresql";
-/// How long it may take to start.
+/// Timeout for the server to start.
 const START: Duration = Duration::from_secs(60);
-/// The superuser of the cluster, who needs no password.
+/// Superuser of the cluster, without a password.
 const USER: &str = "toolcrib";
 
 /// A running server.
@@ -41,12 +42,12 @@ pub enum PostgresError {
 }
 
 impl PostgresServer {
-    /// A server with these settings beside the usual ones; `None` where PostgreSQL is not installed.
+    /// Starts a server with these settings added to the usual ones; `None` if PostgreSQL is not installed.
     pub fn start(settings: &[(&str, &str)]) -> Option<Result<Self, PostgresError>> {
         Self::start_with(settings, None)
     }
 
-    /// The same with a key and a certificate, PEM.
+    /// Starts a server with TLS; key and certificate are PEM.
     pub fn start_encrypted(
         settings: &[(&str, &str)],
         key: &str,
@@ -80,7 +81,7 @@ impl PostgresServer {
     ) -> Result<Self, PostgresError> {
         static LAST: AtomicU32 = AtomicU32::new(0);
         let number = LAST.fetch_add(1, Ordering::Relaxed);
-        // Short: the path of a socket has little room.
+        // Kept short, because the path of a unix socket is limited.
         let folder = std::env::temp_dir().join(format!("toolcrib-pg-{}-{number}", std::process::id()));
         let failed = |source| PostgresError::File { path: folder.clone(), source };
         let _ = fs::remove_dir_all(&folder);
@@ -120,7 +121,7 @@ impl PostgresServer {
         let mut server = command("postgres");
         server.arg("-D").arg(&data).arg("-k").arg(&folder).args(["-F", "-c", "listen_addresses="]);
         if let Some((key, certificate)) = identity {
-            // Where PostgreSQL looks for them; it refuses a key that others could read.
+            // Default paths of PostgreSQL; it refuses a key that others can read.
             for (name, text) in [("server.key", key), ("server.crt", certificate)] {
                 let path = data.join(name);
                 fs::write(&path, text).map_err(failed)?;
@@ -142,13 +143,13 @@ impl PostgresServer {
         Ok(Self { process, folder: folder.clone(), stop })
     }
 
-    /// The URL of a database; the cluster begins with the one called `postgres`.
+    /// Returns the URL of a database; a new cluster has the one called `postgres`.
     #[must_use]
     pub fn url(&self, database: &str) -> String {
         format!("postgres:///{database}?user={USER}&host={}", self.folder.display())
     }
 
-    /// The folder of the cluster and of its socket.
+    /// Returns the folder of the cluster and its socket.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
@@ -157,20 +158,20 @@ impl PostgresServer {
 
 impl Drop for PostgresServer {
     fn drop(&mut self) {
-        // First as an operator would: a server that is killed leaves its shared memory behind.
+        // A regular stop first: a killed server leaves its shared memory behind.
         let _ = self.stop.stdout(Stdio::null()).stderr(Stdio::null()).status();
         self.process.kill();
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
 
-/// The folder of `initdb` and `postgres`: on the path, else the newest that Debian has.
+/// Returns the folder of `initdb` and `postgres`: from `PATH`, else Debian's newest version.
 #[must_use]
 pub fn installed() -> Option<PathBuf> {
     let has = |folder: &PathBuf| folder.join("initdb").is_file() && folder.join("postgres").is_file();
     let path = std::env::var_os("PATH").unwrap_or_default();
     if let Some(found) = std::env::split_paths(&path).find(has) {
-        // A link leads to the folder that has the rest of the programs.
+        // Follows a link to the folder with the other programs.
         let real = fs::canonicalize(found.join("postgres")).ok()?;
         return Some(real.parent()?.to_path_buf());
     }

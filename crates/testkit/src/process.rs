@@ -1,8 +1,8 @@
-//! A program under test: started in a process group of its own, listened to line by line, ended with all its children.
+//! A program under test, started in a process group of its own, with its output captured line by line.
 //!
-//! Guarantees: dropping a [`Process`] kills the whole group and reaps the program; what it wrote to standard error (and
-//! to standard output, where that is not taken for a protocol) is kept and is part of every error, so that a failure in
-//! a log says why. Waiting is on events, never on a fixed time, and always has an end.
+//! Guarantees: dropping a [`Process`] kills the whole group and reaps the program. Its standard error (and standard
+//! output, unless that carries a protocol) is kept and part of every error, so that the log of a failed test shows the
+//! reason. Waiting is on events, never for a fixed time, and always has a timeout.
 
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Read};
@@ -14,14 +14,14 @@ use std::{io, thread};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// Lines kept per process; older ones go first.
+/// Maximum lines kept per process; older ones are dropped first.
 const LINES_KEPT_MAX: usize = 10_000;
-/// How long the outputs of a program that has ended are read on.
+/// How long the outputs of a program that has ended are still read.
 const LAST_WORDS: Duration = Duration::from_secs(1);
-/// How long between two looks at a condition that raises no event (a port, an exit).
+/// Poll interval for conditions without an event (a port, an exit).
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// A running program and everything it has said.
+/// A running program and its output.
 #[derive(Debug)]
 pub struct Process {
     child: Child,
@@ -50,12 +50,12 @@ struct Said {
 #[derive(Debug, Default)]
 struct Heard {
     lines: VecDeque<String>,
-    /// Outputs that have not ended; a child of the program may keep one open after the program.
+    /// Number of outputs that have not ended; a child process may keep one open after the program ended.
     open: usize,
 }
 
 impl Process {
-    /// Starts a program whose standard output is text for people; both of its outputs are kept.
+    /// Starts a program whose standard output is text; both outputs are kept.
     pub fn start(command: &mut Command) -> Result<Self, ProcessError> {
         let mut process = Self::spawn(command.stdin(Stdio::null()).stdout(Stdio::piped()))?;
         if let Some(stdout) = process.child.stdout.take() {
@@ -64,7 +64,7 @@ impl Process {
         Ok(process)
     }
 
-    /// Starts a program whose standard input and output carry a protocol; they are the caller's to use.
+    /// Starts a program whose standard input and output carry a protocol; they are returned to the caller.
     pub fn start_piped(command: &mut Command) -> Result<(Self, ChildStdin, ChildStdout), ProcessError> {
         let mut process = Self::spawn(command.stdin(Stdio::piped()).stdout(Stdio::piped()))?;
         match (process.child.stdin.take(), process.child.stdout.take()) {
@@ -93,7 +93,7 @@ impl Process {
         self.child.id()
     }
 
-    /// Everything said so far, oldest first.
+    /// Returns the output so far, oldest line first.
     #[must_use]
     pub fn said(&self) -> String {
         let mut text = String::new();
@@ -104,7 +104,7 @@ impl Process {
         text
     }
 
-    /// Waits for a line from which `find` gets an answer; lines already said count.
+    /// Waits for a line for which `find` returns a value; earlier lines count too.
     pub fn wait_for_line<T>(
         &mut self,
         awaited: &str,
@@ -114,7 +114,7 @@ impl Process {
         let end = Instant::now() + within;
         let said = Arc::clone(&self.said);
         loop {
-            // Asked before the lines are read: what an ended program said last is still found.
+            // Checked before the lines are read, so that the last output of an ended program is still found.
             let ended = self.ended()?;
             {
                 let heard = said.heard();
@@ -129,7 +129,7 @@ impl Process {
         }
     }
 
-    /// Waits until the program says where it listens: the first `address:port` on a line that has the word `listening`.
+    /// Waits until the program reports its address: the first `address:port` on a line with the word `listening`.
     pub fn wait_for_address(&mut self, within: Duration) -> Result<SocketAddr, ProcessError> {
         self.wait_for_line("saying where it listens", within, listening_address)
     }
@@ -157,13 +157,13 @@ impl Process {
         }
     }
 
-    /// Asks the program to end, as an operator would (SIGTERM), and waits for it.
+    /// Sends SIGTERM to the program, as an operator would, and waits for it.
     pub fn terminate(&mut self, within: Duration) -> Result<ExitStatus, ProcessError> {
         self.signal(Signal::TERM);
         self.wait(within)
     }
 
-    /// Ends the program and all its children at once.
+    /// Kills the program and all its children.
     pub fn kill(&mut self) {
         self.signal(Signal::KILL);
         drop(self.child.wait());
@@ -172,12 +172,12 @@ impl Process {
     fn signal(&self, signal: Signal) {
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         if let Some(group) = pid {
-            // The group may be gone already, which is what was wanted.
+            // The group may have ended already.
             let _ = kill_process_group(group, signal);
         }
     }
 
-    /// How the program ended, if it did, once its last words are heard.
+    /// Returns the exit status if the program has ended, after its remaining output was read.
     fn ended(&mut self) -> Result<Option<ExitStatus>, ProcessError> {
         let waited = self.child.try_wait();
         let status = waited.map_err(|source| ProcessError::Wait { name: self.name.clone(), source })?;
@@ -218,7 +218,7 @@ impl Said {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads until the stream ends, on a thread of its own; bytes that are no UTF-8 are replaced.
+    /// Reads the stream to its end on a thread of its own; invalid UTF-8 is replaced.
     fn follow(self: &Arc<Self>, stream: impl Read + Send + 'static) {
         let said = Arc::clone(self);
         said.heard().open += 1;
@@ -294,7 +294,7 @@ mod tests {
         let child = Pid::from_raw(child).unwrap();
         assert!(rustix::process::test_kill_process(child).is_ok());
         drop(process);
-        // An orphan is reaped by init, which takes a moment; a zombie that still answers is not a leak for longer.
+        // An orphan is reaped by init, which takes a moment; until then it is a zombie, not a leak.
         let end = Instant::now() + SOON;
         while rustix::process::test_kill_process(child).is_ok() && !is_zombie(child) {
             assert!(Instant::now() < end, "the child lives on");

@@ -9,16 +9,16 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Peer that sends its pieces one by one, then closes, and takes everything it is sent.
+/// Peer that sends its pieces one by one, then closes; records everything that it receives.
 #[derive(Debug)]
 pub struct Script {
     pieces: VecDeque<Vec<u8>>,
-    /// The next read gets a piece; before each piece one read has to wait.
+    /// `true` if the next read gets a piece; one read returns pending before each piece.
     is_ready: bool,
     seen: Seen,
 }
 
-/// Observer of a script; stays valid after the script was given away.
+/// Observer of a script; stays valid after the script was moved.
 #[derive(Debug, Clone, Default)]
 pub struct Seen {
     unread: Arc<AtomicUsize>,
@@ -26,13 +26,13 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Bytes that were not delivered yet.
+    /// Returns the number of bytes that were not delivered yet.
     #[must_use]
     pub fn unread(&self) -> usize {
         self.unread.load(Ordering::Relaxed)
     }
 
-    /// Everything that the other side wrote.
+    /// Returns everything that the other side wrote.
     #[must_use]
     pub fn written(&self) -> Vec<u8> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner).clone()

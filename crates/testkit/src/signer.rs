@@ -1,4 +1,4 @@
-//! Issuer of JSON Web Tokens: a key, the key set that publishes it, and tokens.
+//! Signer of JSON Web Tokens: a key, the key set that publishes it, and tokens.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -6,7 +6,7 @@ use ring::rand::SystemRandom;
 use ring::signature::{self, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _, RsaKeyPair};
 use serde_json::{Value, json};
 
-/// Private RSA key of 2,048 bits for tests alone: `ring` generates none.
+/// Private RSA key of 2,048 bits for tests only, because `ring` cannot generate one.
 const RSA_PKCS8: &[u8] = include_bytes!("../data/rsa-2048.pk8");
 
 /// Signs tokens with one key and one algorithm.
@@ -26,14 +26,13 @@ enum Pair {
 }
 
 impl Signer {
-    /// Makes an Ed25519 key with this id; `None` where the system has no randomness.
+    /// Generates an Ed25519 key with this id; `None` if the system has no randomness.
     #[must_use]
     pub fn new(id: &str) -> Option<Self> {
         Self::with("EdDSA", id)
     }
 
-    /// Makes a key for `algorithm`, as a token's `alg` names it; `None` for an unknown one. The RSA key is always the
-    /// same.
+    /// Generates a key for `algorithm`, a value of `alg`; `None` for an unknown one. The RSA key is always the same.
     #[must_use]
     pub fn with(algorithm: &str, id: &str) -> Option<Self> {
         let random = SystemRandom::new();
@@ -81,7 +80,7 @@ impl Signer {
         Value::Object(members.collect())
     }
 
-    /// Returns the key set that the issuer publishes.
+    /// Returns the key set with this key.
     #[must_use]
     pub fn keys(&self) -> Value {
         json!({ "keys": [self.key()] })
@@ -107,7 +106,7 @@ impl Signer {
         format!("{message}.{signature}")
     }
 
-    /// Returns a signature, which is empty where the system has no randomness.
+    /// Returns a signature; empty if the system has no randomness.
     fn signature(&self, message: &[u8]) -> Vec<u8> {
         let random = SystemRandom::new();
         match &self.pair {

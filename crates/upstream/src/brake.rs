@@ -1,14 +1,15 @@
-//! A server that says something all the time is read no faster than anybody needs.
+//! Throttle for a server that floods the gateway with messages.
 //!
-//! Messages that no call waits for, and lines that are no messages, cost the neighbours processor time: after every
-//! `UPSTREAM_NOTICES_MAX` of them, or `UPSTREAM_NOTICES_BYTES_MAX` bytes, the server is not read for a moment, and its
-//! own pipe fills up.
+//! Messages that no call waits for, and lines that are not messages, cost other servers CPU time. After
+//! `UPSTREAM_NOTICES_MAX` of them, or `UPSTREAM_NOTICES_BYTES_MAX` bytes, reading pauses, so that the server's own
+//! pipe fills up (back-pressure).
 
 use std::time::Duration;
 
 use crate::limits::{UPSTREAM_NOTICES_BYTES_MAX, UPSTREAM_NOTICES_MAX, UPSTREAM_NOTICES_PAUSE_MS};
 use crate::link::Delivery;
 
+/// Counts unsolicited messages and bytes since the last pause.
 #[derive(Debug, Default)]
 pub(crate) struct Brake {
     notices: usize,
@@ -16,17 +17,17 @@ pub(crate) struct Brake {
 }
 
 impl Brake {
-    /// Counts a message of `bytes` that was delivered, unless a call waited for it.
+    /// Counts a delivered message of `bytes` bytes, unless a call waited for it.
     pub(crate) async fn after(&mut self, delivery: &Delivery, bytes: usize) {
         match delivery {
-            // Many answers may come in one piece: those who wait for them have their turn.
+            // One read may contain many answers; the tasks that wait for them get their turn.
             Delivery::Reached => tokio::task::consume_budget().await,
             Delivery::Done | Delivery::Answer(_) => self.hold(bytes).await,
         }
     }
 
-    /// Counts one message of `bytes` that no call waits for; waits where it is one too many. Other tasks, and the
-    /// deadline around this one, have their turn in any case.
+    /// Counts one message of `bytes` bytes that no call waits for; sleeps if it reaches a limit. Always lets other
+    /// tasks, and the deadline around this one, have their turn.
     pub(crate) async fn hold(&mut self, bytes: usize) {
         self.notices += 1;
         self.bytes += bytes;
@@ -34,7 +35,7 @@ impl Brake {
             return tokio::task::consume_budget().await;
         }
         *self = Self::default();
-        // Boxed: the timer is larger than most futures that hold a brake.
+        // Boxed because the timer is larger than most futures that contain a brake.
         Box::pin(tokio::time::sleep(Duration::from_millis(UPSTREAM_NOTICES_PAUSE_MS))).await;
     }
 }
@@ -45,7 +46,7 @@ mod tests {
 
     use super::*;
 
-    /// R5.6: a storm of messages that nobody asked for is slowed down, by number and by bytes.
+    /// R5.6: a flood of unsolicited messages is slowed down, by number and by bytes.
     #[tokio::test(start_paused = true)]
     async fn every_upstream_notices_max_messages_or_upstream_notices_bytes_max_are_followed_by_a_pause() {
         let (mut brake, begun) = (Brake::default(), Instant::now());

@@ -1,4 +1,4 @@
-//! A server that keeps failing is left alone for a moment, then tried with one call.
+//! Circuit breaker: after repeated failures no call is sent for a while, then one trial call.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,10 +9,11 @@ use tokio::time::Instant;
 use crate::error::{Cause, UpstreamError};
 use crate::limits::{BREAKER_FAILURES_MAX, BREAKER_OPEN_MS};
 
+/// Circuit breaker of one server.
 #[derive(Debug, Default)]
 pub(crate) struct Breaker {
     state: Mutex<State>,
-    /// There is a failure in the state; without one nothing else has to be looked at.
+    /// `true` if `state` has a failure. While `false`, the mutex is not locked.
     failing: AtomicBool,
 }
 
@@ -23,7 +24,7 @@ struct State {
 }
 
 impl Breaker {
-    /// Whether a call may be sent now.
+    /// Admits a call, or refuses it while the breaker is open.
     pub(crate) fn admit(&self) -> Result<(), UpstreamError> {
         if !self.failing.load(Ordering::Acquire) {
             return Ok(());
@@ -34,7 +35,7 @@ impl Breaker {
         if now < closed_again {
             return Err(UpstreamError::unsent(Cause::Broken { failures: state.failures }));
         }
-        // This call is the trial; the others wait for how it ends.
+        // This call is the trial; others are refused until it ends or the pause has passed again.
         state.closed_again = Some(now + Duration::from_millis(BREAKER_OPEN_MS));
         Ok(())
     }

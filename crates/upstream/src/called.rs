@@ -1,16 +1,17 @@
-//! What every call of one tool has in common, written once.
+//! The parts that all calls of one tool share, formatted once.
 
 use toolcrib_protocol::{header, write};
 
 pub(crate) const METHOD: &str = "tools/call";
 
+/// Name of a tool, formatted for the body and the head of its calls.
 #[derive(Debug)]
 pub(crate) struct Called {
-    /// As its server calls it.
+    /// The server's own name of the tool.
     pub(crate) name: Box<str>,
-    /// The member of `params` that says so.
+    /// The `name` member of `params`.
     pub(crate) member: Box<str>,
-    /// The fields of a head that say so.
+    /// The header fields with method and name.
     pub(crate) fields: Box<str>,
 }
 
@@ -21,7 +22,7 @@ impl Called {
     }
 }
 
-/// The fields that a modern server compares with the body.
+/// Returns the header fields that a modern server compares with the body.
 pub(crate) fn fields(method: &str, name: Option<&str>) -> String {
     let mut fields = format!("Mcp-Method: {method}\r\n");
     if let Some(name) = name {

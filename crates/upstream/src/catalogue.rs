@@ -1,18 +1,18 @@
-//! Everything a server offers, as it said it.
+//! Everything that a server offers, as it wrote it.
 
 use toolcrib_contract::{Definition, DefinitionError};
 
 use crate::connection::Introduction;
 
-/// One tool of a list: its definition, or why it is none. One bad tool never empties a list.
+/// One tool of a list: its definition, or the reason why it is invalid. An invalid tool never empties a list.
 #[derive(Debug, Clone)]
 pub struct Listed {
-    /// As far as it can be read.
+    /// Name of the tool; empty if it has none that can be read.
     pub name: Box<str>,
     pub definition: Result<Definition, DefinitionError>,
 }
 
-/// One look at a server.
+/// All lists of a server at one moment.
 #[derive(Debug, Clone)]
 pub struct Catalogue {
     pub introduction: Introduction,

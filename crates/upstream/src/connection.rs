@@ -20,23 +20,24 @@ use crate::spec::{Spec, Transport};
 use crate::sse::{SseLink, SsePending};
 use crate::stdio::StdioLink;
 
-/// What this gateway calls itself to servers, raw JSON.
+/// `clientInfo` of this gateway towards servers, raw JSON.
 pub(crate) const CLIENT_INFO: &str =
     concat!(r#"{"name":"toolcrib","version":""#, env!("CARGO_PKG_VERSION"), r#""}"#);
 
+/// Transport of a connection.
 #[derive(Clone)]
 pub(crate) enum Wire {
     Stdio(Arc<StdioLink>),
     Http(Arc<HttpLink>),
-    /// The transport of 2024-11-05.
+    /// HTTP+SSE, the transport of 2024-11-05.
     Sse(Arc<SseLink>),
 }
 
-/// What a server said about itself.
+/// Result of the handshake with a server.
 #[derive(Debug, Clone)]
 pub struct Introduction {
     pub revision: Revision,
-    /// The result of `initialize` or `server/discover`.
+    /// Response to `initialize` or `server/discover`.
     pub(crate) message: OwnedDocument,
 }
 
@@ -59,7 +60,7 @@ impl Introduction {
         Some(self.result()?.get("instructions")?.as_str()?.into_owned())
     }
 
-    /// Key of the server's own gate, where it is a server of ours that has one.
+    /// Returns the public key of the server's own gate, if it is a Toolcrib server that has one.
     pub(crate) fn gate_key(&self) -> Option<String> {
         let capabilities = self.result()?.get("capabilities")?;
         let key = capabilities.get("experimental")?.get(vouch::CAPABILITY)?.get("key")?.as_str()?;
@@ -67,7 +68,7 @@ impl Introduction {
         is_key.then(|| key.into_owned())
     }
 
-    /// Whether the server declared a capability, such as `tools` or `resources`.
+    /// Returns `true` if the server declared a capability, such as `tools` or `resources`.
     #[must_use]
     pub fn offers(&self, capability: &str) -> bool {
         let declared = self.result().and_then(|result| result.get("capabilities"));
@@ -75,11 +76,11 @@ impl Introduction {
     }
 }
 
-/// A server that answers.
+/// A connection after its handshake.
 pub struct Connection {
     pub(crate) wire: Wire,
     introduction: Introduction,
-    /// The least level a legacy server was told to log.
+    /// Lowest log level that a legacy server was told.
     log_level: AtomicU8,
 }
 
@@ -92,7 +93,7 @@ impl fmt::Debug for Connection {
 const NO_LEVEL: u8 = u8::MAX;
 
 impl Connection {
-    /// Starts or reaches the server and agrees with it on a revision.
+    /// Starts or connects to the server and negotiates a revision.
     pub async fn open(spec: &Spec) -> Result<Self, UpstreamError> {
         let ms_max = spec.start_ms_max;
         let opening = Self::negotiate(spec);
@@ -140,7 +141,7 @@ impl Connection {
         &self.link().news
     }
 
-    /// Sends a request; its answer is waited for on what this gives back.
+    /// Sends a request; the returned value receives the answer.
     pub(crate) async fn send(&self, request: &Request<'_>) -> Result<Pending, UpstreamError> {
         if let (Era::Legacy, Some(level)) = (self.revision().era(), request.log_level)
             && self.log_level.fetch_min(level as u8, Ordering::Relaxed) > level as u8
@@ -167,7 +168,7 @@ impl Connection {
         }
     }
 
-    /// A legacy server has one level for the whole connection: the most verbose anybody wanted.
+    /// Sets the log level. A legacy server has one level per connection: the most verbose one that any caller wanted.
     async fn set_level(&self, level: Level) {
         if !self.introduction.offers("logging") {
             return;
@@ -178,7 +179,7 @@ impl Connection {
         }
     }
 
-    /// Says goodbye, whoever still waits; returns when a server that was started for this is gone.
+    /// Closes the connection, also for calls in flight; returns when a process that was started for it has ended.
     pub async fn close(&self) {
         match &self.wire {
             Wire::Http(http) => {
@@ -216,7 +217,7 @@ pub(crate) async fn send(
             let cancels = request.method != "initialize";
             let pending = Box::new(SsePending { sse: sse.clone(), seat, done: false, cancels });
             let text = request.write(id, revision);
-            // Boxed: few servers speak this, and every call has room for it.
+            // Boxed because few servers use this transport, and every call would reserve space for the future.
             Box::pin(sse.send(&text)).await?;
             Ok(Pending::Sse(pending))
         }
@@ -229,7 +230,7 @@ mod tests {
     use crate::fake;
     use crate::limits::{UPSTREAM_DISCOVER_MS_MAX, UPSTREAM_START_MS_MAX};
 
-    /// R5.6: a server that says nothing when it is greeted.
+    /// R5.6: a server that never answers the handshake.
     #[tokio::test(start_paused = true)]
     async fn a_server_has_upstream_start_ms_max_to_start_by_default() {
         let spec = Spec::url("silent", &fake::serve(|_| None).await);
@@ -239,7 +240,7 @@ mod tests {
         assert_eq!(begun.elapsed(), Duration::from_millis(UPSTREAM_START_MS_MAX));
     }
 
-    /// R5.1: a server that refuses to be posted to, and opens no stream of the transport of 2024 either.
+    /// R5.1: a server that refuses POST and does not open a stream of the 2024 transport either.
     #[tokio::test(start_paused = true)]
     async fn another_transport_is_tried_for_upstream_discover_ms_max() {
         let refused = "HTTP/1.1 405 No\r\nContent-Length: 0\r\n\r\n";

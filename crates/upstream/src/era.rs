@@ -1,8 +1,8 @@
-//! Which era a server speaks: asked with `server/discover`, never with a call.
+//! Detection of a server's era, by `server/discover` and never by a call.
 //!
-//! A discovery result or one of the modern errors means modern, with a version the server lists. Anything else, or
-//! silence over stdio, means `initialize`. A process that ends at the sight of `server/discover` is started again and
-//! greeted in the old way. Where the operator names a revision, the server is asked for that one and for no other.
+//! A discovery result or one of the modern errors means modern, in a version that the server lists. Anything else, or
+//! silence over stdio, means legacy, and `initialize` follows. A process that exits on `server/discover` is restarted
+//! and gets `initialize` first. If the operator sets a revision, only that one is negotiated.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,14 +21,15 @@ use crate::spec::{Command, Endpoint};
 use crate::sse::SseLink;
 use crate::stdio::StdioLink;
 
-/// Everything a gateway's clients may be able to answer; who cannot is told when it is asked.
+/// Capabilities that some client of the gateway may have. A call whose client lacks one gets an error when the server
+/// asks.
 const CAPABILITIES: &str = r#"{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}"#;
 
 enum Discovered {
     Modern(Introduction),
-    /// Modern, and it wants to be asked in this version, which is known here too.
+    /// The server is modern and lists this version, which is known here; discovery is repeated in it.
     Again(Revision),
-    /// Asked in the old way.
+    /// The server is legacy: `initialize` follows.
     Legacy,
 }
 
@@ -60,12 +61,12 @@ async fn first_contact(wire: &Wire) -> Result<Introduction, UpstreamError> {
     let patience = Duration::from_millis(UPSTREAM_DISCOVER_MS_MAX);
     match tokio::time::timeout(patience, discovery.answer()).await {
         Ok(answer) => settle(wire, discovered(answer?)?).await,
-        // It is slow to start, or ignores what it does not know: whichever answers first decides.
+        // The server starts slowly, or ignores unknown requests: the first answer decides.
         Err(_) => {
             let mut initialization =
                 send(wire, &initialize_request(Revision::NEWEST_LEGACY), Revision::NEWEST_LEGACY).await?;
             tokio::select! {
-                // A modern server that was slow answers both at once, the second with a refusal.
+                // A modern server that was slow answers both, and refuses the second.
                 biased;
                 answer = discovery.answer() => match discovered(answer?)? {
                     Discovered::Legacy => initialized(initialization.answer().await?),
@@ -77,7 +78,7 @@ async fn first_contact(wire: &Wire) -> Result<Introduction, UpstreamError> {
     }
 }
 
-/// Speaks the revision that the operator named.
+/// Negotiates the revision that the operator set.
 async fn asked_for(wire: &Wire, wanted: Revision) -> Result<Introduction, UpstreamError> {
     let other = |offered| UpstreamError::sent(Cause::OtherRevision { wanted, offered });
     if wanted.era() == Era::Legacy {
@@ -97,7 +98,7 @@ async fn asked_for(wire: &Wire, wanted: Revision) -> Result<Introduction, Upstre
     Ok(Introduction { revision: wanted, message: message.into_document() })
 }
 
-/// Over Streamable HTTP, or over the transport of before it where a server has no other.
+/// Connects over Streamable HTTP, or over HTTP+SSE if the server has nothing else.
 pub(crate) async fn over_http(
     name: &str,
     endpoint: &Endpoint,
@@ -121,7 +122,7 @@ pub(crate) async fn over_http(
             let patience = Duration::from_millis(UPSTREAM_DISCOVER_MS_MAX);
             let sse = match tokio::time::timeout(patience, SseLink::open(name, endpoint)).await {
                 Ok(Ok(sse)) => sse,
-                // It speaks that transport, and breaks its rules.
+                // It speaks that transport but violates it.
                 Ok(Err(broken)) if matches!(*broken.cause, Cause::Garbage(_)) => return Err(broken),
                 _ => return Err(error),
             };
@@ -144,7 +145,7 @@ async fn first_request(wire: &Wire) -> Result<Introduction, UpstreamError> {
     match discovery.await {
         Ok(answer) => settle(wire, discovered(answer)?).await,
         Err(error) => match *error.cause {
-            // Whatever a legacy server says to what it does not know.
+            // Legacy servers answer an unknown request in any of these ways.
             Cause::Status { .. } | Cause::Garbage(_) | Cause::Closed | Cause::SessionGone => {
                 initialize(wire, Revision::NEWEST_LEGACY).await
             }
@@ -153,7 +154,7 @@ async fn first_request(wire: &Wire) -> Result<Introduction, UpstreamError> {
     }
 }
 
-/// Comes to an introduction from what was discovered; asks a second time at most.
+/// Turns a discovery into an introduction; repeats discovery at most once.
 async fn settle(wire: &Wire, found: Discovered) -> Result<Introduction, UpstreamError> {
     let found = match found {
         Discovered::Again(revision) => discovered(send(wire, &discover(), revision).await?.answer().await?)?,
@@ -214,7 +215,7 @@ fn discovered(message: Message) -> Result<Discovered, UpstreamError> {
             };
             let is_version = error.code == Code::UnsupportedVersion.number();
             match (is_version, supported()) {
-                // It is modern and newer than anything known here, and speaks nothing older.
+                // The server is modern, but none of its versions is known here.
                 (true, None) => Err(UpstreamError::sent(Cause::NoVersion)),
                 (true, Some(revision)) if revision.era() == Era::Modern => Ok(Discovered::Again(revision)),
                 _ => Ok(Discovered::Legacy),
@@ -223,7 +224,7 @@ fn discovered(message: Message) -> Result<Discovered, UpstreamError> {
     }
 }
 
-/// The newest revision of a list that both sides speak.
+/// Returns the newest revision in a list that both sides know.
 fn newest(versions: Node<'_>) -> Option<Revision> {
     versions.elements().filter_map(Node::as_str).filter_map(|version| Revision::parse(&version)).max()
 }

@@ -1,7 +1,7 @@
-//! Why a server gave no answer.
+//! Errors of requests to a server.
 //!
-//! Guarantees: every failure knows whether anything was sent, which decides whether it may be tried again, and has a
-//! text that can be shown to a caller: no header, no environment, no body.
+//! Guarantees: every error tells if anything was sent, which decides if a retry is safe. Its text can be shown to a
+//! caller: it contains no header, no environment variable and no body.
 
 use std::io;
 
@@ -13,7 +13,7 @@ use toolcrib_protocol::{Revision, RpcError};
 
 use crate::oauth::OAuthError;
 
-/// What went wrong.
+/// Cause of a failure.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Cause {
@@ -110,7 +110,7 @@ impl From<ReadError> for Cause {
 }
 
 impl Cause {
-    /// A redirect that is not followed. Its query may hold secrets and is left out.
+    /// A redirect that is not followed. The query is left out because it may contain secrets.
     pub(crate) fn redirected(status: u16, location: &str) -> Self {
         const SHOWN_CHARS_MAX: usize = 200;
         let plain = location.split(['?', '#']).next().unwrap_or_default();
@@ -119,13 +119,13 @@ impl Cause {
     }
 }
 
-/// A cause, and whether the server may have seen the request. The cause is behind a pointer: every answer travels in a
-/// result that has room for the error too.
+/// A cause, and whether the server may have seen the request. The cause is boxed because every answer travels in a
+/// `Result` that reserves space for the error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{cause}")]
 pub struct UpstreamError {
     pub cause: Box<Cause>,
-    /// False: the server has seen nothing of it.
+    /// `false` if the server has seen nothing of the request.
     pub sent: bool,
 }
 
@@ -140,7 +140,7 @@ impl UpstreamError {
         Self { cause: Box::new(cause), sent: true }
     }
 
-    /// The connection failed, rather than the server refusing: worth a second try where that is safe.
+    /// Returns `true` if the connection failed rather than the server refused, so a retry can help where it is safe.
     #[must_use]
     pub fn is_transport(&self) -> bool {
         matches!(
@@ -149,7 +149,7 @@ impl UpstreamError {
         )
     }
 
-    /// Counts against the server.
+    /// Returns `true` if the error counts as a failure of the server in the circuit breaker.
     #[must_use]
     pub fn is_failure(&self) -> bool {
         !matches!(
@@ -165,7 +165,7 @@ impl UpstreamError {
     }
 }
 
-/// What is not found may be the folder that it is started in.
+/// Text for a failed spawn; `NotFound` may also mean the working folder.
 fn spawn_text(kind: io::ErrorKind) -> String {
     match kind {
         io::ErrorKind::NotFound => "no such command or folder".to_owned(),

@@ -1,21 +1,21 @@
-//! For tests: an MCP server over HTTP (2025-11-25) whose answers a test chooses.
+//! MCP server over HTTP (2025-11-25) for tests; the test chooses its answers.
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
-/// One request.
+/// One request to the fake server.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
     /// `POST`, `GET` or `DELETE`.
     pub(crate) verb: String,
-    /// Method of the message, empty without one.
+    /// Method of the message; empty if there is none.
     pub(crate) method: String,
     pub(crate) id: Value,
 }
 
 impl Asked {
-    /// A JSON answer with this result.
+    /// JSON answer with this result.
     pub(crate) fn result(&self, result: &Value) -> String {
         self.json(&json!({"jsonrpc": "2.0", "id": self.id, "result": result}))
     }
@@ -26,7 +26,7 @@ impl Asked {
         format!("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{text}")
     }
 
-    /// What a well-behaved server without any tools answers.
+    /// Answer of a well-behaved server without tools.
     pub(crate) fn usual(&self) -> String {
         match (self.verb.as_str(), self.method.as_str()) {
             ("POST", "initialize") => self.result(&json!({"protocolVersion": "2025-11-25",
@@ -42,8 +42,8 @@ impl Asked {
     }
 }
 
-/// Answers each request with what `answer` gives for it and closes the connection; `None` leaves it open without an
-/// answer. Returns the server's URL.
+/// Starts the server: answers each request with the return value of `answer` and closes the connection; `None` keeps
+/// it open without an answer. Returns the URL.
 pub(crate) async fn serve(answer: impl Fn(&Asked) -> Option<String> + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());

@@ -1,7 +1,7 @@
-//! A server over Streamable HTTP, with connections of our own that are kept and used again.
+//! Client for servers over Streamable HTTP, with its own connection pool.
 //!
-//! An HTTP/1.1 client made for one kind of request: the head is one buffer that is written with the body in one go, the
-//! answer is read by the task that asked. Redirects are followed within the server's origin alone. HTTP/2 is hyper's.
+//! The HTTP/1.1 client is specialised: head and body are one buffer and one write, and the response is read by the
+//! task that sent the request. Redirects are followed within the server's origin only. HTTP/2 uses hyper.
 
 mod body;
 mod conn;
@@ -26,7 +26,7 @@ pub(crate) use link::{Answer as Stream, HttpLink};
 pub(crate) use pending::HttpPending;
 pub(crate) use target::Target;
 
-/// Whether an endpoint can be used, as far as that can be told without reaching it; else which part cannot and why.
+/// Checks an endpoint without connecting to it; returns the unusable setting and the reason.
 pub(crate) fn check(endpoint: &crate::spec::Endpoint) -> Result<(), (&'static str, crate::error::Cause)> {
     let target = Target::read(&endpoint.url).map_err(|cause| ("url", cause))?;
     proxy::Proxy::of(&target, endpoint.proxy.as_deref()).map_err(|cause| ("proxy", cause))?;

@@ -1,7 +1,7 @@
-//! What has come in for one call and was not taken yet.
+//! Queue of messages that arrived for one call.
 //!
-//! Guarantees: messages are taken in the order they came in, the answer after them; at most `UPSTREAM_CALL_EVENTS_MAX`
-//! wait besides the answer; whoever waits hears of the end.
+//! Guarantees: messages are returned in the order of arrival, the response last. At most `UPSTREAM_CALL_EVENTS_MAX`
+//! are queued besides the response. Closing the inbox wakes its reader.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,6 +10,7 @@ use std::task::{Context, Poll, Waker};
 use crate::limits::UPSTREAM_CALL_EVENTS_MAX;
 use crate::message::Message;
 
+/// Queue of one call's messages.
 #[derive(Default)]
 pub(crate) struct Inbox(Mutex<Waiting>);
 
@@ -17,13 +18,13 @@ pub(crate) struct Inbox(Mutex<Waiting>);
 struct Waiting {
     events: VecDeque<Message>,
     answer: Option<Message>,
-    /// Nothing more will come.
+    /// `true` if nothing more will arrive.
     closed: bool,
     waker: Option<Waker>,
 }
 
 impl Inbox {
-    /// Puts the answer in; nothing comes after it.
+    /// Stores the response and closes the inbox.
     pub(crate) fn answer(&self, message: Message) {
         self.change(|waiting| {
             if !waiting.closed {
@@ -33,7 +34,7 @@ impl Inbox {
         });
     }
 
-    /// Puts in anything else; false where there is no room or nobody is interested.
+    /// Queues any other message; returns `false` if the queue is full or closed.
     pub(crate) fn event(&self, message: Message) -> bool {
         self.change(|waiting| {
             let takes = !waiting.closed && waiting.events.len() < UPSTREAM_CALL_EVENTS_MAX;
@@ -44,17 +45,17 @@ impl Inbox {
         })
     }
 
-    /// Nothing more will come.
+    /// Closes the inbox.
     pub(crate) fn close(&self) {
         self.change(|waiting| waiting.closed = true);
     }
 
-    /// What came in besides the answer; `None` after the last of it.
+    /// Returns the next message other than the response; `None` once there are no more.
     pub(crate) fn poll_event(&self, cx: &mut Context<'_>) -> Poll<Option<Message>> {
         self.poll(cx, |waiting| waiting.events.pop_front())
     }
 
-    /// What came in first, the answer last; `None` after it, or where none will come.
+    /// Returns the next message, the response last; `None` after it, or if none will arrive.
     pub(crate) fn poll_next(&self, cx: &mut Context<'_>) -> Poll<Option<Message>> {
         self.poll(cx, |waiting| waiting.events.pop_front().or_else(|| waiting.answer.take()))
     }
@@ -78,7 +79,7 @@ impl Inbox {
         Poll::Pending
     }
 
-    /// Changes what waits and wakes whoever waits for that.
+    /// Changes the queue and wakes the reader.
     fn change<T>(&self, change: impl FnOnce(&mut Waiting) -> T) -> T {
         let mut waiting = self.lock();
         let changed = change(&mut waiting);

@@ -1,8 +1,7 @@
-//! Connections to other MCP servers: stdio commands, Streamable HTTP and the HTTP+SSE of before it, both eras,
-//! supervised.
+//! Connections to other MCP servers over stdio, Streamable HTTP and HTTP+SSE, in both eras, supervised.
 //!
-//! No policy lives here: what a server offers is told to whoever asked, and a call that was cleared is sent. Start at
-//! [`supervisor::Upstream`] for a server that is kept alive, at [`snapshot::snapshot`] for one look at it.
+//! Contains no policy: what a server offers is reported to an observer, and a call that was cleared is sent. Entry
+//! points: [`supervisor::Upstream`] keeps a server alive, [`snapshot::snapshot`] lists it once.
 
 mod brake;
 mod breaker;

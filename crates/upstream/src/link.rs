@@ -1,7 +1,7 @@
-//! What is under way on one connection, and where a message that comes in belongs.
+//! Calls in flight on one connection, and the routing of incoming messages to them.
 //!
-//! Guarantees: an answer reaches the call whose id it carries or nobody; a question reaches a person only when it is
-//! certain whose call it belongs to; what does not fit is dropped or refused, never queued without end.
+//! Guarantees: a response reaches only the call whose id it has. A question reaches a person only if it is certain
+//! which call it belongs to. Messages that do not fit into a queue are dropped or refused.
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -18,7 +18,7 @@ use crate::limits::UPSTREAM_IN_FLIGHT_MAX;
 use crate::message::{Kind, Message};
 use crate::request::Asker;
 
-/// One call that waits.
+/// One call in flight.
 struct Slot {
     inbox: Arc<Inbox>,
     asker: Option<Asker>,
@@ -30,7 +30,7 @@ impl Drop for Slot {
     }
 }
 
-/// What a server told that belongs to no call.
+/// Notifications of a server that belong to no call.
 #[derive(Debug, Default)]
 pub(crate) struct News {
     pub(crate) lists: AtomicBool,
@@ -66,16 +66,17 @@ impl News {
     }
 }
 
-/// Where a message went, and what has to be done about it.
+/// Result of routing a message.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Delivery {
-    /// It answered a call that waited for it.
+    /// The message was the response to a call in flight.
     Reached,
     Done,
-    /// This has to be sent back.
+    /// This reply has to be sent to the server.
     Answer(Vec<u8>),
 }
 
+/// Table of the calls in flight on one connection.
 #[derive(Default)]
 pub(crate) struct Link {
     id_last: Apart<AtomicU64>,
@@ -85,7 +86,7 @@ pub(crate) struct Link {
     ended: Notify,
 }
 
-/// A call's side of its slot; leaving the table when dropped.
+/// Handle of a call in flight; removes the call from the table when dropped.
 pub(crate) struct Seat {
     pub(crate) id: u64,
     link: Arc<Link>,
@@ -97,7 +98,7 @@ impl Link {
         self.id_last.0.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Waits for an answer to `id` from now on.
+    /// Registers a call, which then receives the response to `id`.
     pub(crate) fn sit(self: &Arc<Self>, id: u64, asker: Option<Asker>) -> Result<Seat, UpstreamError> {
         if let Some(cause) = lock(&self.closed).clone() {
             return Err(UpstreamError::unsent(cause));
@@ -111,7 +112,7 @@ impl Link {
         Ok(Seat { id, link: self.clone(), inbox })
     }
 
-    /// Puts a message where it belongs.
+    /// Routes a message to its call.
     pub(crate) fn deliver(&self, message: Message) -> Delivery {
         match message.kind() {
             Kind::Response(Some(id)) => {
@@ -141,14 +142,14 @@ impl Link {
             "notifications/progress" => {
                 let slots = lock(&self.slots);
                 if let Some(slot) = message.progress_token().and_then(|token| slots.get(&token)) {
-                    // A call that does not listen loses progress, not its answer.
+                    // A call whose inbox is full loses progress, not its response.
                     let _ = slot.inbox.event(message);
                 }
             }
             "notifications/message" => {
                 let slots = lock(&self.slots);
-                // Over stdio nothing says whose call a message belongs to; what is asked for nobody in particular, such as
-                // a subscription, is no call.
+                // Over stdio a log message does not name its call. Requests without an asker, such as a subscription,
+                // are not calls.
                 let mut calls = slots.values().filter(|slot| slot.asker.is_some());
                 if let (Some(slot), None) = (calls.next(), calls.next()) {
                     let _ = slot.inbox.event(message);
@@ -195,7 +196,7 @@ impl Link {
         }
     }
 
-    /// The connection is gone: whoever waits hears why.
+    /// Closes the connection: every call in flight fails with `cause`.
     pub(crate) fn close(&self, cause: Cause) {
         lock(&self.closed).get_or_insert(cause);
         lock(&self.slots).clear();
@@ -207,7 +208,7 @@ impl Link {
         lock(&self.closed).clone()
     }
 
-    /// Returns when the connection is gone.
+    /// Returns the cause once the connection is closed.
     pub(crate) async fn closed(&self) -> Cause {
         loop {
             let ended = self.ended.notified();
@@ -222,13 +223,13 @@ impl Link {
 }
 
 impl Seat {
-    /// What comes next for this call; its answer is the last one.
+    /// Returns the next message for this call; the response is the last one.
     pub(crate) async fn next(&mut self) -> Result<Message, UpstreamError> {
         let next = poll_fn(|cx| self.inbox.poll_next(cx)).await;
         next.ok_or_else(|| UpstreamError::sent(self.link.why_closed().unwrap_or(Cause::Closed)))
     }
 
-    /// What comes next besides the answer; `None` where nothing will.
+    /// Returns the next message other than the response; `None` once there are no more.
     pub(crate) async fn event(&mut self) -> Option<Message> {
         poll_fn(|cx| self.inbox.poll_event(cx)).await
     }
@@ -252,7 +253,7 @@ mod tests {
         Message::read(text.to_owned()).unwrap()
     }
 
-    /// Whether something came besides the answer.
+    /// Returns `true` if a message other than the response has arrived.
     fn has_event(seat: &mut Seat) -> bool {
         let cx = &mut std::task::Context::from_waker(std::task::Waker::noop());
         seat.inbox.poll_event(cx).is_ready()

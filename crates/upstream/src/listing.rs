@@ -1,7 +1,7 @@
-//! Whole lists, page by page.
+//! Reads whole lists, page by page.
 //!
-//! Refuses by the limit's name: too many items, pages, bytes, or values and keys. A cursor that was given for the page
-//! before is refused too: such a list has no end.
+//! Refuses, by the limit's name, too many items, pages, bytes, or values and keys. Also refuses a cursor that equals
+//! the previous one: such a list has no end.
 
 use toolcrib_contract::Definition;
 use toolcrib_contract::json::Node;
@@ -35,7 +35,7 @@ pub(crate) async fn catalogue(connection: &Connection) -> Result<Catalogue, Upst
     Ok(Catalogue { introduction: introduction.clone(), tools, resources, templates, prompts })
 }
 
-/// The tools alone.
+/// Lists the tools only.
 pub(crate) async fn tools(connection: &Connection) -> Result<Vec<Listed>, UpstreamError> {
     let mut tools = Vec::new();
     let mut taken = Taken::default();
@@ -64,7 +64,7 @@ impl Taken {
     }
 }
 
-/// Bytes of a page that are read before other tasks of the thread get their turn.
+/// Bytes of a page that are processed before the task yields.
 const TURN_BYTES: usize = 64 * 1024;
 
 fn too_long(limit: &'static str, max: usize, what: &'static str) -> UpstreamError {
@@ -97,7 +97,7 @@ async fn walk(
         let message = connection.ask(&request, UPSTREAM_LIST_MS_MAX).await?;
         let result = match message.result() {
             Ok(result) => result,
-            // A server that says it has such a list and then does not know it has an empty one.
+            // A server that declares a list but does not know its method has an empty list.
             Err(error) if error.code == Code::MethodNotFound.number() && cursor.is_none() => return Ok(()),
             Err(error) => return Err(UpstreamError::sent(Cause::Refused(error))),
         };
@@ -147,7 +147,7 @@ mod tests {
             let added = (0..times).try_for_each(|_| taken.add(page.root()));
             added.err().map(|error| *error.cause)
         };
-        // The array itself is a value too.
+        // The array itself counts as a value too.
         let half = UPSTREAM_LIST_NODES_MAX / 2 - 1;
         assert_eq!(refused("0", half, 2), None);
         let (limit, max, what) = ("UPSTREAM_LIST_NODES_MAX", UPSTREAM_LIST_NODES_MAX, "values and keys");
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(refused(&long, 1, 3), Some(Cause::ListTooLong { limit, max, what }));
     }
 
-    /// R5.6: a page that never comes.
+    /// R5.6: a page that never arrives.
     #[tokio::test(start_paused = true)]
     async fn a_page_of_a_list_has_upstream_list_ms_max() {
         let url = fake::serve(|asked| (asked.method != "tools/list").then(|| asked.usual())).await;

@@ -1,4 +1,4 @@
-//! One message from a server, read once and kept with its text.
+//! One message from a server, parsed once and kept with its text.
 
 use toolcrib_contract::json::{Limits, Node, OwnedDocument, ReadError, ReadErrorKind, Spot};
 use toolcrib_engine::Forwarded;
@@ -8,21 +8,22 @@ use toolcrib_protocol::{Code, Frame, Outcome, Response, RpcError};
 use crate::error::Cause;
 use crate::limits::{UPSTREAM_MESSAGE_BYTES_MAX, UPSTREAM_MESSAGE_NODES_MAX};
 
-/// A message and what it is.
+/// A parsed message and its kind.
 #[derive(Debug, Clone)]
 pub(crate) struct Message {
     document: OwnedDocument,
     kind: Kind,
-    /// Of a response that is no error.
+    /// Place of the result, in a successful response.
     result: Option<Spot>,
 }
 
+/// Kind of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// With the id it answers to; `None` for `null` or an id that is not one of ours.
+    /// A response with its id; `None` for `null` or an id that is not one of ours.
     Response(Option<u64>),
     Notification,
-    /// With its id, raw.
+    /// A request with its raw id.
     Request(Box<str>),
 }
 
@@ -51,12 +52,12 @@ impl Message {
         Ok(Self { document, kind, result })
     }
 
-    /// Reads a message that came from a server: a large one on the thread for long work.
+    /// Parses a message from a server; a large one on the thread for long work.
     pub(crate) async fn receive(text: String) -> Result<Self, Cause> {
         if !is_long_to_read(text.len()) || text.len() > UPSTREAM_MESSAGE_BYTES_MAX {
             return Self::read(text);
         }
-        // Boxed: an ordinary message is no larger for it.
+        // Boxed, so that an ordinary message has a smaller future.
         let read = Box::pin(long_work::read(text.into_bytes(), limits())).await;
         Self::of(read.map_err(Cause::Unread)?)
     }
@@ -74,7 +75,7 @@ impl Message {
         matches!(self.kind, Kind::Response(_))
     }
 
-    /// Bytes of its text.
+    /// Returns the bytes of the message's text.
     pub(crate) fn bytes(&self) -> usize {
         self.root().raw().len()
     }
@@ -95,12 +96,12 @@ impl Message {
         self.document
     }
 
-    /// The result, to be handed on; `None` for anything but an object.
+    /// Returns the result for forwarding; `None` if the message has no result object.
     pub(crate) fn into_forwarded(self) -> Option<Forwarded> {
         Forwarded::at(self.document, self.result?)
     }
 
-    /// The result of a response, or its error.
+    /// Returns the result of a response, or its error.
     pub(crate) fn result(&self) -> Result<Node<'_>, RpcError> {
         self.result.map(|spot| self.document.at(spot)).ok_or_else(|| match self.root().get("error") {
             Some(error) if self.is_response() => rpc_error(error),
@@ -108,7 +109,7 @@ impl Message {
         })
     }
 
-    /// What a progress notification reports on.
+    /// Returns the token of the request that a progress notification reports on.
     pub(crate) fn progress_token(&self) -> Option<u64> {
         self.params()?.get("progressToken")?.raw().parse().ok()
     }
@@ -136,7 +137,7 @@ pub(crate) fn too_large() -> Cause {
     Cause::TooLarge { limit: "UPSTREAM_MESSAGE_BYTES_MAX", max: UPSTREAM_MESSAGE_BYTES_MAX }
 }
 
-/// A server's error as it came, code, message and data.
+/// Copies a server's error unchanged: code, message and data.
 fn rpc_error(error: Node<'_>) -> RpcError {
     let code = error.get("code").and_then(Node::as_i64).and_then(|code| i32::try_from(code).ok());
     let message = error.get("message").and_then(Node::as_str).unwrap_or_default();
@@ -168,12 +169,12 @@ mod tests {
         }
     }
 
-    /// R5.6: by the limit's name, and not one value earlier.
+    /// R5.6: the message is refused by the limit's name, and exactly at the limit it is accepted.
     #[test]
     fn a_message_over_upstream_message_nodes_max_or_too_deep_is_refused_by_the_limits_name() {
         let answer = |result: &str| format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#);
         let numbers = |count: usize| answer(&format!("[{}0]", "0,".repeat(count - 1)));
-        // The object, its three keys, two of their values and the list.
+        // Other values and keys of the message: the object, its three keys, two of their values and the list.
         let most = UPSTREAM_MESSAGE_NODES_MAX - 7;
         assert!(Message::read(numbers(most)).is_ok());
         let cause = Message::read(numbers(most + 1)).unwrap_err();

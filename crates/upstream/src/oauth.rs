@@ -1,10 +1,13 @@
-//! Tokens for servers that ask for OAuth (R5.9).
+//! OAuth tokens for servers that require them (R5.9: authentication in and out; a caller's token is never passed on).
 //!
-//! Guarantees: a token goes only to the server it was made for (RFC 8707 on every request for one); a caller's own token
-//! never comes near this; an authorization server is reached over https, or over http on this machine alone, and no
-//! redirect is followed; codes are bound by PKCE with S256; tokens lie in a file that its owner alone can read.
-//! A server that asks for more scopes in mid-call (403 `insufficient_scope`) gets them, where no person has to agree.
-//! Implements RFC 6749 (authorization code, client credentials, refresh), 7591, 7636, 8414, 8707, 9207, 9728 and client ID metadata documents.
+//! Guarantees: a token is sent only to the server it was issued for (RFC 8707 in every token request); a caller's own
+//! token is never used. An authorization server is reached over https, or over http on this machine only; redirects are
+//! followed within its origin only. Codes are bound by PKCE with S256. Tokens are stored in a file that only its owner
+//! can read. If a server asks for more scopes during a call (403 `insufficient_scope`), they are requested, unless a
+//! person has to agree.
+//!
+//! Implements RFC 6749 (authorization code, client credentials, refresh), 7591, 7636, 8414, 8707, 9207, 9728 and client
+//! ID metadata documents.
 
 mod address;
 mod bearer;
@@ -26,28 +29,30 @@ pub use store::forget;
 
 use std::path::PathBuf;
 
-/// How tokens for one server are had.
+/// OAuth settings for one server.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct OAuth {
     pub grant: Grant,
-    /// Without one the client registers itself where the authorization server lets it.
+    /// Client id. Without one the client registers itself, if the authorization server allows that.
     pub client_id: Option<String>,
     pub client_secret: Option<String>,
-    /// A document that says who this client is, which its URL names it by, where an authorization server reads such.
+    /// URL of a client ID metadata document, which is also the client id, for authorization servers that read such
+    /// documents.
     pub client_metadata_url: Option<String>,
-    /// Asked for; else what the server says it needs.
+    /// Scopes to request; if empty, those that the server says it needs.
     pub scopes: Vec<String>,
-    /// The authorization server, where the server names several or none.
+    /// Authorization server to use, if the server names several or none.
     pub issuer: Option<String>,
-    /// The folder that tokens are kept in; none outlives the process without.
+    /// Folder in which tokens are stored; without one they are lost when the process ends.
     pub folder: Option<PathBuf>,
-    /// What `toolcrib auth` knows the server by, and its tokens are kept under; the server's name if absent.
+    /// Name under which tokens are stored and which `toolcrib auth` uses; the server's name if absent.
     pub known_as: Option<String>,
-    /// The operator said nothing about OAuth: a token is used if somebody logged in, and asked for only on refusal.
+    /// `true` if the operator configured no OAuth: a token is used if somebody has logged in, and never requested
+    /// otherwise.
     pub is_implicit: bool,
 }
 
-/// Who a token stands for.
+/// Identity that a token represents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Grant {
     /// A person, who logs in with a browser.
@@ -57,7 +62,7 @@ pub enum Grant {
     ClientCredentials,
 }
 
-// The secret is not shown.
+// Leaves the secret out.
 impl std::fmt::Debug for OAuth {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("OAuth")

@@ -1,5 +1,4 @@
-//! Resources, prompts and completions of somebody else's server: the client's parameters go out, the server's result
-//! comes back, both as they were written.
+//! Resources, prompts and completions of another server: parameters and results are forwarded as they were written.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,7 +15,7 @@ use crate::request::Request;
 use crate::supervisor::Upstream;
 use crate::tool::Sent;
 
-/// Anything of a server that is read and never written.
+/// An item of a server that is only read: a resource, prompt or completion.
 #[derive(Debug, Clone)]
 pub struct RemoteOffer {
     remote: Remote,
@@ -75,7 +74,7 @@ impl Reader for RemoteOffer {
         _variables: &'a [(Box<str>, String)],
         _context: &'a Context,
     ) -> BoxFuture<'a, Result<Vec<ResourceContents>, ToolError>> {
-        // Everything is relayed; nothing is read here.
+        // Resources are relayed, never read through this method.
         Box::pin(async { Err(ToolError::NotFound) })
     }
 

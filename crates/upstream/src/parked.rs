@@ -1,7 +1,8 @@
-//! Calls that wait for a person while their modern client is away to ask.
+//! Parked calls: calls that wait while their modern client asks a person.
 //!
-//! Guarantees: a parked call is taken up once, by whoever brings back the state that names it (the engine sealed it for
-//! one principal and one request); one that nobody takes up is given up in time; there are never more than a limit.
+//! Guarantees: a parked call is resumed once, by the client that brings back the state which names it (the engine
+//! sealed that for one principal and one request). A call that is not resumed in time is dropped. Their number is
+//! bounded.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,18 +13,19 @@ use toolcrib_engine::{Question, SessionId};
 use crate::limits::{PARKED_MAX, PARKED_MS_MAX};
 use crate::pending::Pending;
 
-/// A call under way and the question it waits for.
+/// A call in flight and the question that it waits for.
 pub(crate) struct Waiting {
     pub(crate) pending: Pending,
     pub(crate) question: Question,
-    /// The server's id of its question, raw.
+    /// The server's raw id of its question.
     pub(crate) question_id: Box<str>,
-    /// What the client knows the question by.
+    /// Key of the question towards the client.
     pub(crate) key: String,
     /// Questions asked so far.
     pub(crate) asked: usize,
 }
 
+/// Table of parked calls by id.
 pub(crate) struct Parked<T = Waiting> {
     table: Mutex<HashMap<Box<str>, T>>,
 }
@@ -35,7 +37,7 @@ impl<T> Default for Parked<T> {
 }
 
 impl<T: Send + 'static> Parked<T> {
-    /// Puts a call aside; gives it back when there is no room.
+    /// Parks a call and returns its id; returns the call if there is no room.
     pub(crate) fn put(self: &Arc<Self>, waiting: T) -> Result<Box<str>, Box<T>> {
         let Ok(id) = SessionId::random() else { return Err(Box::new(waiting)) };
         let id: Box<str> = id.as_str().into();
@@ -68,7 +70,7 @@ impl<T: Send + 'static> Parked<T> {
 mod tests {
     use super::*;
 
-    /// R5.2, R5.6
+    /// R5.2, R5.6: parked calls are bounded in number and time, and each is resumed once.
     #[tokio::test(start_paused = true)]
     async fn no_more_than_parked_max_calls_wait_and_none_longer_than_parked_ms_max() {
         let parked = Arc::new(Parked::default());

@@ -1,4 +1,4 @@
-//! A request that is under way, over whichever transport. Dropping it gives the request up and tells the server.
+//! A request in flight over any transport. Dropping it cancels the request at the server.
 
 use std::sync::Arc;
 
@@ -11,25 +11,26 @@ use crate::message::{Kind, Message};
 use crate::sse::SsePending;
 use crate::stdio::{LineNumber, StdioLink};
 
-/// Each behind a pointer: it is handed on from whoever sends to whoever waits.
+/// Variants are boxed because the value is moved from the sender to the task that waits.
 pub(crate) enum Pending {
     Http(Box<HttpPending>),
     Stdio(Box<StdioPending>),
     Sse(Box<SsePending>),
 }
 
+/// A request in flight over stdio.
 pub(crate) struct StdioPending {
     pub(crate) stdio: Arc<StdioLink>,
     pub(crate) seat: Seat,
-    /// Of the request.
+    /// Line number of the request in the server's stdin.
     pub(crate) line: LineNumber,
     pub(crate) done: bool,
-    /// `initialize` may not be cancelled.
+    /// `false` for `initialize`, which may not be cancelled.
     pub(crate) cancels: bool,
 }
 
 impl Pending {
-    /// Next message of this request; its answer is the last one.
+    /// Returns the next message of this request; the response is the last one.
     pub(crate) async fn next(&mut self) -> Result<Message, UpstreamError> {
         match self {
             Self::Http(pending) => pending.next().await,
@@ -38,7 +39,7 @@ impl Pending {
         }
     }
 
-    /// The answer, whatever else comes before it; questions are refused by whoever is asked.
+    /// Returns the response and skips other messages; requests of the server other than pings are refused.
     pub(crate) async fn answer(&mut self) -> Result<Message, UpstreamError> {
         loop {
             let message = self.next().await?;
@@ -58,7 +59,7 @@ impl Pending {
         }
     }
 
-    /// Answers a question that the server asked in this call.
+    /// Answers a request that the server sent during this call.
     pub(crate) async fn reply(&self, text: Vec<u8>) -> Result<(), UpstreamError> {
         match self {
             Self::Http(pending) => pending.reply(text).await,
@@ -84,7 +85,7 @@ impl Drop for StdioPending {
     }
 }
 
-/// Tells a server that nobody waits for an answer any more.
+/// Returns the notification that cancels a request.
 pub(crate) fn cancelled(id: u64) -> Vec<u8> {
     let params = format!("{{\"requestId\":{id},\"reason\":\"the caller gave up\"}}");
     write::notification("notifications/cancelled", Some(&params))

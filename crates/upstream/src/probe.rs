@@ -1,4 +1,4 @@
-//! Entry points of private readers, for the fuzz targets.
+//! Entry points of private parsers, for fuzz targets.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,7 +15,7 @@ pub use crate::oauth::probe::{Challenged, challenge, issuer, resource, tokens};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
     pub id: u64,
-    /// Raw texts, in order.
+    /// Raw texts, in order of arrival.
     pub events: Vec<String>,
     pub answer: Option<String>,
 }
@@ -24,15 +24,15 @@ pub struct Call {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spoken {
     pub calls: Vec<Call>,
-    /// Lines that go back to the server.
+    /// Lines that are sent back to the server.
     pub sent: Vec<Vec<u8>>,
     pub lists_changed: bool,
     pub resources: Vec<String>,
-    /// End of the reading.
+    /// Reason why reading ended.
     pub cause: Cause,
 }
 
-/// Reads everything that a server writes while `calls` are under way: ids, and whose calls they are.
+/// Reads everything that a server writes while `calls` are in flight: their ids, and who can be asked.
 pub async fn spoken(
     input: impl AsyncBufRead + Unpin,
     calls: &[(u64, Option<u64>)],
@@ -68,7 +68,7 @@ async fn drained(seat: &mut Seat) -> Call {
     call
 }
 
-/// Address that an HTTP+SSE server at `base` names for messages, resolved; `None` where it is refused.
+/// Resolves the address for messages that an HTTP+SSE server at `base` names; `None` if it is refused.
 #[must_use]
 pub fn sse_endpoint(base: &str, named: &str) -> Option<String> {
     crate::sse::resolve(base, named).ok()

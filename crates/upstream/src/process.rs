@@ -1,7 +1,7 @@
-//! A child process in a group of its own.
+//! A child process in its own process group.
 //!
-//! Guarantees: when a [`Child`] is dropped or stopped, its whole process group is gone and the child is reaped; what it
-//! writes to stderr is logged, line by line and shortened, and read even when nobody wants it.
+//! Guarantees: when a [`Child`] is stopped, its whole process group is killed and the child is reaped; dropping it
+//! kills the group. Its stderr is always read, and logged line by line, shortened.
 
 use std::process::Stdio;
 use std::sync::Arc;
@@ -17,9 +17,10 @@ use crate::error::Cause;
 use crate::limits::{STDERR_LINE_CHARS_MAX, UPSTREAM_STOP_MS_MAX, UPSTREAM_TERM_MS_MAX};
 use crate::spec;
 
-/// What a program needs to run at all; the rest of the environment may hold secrets of others.
+/// Environment variables that a program needs to run; the rest of the environment may contain secrets.
 const PLAIN_ENV: [&str; 8] = ["PATH", "HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "TERM", "SHELL"];
 
+/// A running child process and its process group.
 pub(crate) struct Child {
     child: tokio::process::Child,
     group: Option<Pid>,
@@ -62,12 +63,13 @@ impl Child {
         Ok((Self { child, group }, stdin, stdout))
     }
 
-    /// Returns when the child has ended by itself.
+    /// Returns the exit code when the child exits by itself.
     pub(crate) async fn ended(&mut self) -> Option<i32> {
         self.child.wait().await.ok().and_then(|status| status.code())
     }
 
-    /// Its stdin is closed already: waits, asks, kills. Whatever it left behind in its group goes too.
+    /// Waits for the child to exit after its stdin was closed, then sends SIGTERM, then SIGKILL. The rest of the
+    /// process group is killed too.
     pub(crate) async fn stop(mut self) {
         let within = |ms| Duration::from_millis(ms);
         if tokio::time::timeout(within(UPSTREAM_STOP_MS_MAX), self.child.wait()).await.is_err() {
@@ -82,7 +84,7 @@ impl Child {
 
     fn signal(&self, signal: Signal) {
         if let Some(group) = self.group {
-            // The group may be gone already, which is what was wanted.
+            // The group may have ended already.
             let _ = kill_process_group(group, signal);
         }
     }
@@ -104,10 +106,10 @@ async fn log_lines(name: Arc<str>, stderr: impl AsyncRead + Unpin) {
     }
 }
 
-/// The next line without what could move a cursor; of a long one the beginning, marked. None at the end. A process that
-/// writes without end is read no faster than `brake` lets it.
+/// Returns the next line without control characters; a long line is cut and marked with an ellipsis. `None` at the
+/// end. `brake` throttles a process that writes without end.
 async fn next_line(reader: &mut (impl AsyncBufRead + Unpin), brake: &mut Brake) -> Option<String> {
-    // No character takes more.
+    // A UTF-8 character has at most 4 bytes.
     let most = STDERR_LINE_CHARS_MAX as u64 * 4;
     let mut line = Vec::new();
     let mut read =
@@ -120,7 +122,7 @@ async fn next_line(reader: &mut (impl AsyncBufRead + Unpin), brake: &mut Brake) 
         kept.push('…');
     }
     brake.hold(read).await;
-    // The rest of the line is read over.
+    // Skips the rest of the line.
     while !is_whole && read > 0 {
         line.clear();
         read = (&mut *reader).take(most).read_until(b'\n', &mut line).await.ok()?;
@@ -144,7 +146,7 @@ mod tests {
         lines
     }
 
-    /// R5.10: a server that shouts fills no log.
+    /// R5.10: the length of a logged line is bounded.
     #[tokio::test]
     async fn of_a_line_on_stderr_stderr_line_chars_max_characters_are_logged() {
         assert_eq!(lines("one\n\ntwo\u{1b}[31m\r\nthree").await, ["one", "", "two[31m", "three"]);

@@ -1,7 +1,7 @@
-//! One request to somebody else's server, from the first byte sent to the answer.
+//! One request to another server, from sending it to its result.
 //!
-//! Guarantees: bounded in time and bytes; repeated at most once, and only where nothing was sent or a second time does
-//! no harm; a question in mid-call is asked of this call's client and nobody else.
+//! Guarantees: bounded in time and bytes. Retried only if nothing was sent or a repetition is harmless; a request that
+//! the server may have seen is repeated at most once. A question during the call is asked only of this call's client.
 
 use std::borrow::Cow;
 use std::pin::pin;
@@ -31,26 +31,27 @@ use crate::supervisor::{Entered, Upstream};
 /// -32042 of 2025-11-25: the person has to open a page first.
 const URL_ELICITATION_REQUIRED: i32 = -32042;
 
-/// How often a request is sent that the server may have seen.
+/// Maximum times that a request is sent if the server may have seen it.
 const SENT_TIMES_MAX: usize = 2;
 
-/// How often a request is sent at most.
+/// Maximum times that a request is sent.
 const TRIES_MAX: usize = 4;
 
+/// Sends requests to one server, with deadline, retry and questions.
 #[derive(Debug, Clone)]
 pub(crate) struct Remote {
     pub(crate) upstream: Arc<Upstream>,
-    /// A second time does no more than the first.
+    /// `true` if a repeated call has no further effect.
     pub(crate) is_repeatable: bool,
 }
 
-/// What is brought back to a modern server: its own state, the keys it asked for, and who answers them.
+/// State of a modern server from the previous round, the keys of its questions, and the source of the answers.
 pub(crate) type Brought<'a> = (Option<&'a str>, &'a [String], Source);
 
-/// Whose answers a modern server gets.
+/// Source of the answers to a modern server's questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// The client's, from this round.
+    /// The client, in this round.
     Client,
     /// This gateway's gate, which has a person's confirmation.
     Gate,
@@ -59,25 +60,25 @@ pub(crate) enum Source {
 /// Answer to the question of a server's gate about a call that a person confirmed at this gateway.
 pub(crate) const CONFIRMED: &str = r#"{"action":"accept","content":{"confirm":true}}"#;
 
-/// What a call remembers while its client is away; sealed by the engine.
+/// State of a call while its client asks a person; sealed by the engine.
 #[derive(Debug, Serialize, Deserialize)]
 enum Kept {
-    /// A legacy server waits in the middle of this call.
+    /// A legacy server waits in the middle of this parked call.
     Parked(Box<str>),
-    /// A modern server wants these answers, and its own state back.
+    /// A modern server waits for these answers and its own state.
     Round {
         state: Option<Box<str>>,
         keys: Vec<String>,
-        /// The server's gate asks what a person confirmed here already.
+        /// `true` if the server's gate asks for a confirmation that a person already gave here.
         #[serde(default)]
         confirmed: bool,
     },
-    /// A legacy server wants to be called again once pages were opened.
+    /// A legacy server has to be called again after pages were opened.
     Again,
 }
 
 impl Remote {
-    /// Sends what `make` makes and follows it to its result, in a span of its own where spans are collected.
+    /// Sends the request from `make` and follows it to its result, in a span of its own if spans are collected.
     pub(crate) async fn run<'r>(
         &self,
         make: impl Fn(Option<Brought<'_>>) -> Request<'r>,
@@ -138,7 +139,8 @@ impl Remote {
         self.follow_sent(call, &request, context).await
     }
 
-    /// Whether a server's question is that of its gate about this very call, which a person confirmed here already.
+    /// Returns `true` if the server's question comes from its gate and is about this call, which a person already
+    /// confirmed here.
     fn is_confirmed(&self, method: &str, params: Node<'_>, request: &Request<'_>, context: &Context) -> bool {
         method == "elicitation/create"
             && context.confirmed_by() == Some(ConfirmedBy::Person)
@@ -149,8 +151,8 @@ impl Remote {
             })
     }
 
-    /// Follows a call that the server has to its result. Unless the server says so itself, nobody knows how far it
-    /// came when it fails.
+    /// Follows a call that was sent to its result. A failure is *unknown* unless the server itself reported it,
+    /// because the call may have been executed in part.
     async fn follow_sent(
         &self,
         mut call: Call<'_>,
@@ -168,7 +170,7 @@ impl Remote {
                         method @ ("notifications/progress" | "notifications/message") => {
                             context.relay(method, message.params());
                         }
-                        // A change of its lists may be told in the middle of a call.
+                        // A list change may be announced in the middle of a call.
                         _ => drop(call.connection.link().deliver(message)),
                     }
                 }
@@ -183,10 +185,10 @@ impl Remote {
         }
     }
 
-    /// Sends the call, again where that is safe.
+    /// Sends the call; retries if that is safe.
     async fn begin(&self, request: &Request<'_>) -> Result<Call<'_>, ToolError> {
         let mut alarm = self.upstream.alarm();
-        // Whether the server may have seen something of it when the time is over.
+        // `true` if the server may have seen something of the call when the deadline passes.
         let is_sent = AtomicBool::new(false);
         let begun = pin!(async {
             let seat = self.upstream.enter()?;
@@ -200,7 +202,7 @@ impl Remote {
                     Err(error) => error,
                 };
                 is_sent.store(was_sent || error.sent, Ordering::Relaxed);
-                // What the server has not seen can be sent more often than what it may have.
+                // A request that the server has not seen can be retried more often.
                 if tries >= if is_sent.load(Ordering::Relaxed) { SENT_TIMES_MAX } else { TRIES_MAX } {
                     return Err(error);
                 }
@@ -221,8 +223,8 @@ impl Remote {
         UpstreamError::sent(Cause::TooSlow { ms_max: self.upstream.spec().call_ms_max })
     }
 
-    /// A connection to try again on, if trying again is safe after this. What counts `once` is not sent again after the
-    /// server may have seen it.
+    /// Returns a connection for a retry, if a retry is safe after `error`. A request marked `once` is not repeated if
+    /// the server may have seen it.
     async fn second_try(
         &self,
         dead: &Arc<Connection>,
@@ -242,7 +244,7 @@ impl Remote {
         self.upstream.connection((!is_kept_alive).then_some(dead)).await
     }
 
-    /// The next message of a call, within its time.
+    /// Returns the next message of a call, within its deadline.
     async fn next(&self, call: &mut Call<'_>, request: &Request<'_>) -> Result<Message, UpstreamError> {
         loop {
             let error = match call.alarm.within(pin!(call.pending.next())).await {
@@ -265,19 +267,19 @@ impl Remote {
         }
     }
 
-    /// Slows down a server that sends notifications faster than anybody needs them, within the call's time.
+    /// Throttles a server that floods a call with notifications, within the call's deadline.
     async fn hold(&self, call: &mut Call<'_>, bytes: usize) -> Result<(), ToolError> {
         let held = call.alarm.within(pin!(call.brake.hold(bytes))).await;
         held.ok_or_else(|| self.failed(&self.too_slow()))
     }
 
-    /// Answers a request of the server, within the call's time.
+    /// Answers a request of the server, within the call's deadline.
     async fn reply(&self, call: &mut Call<'_>, text: Vec<u8>) -> Result<(), UpstreamError> {
         let sent = call.alarm.within(pin!(call.pending.reply(text))).await;
         sent.unwrap_or_else(|| Err(self.too_slow()))
     }
 
-    /// The server's answer, which may be a question of the modern kind.
+    /// Interprets the server's response, which may be a question of a modern server.
     fn answered(
         &self,
         message: Message,
@@ -300,7 +302,7 @@ impl Remote {
         }
     }
 
-    /// A modern server asks: its questions become this call's questions, its state is kept.
+    /// Relays the questions of a modern server to this call's client and keeps the server's state.
     fn input_required(&self, message: &Message, sent: &Request<'_>, context: &Context) -> ToolError {
         let garbage =
             || self.failed(&UpstreamError::sent(Cause::Garbage("it asks for nothing that is known")));
@@ -309,12 +311,12 @@ impl Remote {
         let mut confirmed = true;
         for (key, request) in result.get("inputRequests").into_iter().flat_map(Node::members) {
             let method = request.get("method").and_then(Node::as_str).unwrap_or_default();
-            // `roots/list` needs none.
+            // `roots/list` needs no parameters.
             let params = request.get("params").unwrap_or(empty.root());
             let Some(question) = Question::relay(&method, params) else { return garbage() };
             let is_confirmed = self.is_confirmed(&method, params, sent, context);
             confirmed &= is_confirmed;
-            // A server may ask only what the client declared; one that does not care is not let through.
+            // A server may ask only for declared capabilities; a question for another one is refused.
             if !is_confirmed && !context.can(question.capability()) {
                 return ToolError::MissingCapability(question.capability());
             }
@@ -332,8 +334,8 @@ impl Remote {
         }
     }
 
-    /// A legacy server asks in the middle of the call: the person is asked now, or the call is put aside until the
-    /// client has asked.
+    /// Handles a question of a legacy server during the call: asks the person now, or parks the call until the client
+    /// has asked.
     async fn asked<'c>(
         &self,
         mut call: Call<'c>,
@@ -344,7 +346,7 @@ impl Remote {
     ) -> Result<Call<'c>, ToolError> {
         let method = message.method();
         if method == "ping" {
-            // Where this fails, so does the call: its answer or its deadline says how.
+            // If this fails, the call fails too, by its response or its deadline.
             let _ = self.reply(&mut call, write::result(id, b"{}")).await;
             return Ok(call);
         }
@@ -392,13 +394,13 @@ impl Remote {
             Err(AskError::Refused(error)) => write::error(Some(&id), &error),
             Err(other) => write::error(Some(&id), &RpcError::new(Code::InvalidRequest, other.to_string())),
         };
-        // A person's time is not the server's.
+        // Time that a person takes does not count towards the call's deadline.
         call.alarm.postpone(since.elapsed());
         self.reply(&mut call, reply).await.map_err(|error| self.failed(&error))?;
         Ok(call)
     }
 
-    /// The client is back with an answer for a call that was put aside.
+    /// Resumes a parked call with the client's answer.
     async fn take_up(&self, id: Box<str>, context: &Context) -> Result<Call<'_>, ToolError> {
         let gone = || {
             ToolError::new(format!("{} no longer waits for this answer. Call the tool again.", self.shown()))
@@ -407,7 +409,7 @@ impl Remote {
         let alarm = self.upstream.alarm();
         let connection = self.upstream.connection(None).await.map_err(|error| self.failed(&error))?;
         let seat = self.upstream.enter().map_err(|error| self.failed(&error))?;
-        // Half done: never from the start again.
+        // The call is half done, so it is never restarted.
         let tries = SENT_TIMES_MAX;
         let (pending, asked) = (waiting.pending, waiting.asked);
         let brake = Brake::default();
@@ -431,7 +433,7 @@ impl Remote {
     }
 }
 
-/// What is sent first by what the client brought back, and which call of a legacy server waits for it.
+/// Returns the first request by the state that the client brought back, and the id of a parked call.
 fn first_request<'r>(
     make: impl Fn(Option<Brought<'_>>) -> Request<'r>,
     context: &Context,
@@ -460,21 +462,21 @@ struct Call<'a> {
     _seat: Entered<'a>,
 }
 
-/// A server's JSON-RPC error as the caller may see it.
+/// Translates a server's JSON-RPC error for the caller.
 fn refused(error: RpcError, context: &Context) -> ToolError {
     match error.code {
-        // These are about the connection between gateway and server, not about the caller's.
+        // These codes are about the connection between gateway and server, not the caller's.
         -32021 => missing_capability(&error),
         -32022 | -32020 => ToolError::new(format!("The server refused: {}", error.message)),
         URL_ELICITATION_REQUIRED if context.peer().era() == Era::Modern => open_pages(&error, context),
-        // What does not exist has another code in each era; the engine knows which.
+        // A missing resource has a different code in each era; the engine chooses it.
         code if code == Code::ResourceNotFound.number() => ToolError::NotFound,
         code if code == Code::InvalidParams.number() && names_a_resource(&error) => ToolError::NotFound,
         _ => ToolError::Protocol(Box::new(error)),
     }
 }
 
-/// The server named what the caller's client would have to be able to.
+/// Maps the capability that the server named to the one that the caller's client lacks.
 fn missing_capability(error: &RpcError) -> ToolError {
     let named = error.data.as_deref().unwrap_or_default();
     let capability = [
@@ -496,7 +498,7 @@ fn names_a_resource(error: &RpcError) -> bool {
         || error.data.as_deref().is_some_and(|data| data.starts_with("{\"uri\":"))
 }
 
-/// -32042 names pages to open; a modern client is asked to, then the tool is called again.
+/// -32042 names pages to open. A modern client is asked to open them; then the tool is called again.
 fn open_pages(error: &RpcError, context: &Context) -> ToolError {
     if !context.can(Capability::ElicitationUrl) {
         return ToolError::MissingCapability(Capability::ElicitationUrl);
@@ -515,7 +517,7 @@ fn open_pages(error: &RpcError, context: &Context) -> ToolError {
             questions.push((format!("page-{index}").into(), Question::elicit_url(&message, &url)));
         }
     }
-    // The pages were opened and the server still wants them opened: the caller hears that.
+    // The pages were opened and the server still names them: the error is passed on.
     if questions.is_empty() || context.round().answer("page-0").is_some() {
         return ToolError::new(error.message.clone());
     }

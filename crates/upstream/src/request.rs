@@ -1,7 +1,7 @@
-//! A request as a server of either era wants it.
+//! A request, written for a server of either era.
 //!
-//! Guarantees: what the client sent is copied token by token; the gateway's own members are added, none of the
-//! client's protocol members (version, capabilities, identity, progress token) are passed on as they were.
+//! Guarantees: the client's members are copied token by token, and the gateway's own are added. The client's protocol
+//! members (version, capabilities, identity, progress token) are never passed on.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -17,10 +17,10 @@ use toolcrib_protocol::{Capability, Era, Level, Revision, meta, write};
 use crate::called::{self, Called};
 use crate::connection::CLIENT_INFO;
 
-/// Whose question an answer belongs to.
+/// Identity of the client that a question belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Asker {
-    /// By its address.
+    /// A legacy session, by its address in memory.
     Session(usize),
     Call(u64),
 }
@@ -29,25 +29,25 @@ pub(crate) enum Asker {
 #[derive(Debug, Default)]
 pub(crate) struct Request<'a> {
     pub(crate) method: &'static str,
-    /// What `Mcp-Name` repeats.
+    /// Value of `Mcp-Name`.
     pub(crate) name: Option<Cow<'a, str>>,
-    /// The tool that is called, and its arguments, raw.
+    /// The called tool and its raw arguments.
     call: Option<(&'a Called, Cow<'a, str>)>,
-    /// `Mcp-Param-*`, names in lower case.
+    /// `Mcp-Param-*` headers; names in lower case.
     pub(crate) headers: Vec<(Box<str>, String)>,
     /// Members of `params`, raw and without braces.
     params: String,
-    /// Further members of `params` that a modern server alone is sent.
+    /// Further members of `params` for modern servers only.
     modern_params: String,
-    /// Members of `_meta` that pass through, raw and without braces.
+    /// Members of `_meta` that are passed through, raw and without braces.
     meta: String,
-    /// What a modern server may ask for.
+    /// Capabilities that a modern server may use.
     capabilities: Capabilities,
     pub(crate) log_level: Option<Level>,
     wants_progress: bool,
-    /// Who can be asked; nobody if absent.
+    /// Client that can be asked; `None` if nobody can.
     pub(crate) asker: Option<Asker>,
-    /// Carries something that counts once: never sent a second time after the server may have seen it.
+    /// `true` if the request contains something valid once: it is not repeated after the server may have seen it.
     pub(crate) once: bool,
 }
 
@@ -56,37 +56,37 @@ impl<'a> Request<'a> {
         Self { method, ..Self::default() }
     }
 
-    /// A call with these arguments, raw.
+    /// A call with these raw arguments.
     pub(crate) fn call(called: &'a Called, arguments: impl Into<Cow<'a, str>>) -> Self {
         let name = Some(Cow::Borrowed(&*called.name));
         Self { method: called::METHOD, name, call: Some((called, arguments.into())), ..Self::default() }
     }
 
-    /// The tool that is called, by the server's name, and its arguments, raw.
+    /// Returns the server's name of the called tool, and the raw arguments.
     pub(crate) fn called(&self) -> Option<(&str, &str)> {
         self.call.as_ref().map(|(called, arguments)| (&*called.name, &**arguments))
     }
 
-    /// Adds the gateway's word that this call was confirmed. Where a person confirmed it, the server may also ask: the
-    /// gateway answers for the person.
+    /// Adds the gateway's signed statement that this call was confirmed. If a person confirmed it, the server may also
+    /// ask, and the gateway answers for the person.
     pub(crate) fn vouched(&mut self, statement: &str, by_person: bool) {
         push(&mut self.meta, vouch::STATEMENT, statement);
         self.capabilities.form |= by_person;
         self.once = true;
     }
 
-    /// Adds a member of `params`, raw; its name needs no escape.
+    /// Adds a raw member of `params`; its name needs no escaping.
     pub(crate) fn raw(mut self, key: &'static str, value: &str) -> Self {
         self.push(key, value);
         self
     }
 
-    /// The same, in place.
+    /// Adds a raw member of `params` in place.
     pub(crate) fn push(&mut self, key: &'static str, value: &str) {
         push(&mut self.params, key, value);
     }
 
-    /// Adds one that a legacy server does not know, raw.
+    /// Adds a raw member of `params` that is sent to modern servers only.
     pub(crate) fn push_modern(&mut self, key: &'static str, value: &str) {
         push(&mut self.modern_params, key, value);
     }
@@ -95,18 +95,18 @@ impl<'a> Request<'a> {
         self.raw(key, &write::quoted(value))
     }
 
-    /// Adds a member of `params` as the client wrote it.
+    /// Copies a member of `params` as the client wrote it.
     pub(crate) fn copy(&mut self, key: Node<'_>, value: Node<'_>) {
         copy(&mut self.params, key, value);
     }
 
-    /// Adds a member of `params` under the client's name for it.
+    /// Adds a member of `params` with the client's key and another value.
     pub(crate) fn replace(&mut self, key: Node<'_>, value: &str) {
         open(&mut self.params, key.raw());
         self.params.push_str(value);
     }
 
-    /// Everything of a call's context that a server should know.
+    /// Adds everything about the caller that a server should know.
     pub(crate) fn for_caller(&mut self, context: &Context, meta: Option<Node<'_>>) {
         self.capabilities = Capabilities::of(context);
         self.log_level = Level::ALL.into_iter().find(|level| context.peer().logs(*level));
@@ -115,7 +115,7 @@ impl<'a> Request<'a> {
         let Some(meta) = meta else { return };
         for (key, value) in meta.members() {
             let name = key.as_str().unwrap_or_default();
-            // A span of our own stands between the client and the server.
+            // The trace context is replaced by that of the gateway's own span.
             let is_replaced = || {
                 matches!(&*name, "traceparent" | "tracestate") && toolcrib_engine::trace::current().is_some()
             };
@@ -125,7 +125,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Names the span that this request is part of.
+    /// Sets the trace context to this span.
     pub(crate) fn traced(mut self, span: &Open, state: Option<&str>) -> Self {
         push(&mut self.meta, "traceparent", &write::quoted(&span.traceparent()));
         if let Some(state) = state {
@@ -134,7 +134,7 @@ impl<'a> Request<'a> {
         self
     }
 
-    /// Appends the fields of a head that repeat what the body says.
+    /// Appends the header fields that repeat members of the body.
     pub(crate) fn write_fields(&self, out: &mut Vec<u8>) {
         match &self.call {
             Some((called, _)) => out.extend_from_slice(called.fields.as_bytes()),
@@ -145,7 +145,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// The whole message.
+    /// Writes the whole message.
     pub(crate) fn write(&self, id: u64, revision: Revision) -> Vec<u8> {
         let call = self.call.as_ref().map_or(0, |(called, arguments)| called.member.len() + arguments.len());
         let mut out = Vec::with_capacity(
@@ -209,7 +209,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// What every modern request says of this gateway, put together once.
+/// Members that every modern request has about this gateway, formatted once.
 struct Own {
     before_version: String,
     before_capabilities: String,
@@ -220,7 +220,7 @@ static OWN: LazyLock<Own> = LazyLock::new(|| Own {
     before_capabilities: format!("\",\"{}\":", meta::CLIENT_CAPABILITIES),
 });
 
-/// Bytes of a message beside what comes from the client, about.
+/// Approximate bytes of a message beside the client's own parts.
 const FRAME_BYTES_ABOUT: usize = 400;
 
 fn push(out: &mut String, key: &'static str, value: &str) {
@@ -246,12 +246,13 @@ fn open(out: &mut String, key: &str) {
     out.push(':');
 }
 
-/// Members of `_meta` that are about one connection and never pass through a gateway.
+/// Returns `true` for members of `_meta` that are about one connection and are never passed through a gateway.
 fn is_protocol(key: &str) -> bool {
     key == "progressToken" || key == vouch::STATEMENT || key.starts_with("io.modelcontextprotocol/")
 }
 
-/// What the caller's client can be asked, and nothing else: an extension it speaks would end here.
+/// Capabilities of the caller's client that are passed on. Extensions are left out, because the gateway does not relay
+/// them.
 #[derive(Debug, Clone, Copy, Default)]
 struct Capabilities {
     form: bool,
@@ -293,21 +294,22 @@ impl Capabilities {
 }
 
 thread_local! {
-    /// Of the calls of this thread.
+    /// Number of the last call of this thread.
     static CALL_LAST: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Numbers of calls that one thread gives out before they meet those of another.
+/// Call numbers reserved per thread.
 const CALLS_OF_A_THREAD: u64 = 1 << 40;
 
-/// A number that no other call has.
+/// Returns a number that no other call has.
 fn call_number() -> u64 {
     let last = CALL_LAST.get();
     CALL_LAST.set(last + 1);
     (thread() as u64).wrapping_mul(CALLS_OF_A_THREAD).wrapping_add(last)
 }
 
-/// Two calls of one asker reach the same person; a modern client is asked call by call.
+/// Returns the identity of the client: two calls of one legacy session reach the same person, a modern client is asked
+/// per call.
 fn asker(context: &Context) -> Asker {
     match context.peer().session() {
         Some(session) => Asker::Session(std::sync::Arc::as_ptr(session).addr()),

@@ -1,4 +1,4 @@
-//! One look at a server: connect, list every tool, say goodbye. For `capture`, `lock`, `check` and `diff`.
+//! Lists a server once: connects, lists all tools, disconnects. For `capture`, `lock`, `check` and `diff`.
 
 use std::time::Duration;
 
@@ -8,16 +8,16 @@ use crate::error::{Cause, UpstreamError};
 use crate::listing;
 use crate::spec::Spec;
 
-/// What a server offered at one moment.
+/// Tools of a server at one moment.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     pub introduction: Introduction,
-    /// In the server's order.
+    /// Tools in the server's order.
     pub tools: Vec<Listed>,
 }
 
 impl Snapshot {
-    /// The definitions as a JSON array, exactly as the server wrote them; what is no definition is left out.
+    /// Returns the definitions as a JSON array, exactly as the server wrote them, without the invalid ones.
     #[must_use]
     pub fn definitions_json(&self) -> String {
         let texts: Vec<&str> = self
@@ -30,7 +30,7 @@ impl Snapshot {
     }
 }
 
-/// Looks at a server, within `deadline` altogether.
+/// Lists a server within `deadline`.
 pub async fn snapshot(spec: &Spec, deadline: Duration) -> Result<Snapshot, UpstreamError> {
     let look = async {
         let connection = Connection::open(spec).await?;

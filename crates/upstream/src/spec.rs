@@ -1,4 +1,4 @@
-//! Which server, and how it is reached.
+//! Configuration of one server and how to reach it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use crate::error::Cause;
 use crate::limits::{UPSTREAM_CALL_MS_MAX, UPSTREAM_START_MS_MAX};
 use crate::oauth::OAuth;
 
-/// How a server is reached.
+/// Transport to a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Transport {
     Stdio(Command),
@@ -17,7 +17,7 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// As OpenTelemetry calls it.
+    /// Value of OpenTelemetry's `network.transport`.
     pub(crate) fn word(&self) -> &'static str {
         match self {
             Self::Stdio(_) => "pipe",
@@ -31,9 +31,9 @@ impl Transport {
 pub struct Command {
     pub program: String,
     pub arguments: Vec<String>,
-    /// Set besides what the gateway itself was started with.
+    /// Environment variables that are set in addition to those of the gateway.
     pub env: BTreeMap<String, String>,
-    /// Of the gateway's own environment, only what a program needs to run at all.
+    /// `true` to pass on only the variables of the gateway's environment that a program needs to run.
     pub clean_env: bool,
     pub folder: Option<PathBuf>,
 }
@@ -42,18 +42,18 @@ pub struct Command {
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Endpoint {
     pub url: String,
-    /// Sent with every request; may hold secrets.
+    /// Header fields of every request; may contain secrets.
     pub headers: BTreeMap<String, String>,
-    /// Certificates to trust besides the system's, PEM.
+    /// Certificates that are trusted besides the system's, PEM.
     pub ca_file: Option<PathBuf>,
-    /// Certificate and key that are shown to the server, PEM.
+    /// Client certificate and its key, PEM.
     pub client_cert: Option<PathBuf>,
     pub client_key: Option<PathBuf>,
-    /// Proxy on the way, `http://host:port`; `none` for none. The environment's where absent.
+    /// Proxy, `http://host:port`; `none` for no proxy. `None` means the environment's.
     pub proxy: Option<String>,
-    /// Speaks HTTP/2 without asking, for servers that speak it without TLS.
+    /// `true` to use HTTP/2 by prior knowledge, for servers that speak it without TLS.
     pub http2: bool,
-    /// Where its tokens come from; absent where a header has the credential.
+    /// OAuth settings; `None` if a header has the credential.
     pub oauth: Option<OAuth>,
 }
 
@@ -64,7 +64,7 @@ pub struct Spec {
     pub transport: Transport,
     pub start_ms_max: u64,
     pub call_ms_max: u64,
-    /// Spoken with it and no other; negotiated if absent.
+    /// The only revision that may be negotiated; any if absent.
     pub revision: Option<Revision>,
 }
 
@@ -80,8 +80,8 @@ impl Spec {
         }
     }
 
-    /// Keeps tokens for this server in a folder, and uses those that are there. Nothing for a server over stdio, or
-    /// one whose credential the operator put into a header.
+    /// Stores tokens for this server in a folder, and uses those that are there. Does nothing for a server over stdio,
+    /// or one whose credential the operator put into a header.
     pub fn keep_tokens_in(&mut self, folder: &std::path::Path) {
         let Transport::Http(endpoint) = &mut self.transport else { return };
         let has_credential = endpoint.headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"));
@@ -93,7 +93,7 @@ impl Spec {
         }
     }
 
-    /// Whether it can be used at all, as far as that can be told without reaching it; else which part cannot and why.
+    /// Checks the configuration without connecting; returns the unusable setting and the reason.
     pub fn check(&self) -> Result<(), (&'static str, Cause)> {
         match &self.transport {
             Transport::Stdio(command) if command.program.trim().is_empty() => {
@@ -104,7 +104,7 @@ impl Spec {
         }
     }
 
-    /// A command and its arguments; `None` without any.
+    /// A server started by a command and its arguments; `None` if `words` is empty.
     #[must_use]
     pub fn command(name: &str, words: &[String]) -> Option<Self> {
         let (program, arguments) = words.split_first()?;
@@ -119,7 +119,7 @@ impl Spec {
     }
 }
 
-// Environment and headers hold secrets: only their names are shown.
+// Only names are shown, because environment and headers may contain secrets.
 impl std::fmt::Debug for Command {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Command")

@@ -1,8 +1,8 @@
-//! A server over the HTTP+SSE transport of 2024-11-05: one stream that everything comes on, and an address of the
-//! server's choice that everything is posted to.
+//! Client of the HTTP+SSE transport of 2024-11-05: one stream for everything received, and an address named by the
+//! server to which everything is posted.
 //!
-//! Guarantees: nothing is posted to another origin than the one the operator named; one event has at most
-//! `UPSTREAM_MESSAGE_BYTES_MAX` bytes; when the stream ends, whoever waits hears of it.
+//! Guarantees: nothing is posted to another origin than the one that the operator configured. One event has at most
+//! `UPSTREAM_MESSAGE_BYTES_MAX` bytes. When the stream ends, every call in flight fails.
 
 use std::sync::Arc;
 
@@ -18,15 +18,16 @@ use crate::message::Message;
 use crate::pending::cancelled;
 use crate::spec::Endpoint;
 
+/// A connection over HTTP+SSE.
 pub(crate) struct SseLink {
     pub(crate) link: Arc<Link>,
-    /// Where messages are posted.
+    /// Client that posts messages.
     post: Arc<HttpLink>,
     reading: JoinHandle<()>,
 }
 
 impl SseLink {
-    /// Opens the stream and waits for the address it begins with.
+    /// Opens the stream and waits for the address with which it begins.
     pub(crate) async fn open(name: &str, endpoint: &Endpoint) -> Result<Self, UpstreamError> {
         let get = HttpLink::for_server(name, endpoint).map_err(UpstreamError::unsent)?;
         let mut events = Events::new(get.open_stream().await?);
@@ -46,13 +47,13 @@ impl SseLink {
 
     pub(crate) async fn send(&self, message: &[u8]) -> Result<(), UpstreamError> {
         self.post.tell(message).await.map_err(|error| match *error.cause {
-            // The stream that the answer would come on is gone, whatever was posted.
+            // The session is gone, and with it the stream that would carry the response.
             Cause::Status { status: 404 } => UpstreamError::sent(Cause::SessionGone),
             _ => error,
         })
     }
 
-    /// Ends the stream, and with it the session.
+    /// Ends the stream and with it the session.
     pub(crate) fn shut(&self) {
         self.reading.abort();
     }
@@ -64,7 +65,7 @@ impl Drop for SseLink {
     }
 }
 
-/// Reads until the stream ends or breaks the rules.
+/// Reads until the stream ends or violates the protocol.
 async fn read(mut events: Events, link: Arc<Link>, post: Arc<HttpLink>) {
     let mut brake = Brake::default();
     let cause = loop {
@@ -89,12 +90,12 @@ async fn read(mut events: Events, link: Arc<Link>, post: Arc<HttpLink>) {
     link.close(cause);
 }
 
-/// Posts something that nobody waits for, without holding up what comes in.
+/// Posts a message in the background, so that reading continues.
 fn aside(post: Arc<HttpLink>, text: Vec<u8>) {
     tokio::spawn(async move { post.tell_aside(&text).await });
 }
 
-/// The events of an open stream.
+/// Events of an open stream.
 struct Events {
     stream: Stream,
     decoder: sse::Decoder,
@@ -124,12 +125,12 @@ impl Events {
     }
 }
 
-/// A request whose answer will come on the stream. Dropping it gives the request up and tells the server.
+/// A request whose response arrives on the stream. Dropping it cancels the request at the server.
 pub(crate) struct SsePending {
     pub(crate) sse: Arc<SseLink>,
     pub(crate) seat: Seat,
     pub(crate) done: bool,
-    /// `initialize` may not be cancelled.
+    /// `false` for `initialize`, which may not be cancelled.
     pub(crate) cancels: bool,
 }
 
@@ -149,7 +150,7 @@ impl Drop for SsePending {
     }
 }
 
-/// The address that messages go to: the server may name a path, or a URL of its own origin.
+/// Resolves the address for messages: a path, or a URL of the server's own origin.
 pub(crate) fn resolve(base: &str, named: &str) -> Result<String, Cause> {
     let refused = || Cause::Garbage("it wants messages to be sent elsewhere");
     let own = Target::read(base)?;
@@ -176,7 +177,7 @@ pub(crate) fn resolve(base: &str, named: &str) -> Result<String, Cause> {
 mod tests {
     use super::*;
 
-    /// R5.1: messages, and the credentials in their headers, go to the operator's server and nowhere else.
+    /// R5.1: messages, and the credentials in their headers, are sent only to the operator's server.
     #[test]
     fn messages_go_to_the_origin_that_the_operator_named() {
         let base = "https://example.org/v1/sse?x=1";

@@ -1,7 +1,8 @@
-//! A server over the stdin and stdout of a child process: one message per line, many calls at once.
+//! A server on stdin and stdout of a child process: one message per line, many calls at once.
 //!
-//! Guarantees: a line over the limit, or one that is no message, ends nothing but is counted as garbage; when the child
-//! ends, whoever waits hears of it; when the link is dropped, the child and its group are gone.
+//! Guarantees: a line that is not a message, or is over the limit, does not end the connection but counts as garbage.
+//! When the child exits, every call in flight fails. When the link is dropped, the child and its process group are
+//! killed.
 
 mod writer;
 
@@ -23,10 +24,11 @@ use crate::spec::Command;
 pub(crate) use crate::stdio::writer::LineNumber;
 use crate::stdio::writer::Writer;
 
+/// A connection to a child process over stdio.
 pub(crate) struct StdioLink {
     pub(crate) link: Arc<Link>,
     writer: Arc<Writer>,
-    /// Sent or dropped: the child is stopped.
+    /// Stops the child when it is sent or dropped.
     stop: Mutex<Option<oneshot::Sender<()>>>,
     gone: watch::Receiver<bool>,
 }
@@ -52,26 +54,26 @@ impl StdioLink {
         Ok(Self { link, writer, stop: Mutex::new(Some(stop)), gone })
     }
 
-    /// Stops the child, whoever still waits for it; returns when it and its group are gone.
+    /// Stops the child, also with calls in flight; returns when it and its process group are gone.
     pub(crate) async fn shut(&self) {
         drop(self.stop.lock().unwrap_or_else(PoisonError::into_inner).take());
         let _ = self.gone.clone().wait_for(|gone| *gone).await;
     }
 
-    /// Puts a whole message in line.
+    /// Queues a whole message.
     pub(crate) async fn send(&self, message: Vec<u8>) -> Result<LineNumber, UpstreamError> {
         let line = single_line(message)?;
         self.writer.send(line).await.map_err(|writer::Closed| self.gone())
     }
 
-    /// Whether the server may have seen something of a message.
+    /// Returns `true` if the server may have seen something of a message.
     pub(crate) fn has_begun(&self, line: LineNumber) -> bool {
         self.writer.has_begun(line)
     }
 
     pub(crate) fn try_send(&self, message: Vec<u8>) {
         if let Ok(line) = single_line(message) {
-            // A server that does not read will not miss a notification.
+            // A server that does not read its stdin gains nothing from a notification.
             let _ = self.writer.try_send(line);
         }
     }
@@ -85,7 +87,7 @@ impl StdioLink {
     }
 }
 
-/// JSON may hold line breaks between tokens; a line may not.
+/// Removes line breaks, which JSON allows between tokens and a line does not.
 fn single_line(mut message: Vec<u8>) -> Result<Vec<u8>, UpstreamError> {
     if message.contains(&b'\n') || message.contains(&b'\r') {
         let limits = toolcrib_contract::json::Limits::file();
@@ -109,7 +111,7 @@ async fn supervise(
         async move { writer.drain().await }
     });
     let ended = tokio::select! {
-        // The last words of a process are read before its end is told.
+        // The remaining output of a process is read before its end is reported.
         cause = &mut reading => {
             let code = tokio::time::timeout(std::time::Duration::from_millis(100), child.ended()).await;
             match (cause, code) {
@@ -121,7 +123,7 @@ async fn supervise(
         _ = stopped => Cause::Closed,
     };
     link.close(ended);
-    // Its stdin is closed when nobody holds it any more.
+    // Its stdin is closed when the last reference is dropped.
     writer.close();
     writing.abort();
     let _ = writing.await;
@@ -129,8 +131,8 @@ async fn supervise(
     reading.abort();
 }
 
-/// Reads a server's lines until it closes its stdout or breaks the rules, and returns why. `send` takes the lines that
-/// answer the server's own requests.
+/// Reads a server's lines until it closes its stdout or violates the protocol; returns the reason. `send` gets the
+/// replies to the server's own requests.
 pub(crate) async fn read(
     name: Arc<str>,
     mut input: impl AsyncBufRead + Unpin,
@@ -162,14 +164,14 @@ pub(crate) async fn read(
             }
             Err(cause) => {
                 brake.hold(bytes).await;
-                // A banner is for those who look for it; a message that nobody will get is not.
+                // A banner is logged for debugging only; a lost message is a warning.
                 match cause {
                     Cause::Garbage(_) => {
                         tracing::debug!(target: "toolcrib", upstream = &*name, "a line on stdout: {cause}");
                     }
                     _ => tracing::warn!(target: "toolcrib", upstream = &*name, "a line on stdout: {cause}"),
                 }
-                // Some print a banner, none prints without end.
+                // Some servers print a banner; none prints without end.
                 if garbage.fetch_add(1, Ordering::Relaxed) >= UPSTREAM_GARBAGE_LINES_MAX {
                     return Cause::Garbage("its stdout is no MCP");
                 }
@@ -178,7 +180,7 @@ pub(crate) async fn read(
     }
 }
 
-/// The next line without its end; none at the end of the stream.
+/// Returns the next line without its end; `None` at the end of the stream.
 async fn read_line(input: &mut (impl AsyncBufRead + Unpin)) -> Result<Option<Vec<u8>>, Cause> {
     let mut line = Vec::new();
     let mut limited = input.take(UPSTREAM_MESSAGE_BYTES_MAX as u64 + 1);
@@ -189,7 +191,7 @@ async fn read_line(input: &mut (impl AsyncBufRead + Unpin)) -> Result<Option<Vec
             Ok(Some(line))
         }
         _ if line.len() > UPSTREAM_MESSAGE_BYTES_MAX => Err(crate::message::too_large()),
-        // Half a line is no message: the server closed in the middle of it.
+        // Half a line is not a message: the server closed stdout in the middle of it.
         _ => Ok(None),
     }
 }

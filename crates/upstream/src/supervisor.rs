@@ -1,8 +1,7 @@
-//! One server that is kept alive: started, listed, watched, started again.
+//! Supervisor of one server: starts it, lists it, watches it, restarts it.
 //!
-//! Guarantees: a server that fails affects nobody else; after a failure it is tried again with growing pauses; its lists
-//! are asked for again when they change, at most so often; a session that a server forgot is opened anew once, however
-//! many calls noticed.
+//! Guarantees: a failing server affects no other. Restarts have exponential backoff. Lists are read again when they
+//! change, at a limited rate. An expired session is reopened once, however many calls noticed.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -33,34 +32,35 @@ use crate::parked::Parked;
 use crate::request::Request;
 use crate::spec::Spec;
 
-/// How a server is.
+/// State of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
-    /// For the first time, or again after this.
+    /// Starting for the first time, or again after this cause.
     Starting(Option<Cause>),
     Ready(Revision),
-    /// It will be tried again.
+    /// Failed; it will be restarted.
     Failed(Cause),
     Stopped,
 }
 
-/// Receiver of what a server offers. Called from the server's own task: must not block.
+/// Receiver of what a server offers. Called from the server's own task, so it must not block.
 pub trait Observer: Send + Sync {
-    /// The server was listed, for the first time or again. The future ends when the list is served; the server is
-    /// *ready* and is listed again only then.
+    /// Called when the server was listed, for the first time or again. The returned future resolves when the list is
+    /// served; only then is the server *ready* and listed again.
     fn listed(&self, upstream: &Arc<Upstream>, catalogue: Catalogue) -> BoxFuture<'static, ()>;
     fn state_changed(&self, _upstream: &Arc<Upstream>, _state: &State) {}
     fn resource_changed(&self, _upstream: &Arc<Upstream>, _uri: &str) {}
 }
 
+/// A supervised server; calls are sent over its current connection.
 pub struct Upstream {
     spec: Spec,
     connection: ArcSwapOption<Connection>,
-    /// Key of the server's own gate, as the newest connection told it.
+    /// Public key of the server's own gate, from the newest connection.
     gate_key: ArcSwapOption<String>,
     state: watch::Sender<State>,
     stopping: watch::Sender<bool>,
-    /// Resources that somebody wants to hear of.
+    /// Resources whose changes somebody follows.
     followed: Mutex<BTreeSet<Box<str>>>,
     followed_more: Notify,
     in_flight: Apart<AtomicUsize>,
@@ -78,17 +78,17 @@ impl fmt::Debug for Upstream {
     }
 }
 
-/// A pause that calls wait through, in milliseconds; a longer one is a failure.
+/// Longest backoff in milliseconds that calls wait through; during a longer one they fail.
 const QUIET_PAUSE_MS_MAX: u64 = 1_000;
 
-/// A session that held so long was no mistake.
+/// A session that lasted this long counts as expired, not as broken from the start.
 const SESSION_HELD_MIN: Duration = Duration::from_millis(20);
 
-/// How many times as long as a changed list took to be served nothing is asked of its server.
+/// Pause before a server is listed again, as a multiple of the time that its last list took to be served.
 const RELIST_REST: u32 = 2;
 const RELIST_REST_MAX: Duration = Duration::from_secs(10);
 
-/// A call under way; leaving when dropped.
+/// Counts a call in flight until it is dropped.
 pub(crate) struct Entered<'a>(&'a AtomicUsize);
 
 impl Drop for Entered<'_> {
@@ -97,11 +97,11 @@ impl Drop for Entered<'_> {
     }
 }
 
-/// How long a server is waited for when everything ends; more than its child is given to end.
+/// Timeout for stopping a server at shutdown; longer than its child has to exit.
 const STOP_PATIENCE: Duration = Duration::from_secs(10);
 
 impl Upstream {
-    /// Starts to start it; returns at once.
+    /// Starts the supervisor task and returns at once.
     pub fn start(spec: Spec, observer: Arc<dyn Observer>) -> Arc<Self> {
         let upstream = Arc::new(Self {
             spec,
@@ -130,13 +130,13 @@ impl Upstream {
         self.state.borrow().clone()
     }
 
-    /// Follows the state.
+    /// Returns a receiver of state changes.
     #[must_use]
     pub fn watch(&self) -> watch::Receiver<State> {
         self.state.subscribe()
     }
 
-    /// Returns when the first attempt to start it has ended, well or not.
+    /// Returns when the first attempt to start the server has succeeded or failed.
     pub async fn settled(&self) -> State {
         let mut states = self.watch();
         match states.wait_for(|state| !matches!(state, State::Starting(_))).await {
@@ -145,7 +145,7 @@ impl Upstream {
         }
     }
 
-    /// Ends the connection or the process; waits until it is gone, but not for ever.
+    /// Ends the connection or the process; waits a limited time until it is gone.
     pub async fn stop(&self) {
         self.stopping.send_replace(true);
         let mut states = self.watch();
@@ -155,12 +155,12 @@ impl Upstream {
         }
     }
 
-    /// Key of the server's own gate, where it is a server of ours that has one.
+    /// Returns the public key of the server's own gate, if it is a Toolcrib server that has one.
     pub(crate) fn gate_key(&self) -> Option<Arc<String>> {
         self.gate_key.load_full()
     }
 
-    /// One call more is under way, if there is room.
+    /// Counts a call in flight; refuses it if there are too many.
     pub(crate) fn enter(&self) -> Result<Entered<'_>, UpstreamError> {
         let entered = Entered(&self.in_flight.0);
         if entered.0.fetch_add(1, Ordering::Relaxed) >= UPSTREAM_IN_FLIGHT_MAX {
@@ -169,18 +169,18 @@ impl Upstream {
         Ok(entered)
     }
 
-    /// Goes off when a call that begins now has had its time.
+    /// Returns the deadline of a call that starts now.
     pub(crate) fn alarm(&self) -> Alarm<'_> {
         self.alarms.set(Duration::from_millis(self.spec.call_ms_max))
     }
 
-    /// Calls under way.
+    /// Returns the number of calls in flight.
     #[must_use]
     pub fn in_flight(&self) -> usize {
         self.in_flight.0.load(Ordering::Relaxed)
     }
 
-    /// Somebody wants to hear when a resource changes.
+    /// Subscribes to changes of a resource.
     pub fn follow(&self, uri: &str) {
         let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
         if followed.len() < toolcrib_engine::limits::SUBSCRIPTIONS_MAX && followed.insert(uri.into()) {
@@ -192,7 +192,8 @@ impl Upstream {
         self.followed.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
-    /// A connection to send on. Waits for a server that is starting; `stale` is one that was found dead.
+    /// Returns a connection to send on; waits for a server that is starting. `stale` is a connection that was found
+    /// dead.
     pub(crate) async fn connection(
         &self,
         stale: Option<&Arc<Connection>>,
@@ -239,7 +240,7 @@ impl Upstream {
         Err(UpstreamError::unsent(Cause::Unavailable(reason.into())))
     }
 
-    /// A call found this connection dead; the server is connected anew, once, however many calls say so.
+    /// Reports a dead connection; the server is reconnected once, however many calls report it.
     pub(crate) fn renew(&self, dead: &Arc<Connection>, cause: Cause) {
         dead.link().close(cause);
     }
@@ -275,7 +276,7 @@ impl Upstream {
                         _ = stopping.wait_for(|stop| *stop) => None,
                     };
                     self.connection.store(None);
-                    // Calls that come now wait for what follows.
+                    // Calls that arrive now wait for the next connection.
                     self.tell(&observer, State::Starting(ended.clone()));
                     connection.close().await;
                     let Some(cause) = ended else { break };
@@ -311,7 +312,7 @@ impl Upstream {
         self.state.send_replace(state);
     }
 
-    /// Everything it offers; a list whose pages come slowly and without end is given up.
+    /// Reads all lists, with a timeout for a list whose pages never end.
     async fn list(&self, connection: &Connection) -> Result<Catalogue, UpstreamError> {
         let ms_max = self.spec.start_ms_max;
         match tokio::time::timeout(Duration::from_millis(ms_max), listing::catalogue(connection)).await {
@@ -320,7 +321,7 @@ impl Upstream {
         }
     }
 
-    /// Follows a connection until it ends; says why.
+    /// Follows a connection until it ends; returns the cause.
     async fn attend(self: &Arc<Self>, connection: &Arc<Connection>, observer: &Arc<dyn Observer>) -> Cause {
         let cause = tokio::select! {
             cause = connection.link().closed() => cause,
@@ -341,7 +342,7 @@ impl Upstream {
     ) -> Cause {
         loop {
             connection.news().wait().await;
-            // A server that says so all the time is asked no more often for it.
+            // Limits how often a server that announces changes all the time is listed.
             tokio::time::sleep(Duration::from_millis(UPSTREAM_RELIST_MS_MIN)).await;
             for uri in connection.news().take_resources() {
                 observer.resource_changed(self, &uri);
@@ -351,7 +352,7 @@ impl Upstream {
                     Ok(catalogue) => {
                         let begun = Instant::now();
                         observer.listed(self, catalogue).await;
-                        // Whoever changes costly lists all the time leaves others their turn.
+                        // A server that changes costly lists all the time leaves time to others.
                         let rest = (RELIST_REST * begun.elapsed()).min(RELIST_REST_MAX);
                         tokio::time::sleep(rest).await;
                     }
@@ -365,7 +366,7 @@ impl Upstream {
     }
 }
 
-/// Hears what a server says outside of calls.
+/// Receives messages of a server outside of calls.
 async fn listen(upstream: Arc<Upstream>, connection: Arc<Connection>) {
     match (&connection.wire, connection.revision().era()) {
         (Wire::Http(http), Era::Legacy) => {
@@ -376,7 +377,7 @@ async fn listen(upstream: Arc<Upstream>, connection: Arc<Connection>) {
     }
 }
 
-/// Legacy: one request for each resource that is followed.
+/// Subscriptions of a legacy server: one request per followed resource.
 async fn subscribe(upstream: &Upstream, connection: &Connection) {
     let mut told = BTreeSet::new();
     loop {
@@ -392,7 +393,7 @@ async fn subscribe(upstream: &Upstream, connection: &Connection) {
     }
 }
 
-/// Modern: one stream for everything, opened anew when more is followed.
+/// Subscriptions of a modern server: one stream for everything, reopened when more resources are followed.
 async fn subscriptions(upstream: &Upstream, connection: &Connection) {
     let mut brake = Brake::default();
     loop {
@@ -411,12 +412,12 @@ async fn subscriptions(upstream: &Upstream, connection: &Connection) {
             };
             match message {
                 Ok(message) if matches!(message.kind(), Kind::Response(_)) => {
-                    // It does not know how, or it ended: a refusal is final.
+                    // A refusal is final: the server does not support it. Otherwise the stream ended.
                     if message.result().is_err() {
                         return;
                     }
                     tokio::time::sleep(Duration::from_secs(1)).await;
-                    // What changed in between was not heard.
+                    // Changes in between were missed.
                     connection.news().lists_changed();
                     break;
                 }
@@ -424,7 +425,7 @@ async fn subscriptions(upstream: &Upstream, connection: &Connection) {
                     brake.hold(message.bytes()).await;
                     drop(connection.link().deliver(message));
                 }
-                // A stream that is open for weeks comes to the limit of one answer at some time.
+                // A stream that is open for weeks eventually reaches the byte limit of one answer.
                 Err(error) if error.is_transport() || matches!(*error.cause, Cause::TooLarge { .. }) => {
                     tokio::time::sleep(Duration::from_secs(1)).await;
                     connection.news().lists_changed();

@@ -1,7 +1,7 @@
-//! A tool of somebody else's server, as the engine calls it.
+//! A tool of another server, as the engine calls it.
 //!
-//! Guarantees: the arguments go out as the client wrote them and the engine checked them; the answer comes back in the
-//! text the server sent.
+//! Guarantees: arguments are forwarded as the client wrote them and the engine checked them; the answer is forwarded
+//! in the server's own text.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -18,6 +18,7 @@ use crate::remote::{Brought, CONFIRMED, Remote, Source};
 use crate::request::Request;
 use crate::supervisor::Upstream;
 
+/// A tool of another server, callable by the engine.
 #[derive(Debug)]
 pub struct RemoteTool {
     remote: Remote,
@@ -26,7 +27,7 @@ pub struct RemoteTool {
 }
 
 impl RemoteTool {
-    /// `is_repeatable`: a second call does no more than the first.
+    /// `is_repeatable`: `true` if a repeated call has no further effect.
     #[must_use]
     pub fn new(
         upstream: Arc<Upstream>,
@@ -44,7 +45,7 @@ impl RemoteTool {
         if let Some(params) = invocation.params {
             for (key, value) in params.members() {
                 let name = key.as_str().unwrap_or_default();
-                // `task` asks for an extension that ends here.
+                // `task` belongs to an extension that the gateway does not relay.
                 if !sent.takes(&name, value) && !matches!(&*name, "name" | "arguments" | "task") {
                     request.copy(key, value);
                 }
@@ -60,7 +61,8 @@ impl RemoteTool {
         request
     }
 
-    /// The arguments as they go out. A token that this gateway has no use for belongs to the server's own gate.
+    /// Returns the arguments to send. An unused confirmation token is passed on as an argument to the server's own
+    /// gate.
     fn arguments<'r>(&self, invocation: &Invocation<'r>) -> Cow<'r, str> {
         let raw = invocation.arguments.raw();
         let Some(token) = invocation.context.unused_token() else { return raw.into() };
@@ -76,7 +78,7 @@ impl RemoteTool {
     }
 }
 
-/// Members of a client's `params` that concern the call and not what is called.
+/// Members of a client's `params` that concern the call and not the called item.
 #[derive(Default)]
 pub(crate) struct Sent<'a> {
     meta: Option<Node<'a>>,
@@ -85,7 +87,7 @@ pub(crate) struct Sent<'a> {
 }
 
 impl<'a> Sent<'a> {
-    /// Whether this is one of them.
+    /// Takes such a member; returns `false` for any other.
     pub(crate) fn takes(&mut self, name: &str, value: Node<'a>) -> bool {
         match name {
             "_meta" => self.meta = Some(value),
@@ -96,8 +98,8 @@ impl<'a> Sent<'a> {
         true
     }
 
-    /// Adds what a modern server asked for in an earlier round, or what the client answers before it was asked, and what
-    /// a server should know of the caller.
+    /// Adds the answers to a modern server's questions from the previous round, or answers that the client sent
+    /// unasked, and what a server should know about the caller.
     pub(crate) fn bring(
         self,
         request: &mut Request<'_>,
@@ -119,7 +121,7 @@ impl<'a> Sent<'a> {
                     request.push("requestState", &write::quoted(state));
                 }
             }
-            // With a state, the answers are to questions of this gateway's own.
+            // With a state, the answers belong to questions of this gateway itself.
             None if self.has_state => {}
             None => {
                 if let Some(answers) = self.answers {

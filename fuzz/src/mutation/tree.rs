@@ -1,6 +1,6 @@
-//! Changing an input as JSON: most changes of bytes make text that no reader takes, and never get any further.
+//! Mutation of an input as JSON, because most changes of bytes make text that every parser refuses early.
 //!
-//! An input may hold several texts with a record separator between them; one of them is changed.
+//! An input may contain several texts separated by a record separator; one of them is changed.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,7 @@ use crate::random::Random;
 
 pub const SEPARATOR: u8 = 0x1e;
 
-/// One change of one value somewhere in the tree; `false` if the input holds no JSON.
+/// Changes one value somewhere in the tree; returns `false` if the input contains no JSON.
 pub(super) fn change(
     input: &mut Vec<u8>,
     corpus: &[Vec<u8>],
@@ -40,7 +40,7 @@ fn pick_text(input: &[u8], random: &mut Random) -> Option<(std::ops::Range<usize
     Some(texts.swap_remove(random.below(texts.len())))
 }
 
-/// A name and a value from elsewhere: a member from the dictionary, or any value of another input.
+/// Returns a name and a value to insert: a member from the dictionary, or any value of another input.
 fn graft(corpus: &[Vec<u8>], dictionary: &[&str], random: &mut Random) -> (Option<String>, Value) {
     let word = random.pick(dictionary).map_or("", |word| *word).trim_end_matches([',', '{', '[']);
     let whole = [word.to_owned(), format!("{{{word}}}"), format!("{{{word}0}}"), format!("{{{word}{{}}}}")];

@@ -1,4 +1,4 @@
-//! Admission: a schema is let in and compiles, or is refused with a place that exists in it.
+//! Fuzz target for schema admission: a schema is admitted and compiles, or is refused with a place that exists in it.
 
 use std::time::Duration;
 
@@ -99,7 +99,7 @@ fn looks_like_json(input: &[u8]) -> bool {
 }
 
 fn run(input: &[u8]) -> Shape {
-    // Bytes that do not look like a schema are choices from which one is grown.
+    // Bytes that do not look like a schema are choices from which one is generated.
     let grown = Growth::new(input).schema().to_string();
     let text = if looks_like_json(input) { input } else { grown.as_bytes() };
     let Ok(document) = Document::parse(text, &Limits::definition()) else { return Shape::of(&["unread"]) };
@@ -121,8 +121,8 @@ fn run(input: &[u8]) -> Shape {
         }
         (Err(error), admitted) => {
             if admitted.is_ok() {
-                // Loops and dialects are judged by admission. A reference may turn out later: where its dialect hides
-                // it, admission does not follow it, but the compiler does.
+                // Admission finds loops and unknown dialects. An unresolvable reference may be found later: if the
+                // dialect hides it, admission does not follow it, but the compiler does.
                 let late =
                     matches!(error, SchemaError::ReferenceLoop { .. } | SchemaError::UnknownDialect { .. });
                 assert!(!late, "admitted, then refused: {error}: {}", root.raw());
@@ -139,7 +139,7 @@ fn run(input: &[u8]) -> Shape {
     }
 }
 
-/// The names of an error's variants, from the outermost in: a refusal without its details.
+/// Returns the variant names of an error, from the outermost inwards: the refusal without its details.
 fn variant(error: &impl std::fmt::Debug) -> String {
     let text = format!("{error:?}");
     let names =

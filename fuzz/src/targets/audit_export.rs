@@ -1,6 +1,6 @@
-//! An exported audit log that somebody may have changed.
+//! Fuzz target for an exported audit log that may have been modified.
 //!
-//! Law: a log verifies only if its records are those that were written, all of them up to a signed end.
+//! Property: a log verifies only if its records are those that were written, all of them up to a signed end.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -43,7 +43,7 @@ struct Log {
     checkpoints: Vec<String>,
 }
 
-/// A log with a signed end after each record, so that mutation can put ends and records together.
+/// A log with a signed end after each record, so that mutation can combine ends and records.
 static LOG: LazyLock<Log> = LazyLock::new(|| {
     let signer = signer();
     let mut previous = genesis(&signer.public());

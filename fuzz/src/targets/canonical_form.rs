@@ -1,4 +1,4 @@
-//! The canonical form of two texts is the same exactly when they are the same JSON; it is stable, and it is JSON.
+//! Fuzz target for the canonical form: equal for two texts exactly if they are the same JSON, stable, and valid JSON.
 
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ fn run(input: &[u8]) -> Shape {
     Shape::of(&["two", if form == other { "same" } else { "different" }])
 }
 
-/// The same JSON, judged without the code under test: keys as sets, numbers by value.
+/// Compares JSON without the code under test: keys as sets, numbers by value.
 fn same(one: Node<'_>, two: Node<'_>) -> bool {
     match (one.kind(), two.kind()) {
         (Kind::Number, Kind::Number) => Numeral::of(one.raw()) == Numeral::of(two.raw()),

@@ -1,7 +1,7 @@
-//! Catalogue files of every registry format, as JSON or YAML.
+//! Fuzz target for catalogue files of every registry format, as JSON or YAML.
 //!
-//! Laws: a document that converts without a word comes back the same from every format; what is printed is read as the
-//! same document; judging it by its format's rules ends.
+//! Properties: a document that converts without a warning is the same after conversion to any format and back. Printed
+//! output parses to the same document. Validation against the format's rules terminates.
 
 use std::time::Duration;
 

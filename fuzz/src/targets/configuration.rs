@@ -1,7 +1,8 @@
-//! Configuration files of every kind: `toolcrib.toml`, Codex's TOML, `mcpServers` and VS Code's JSON with comments.
+//! Fuzz target for configuration files of every kind: `toolcrib.toml`, Codex's TOML, `mcpServers` and VS Code's JSON
+//! with comments.
 //!
-//! Laws: a refusal names a place in the text; a comment before the text changes nothing but the line; what is read names
-//! servers, each once.
+//! Properties: an error has a place inside the text. A comment before the text changes only the line number. An
+//! accepted file has servers with unique names.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -63,7 +64,7 @@ const DICTIONARY: &[&str] = &[
     "\"\"\"",
 ];
 
-/// Variables of the files; nothing of this process is in them.
+/// Fixed variables; the environment of this process is not used.
 struct Variables;
 
 impl Environment for Variables {
@@ -112,10 +113,10 @@ fn heavy() -> Vec<Vec<u8>> {
 
 fn run(input: &[u8]) -> Shape {
     let Ok(text) = std::str::from_utf8(input) else { return Shape::of(&["no text"]) };
-    // A comment before a byte order mark would move it into the text.
+    // A comment before a byte order mark would make the mark part of the text.
     let text = text.trim_start_matches('\u{feff}');
     let is_json = text.trim_start().starts_with(['{', '/']);
-    // Nothing stands in this folder.
+    // This folder does not exist.
     let path = Path::new(if is_json { "/nowhere/mcp.json" } else { "/nowhere/toolcrib.toml" });
     let comment = if is_json { "// x\n" } else { "# x\n" };
     let read = |text: &str| Config::read(path, text, Prefixing::Default, &Variables);
@@ -132,7 +133,7 @@ fn run(input: &[u8]) -> Shape {
         (Err(error), Err(commented)) => {
             inside(text, &error);
             let moved = error.place.map(|place| Place { line: place.line + 1, ..place });
-            // Where a text ends early, its end is the place; a comment of its own is a line more.
+            // If a text ends too early, the error is at its end; the comment adds one line.
             assert_eq!((moved, &error.problem), (commented.place, &commented.problem), "another refusal");
             let words = error.problem.to_string();
             Shape::of(&["refused", words.split(['"', '`', '\'', '0', '1']).next().unwrap_or_default()])

@@ -1,4 +1,4 @@
-//! A definition from an unknown server: everything that is read from it, shown of it and made of it.
+//! Fuzz target for a definition from an unknown server: everything that is parsed from it, displayed and generated.
 
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ fn run(input: &[u8]) -> Shape {
     }
 }
 
-/// The words of a message before the first value in it.
+/// Returns the words of a message before the first value in it.
 fn head(error: &dyn std::error::Error) -> String {
     let message = error.to_string();
     message

@@ -1,7 +1,7 @@
-//! Server-sent events from a server, and the address that an HTTP+SSE server names in its first one.
+//! Fuzz target for server-sent events, and for the address in the first event of an HTTP+SSE server.
 //!
-//! Laws: the events are the same however the bytes arrive; an event that is encoded again is read as the same event;
-//! messages go to the operator's origin alone.
+//! Properties: the events do not depend on how the bytes were split. A decoded event is unchanged by encoding and
+//! decoding. Messages are sent only to the operator's origin.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ const DICTIONARY: &[&str] = &[
     "\\",
 ];
 
-/// Maximum bytes of an event, low enough to be met.
+/// Maximum bytes of an event, low enough to be reached.
 const EVENT_BYTES_MAX: usize = 8_192;
 const BASE: &str = "https://example.org/v1/sse?x=1";
 
@@ -112,12 +112,12 @@ fn decode(pieces: &[Vec<u8>]) -> (Vec<Event>, Result<(), DecodeError>) {
     (events, Ok(()))
 }
 
-/// An id and data that were decoded are encoded to an event that decodes to them.
+/// Asserts that an event's id and data are unchanged by encoding and decoding.
 fn again(event: &Event) {
     let mut bytes = Vec::new();
     encode(&mut bytes, event.id.as_deref(), event.data.as_bytes());
     let (events, ended) = decode(&[bytes]);
-    // What stands close to the limit gets over it by the names of its fields.
+    // An event close to the limit exceeds it by the names of its fields.
     if ended.is_ok() {
         let expected = Event { event: None, retry_ms: None, ..event.clone() };
         assert_eq!(events, [expected], "an event is another one once encoded");

@@ -1,6 +1,6 @@
-//! Messages as a client may send them, good and bad, to both transports.
+//! Fuzz target for messages of a client, valid and invalid, over both transports.
 //!
-//! Holds: no bytes make the server panic or hang; whatever came before, the next good request is answered.
+//! Properties: no input makes the server panic or hang, and the next valid request is answered.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -72,7 +72,7 @@ const WORDS: &[&str] = &[
     "]",
 ];
 
-/// How long one input may keep the server busy before that is a hang.
+/// How long one input may keep the server busy before it counts as a hang.
 const PATIENCE: Duration = Duration::from_secs(3);
 const GOOD: &str = r#"{"jsonrpc":"2.0","id":"good","method":"tools/call","params":{"name":"echo","arguments":{"a":1},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}"#;
 
@@ -144,15 +144,15 @@ fn over_http(input: &[u8]) -> Shape {
     Shape::of(&["http", status, code])
 }
 
-/// Everything the server says to these bytes.
+/// Sends these bytes and returns everything that the server writes.
 async fn exchange(endpoint: &Arc<Endpoint>, bytes: &[u8]) -> String {
     let (mut ours, theirs) = tokio::io::duplex(1 << 20);
-    // Never told to stop: the connection ends when the client's side does.
+    // Never set to true: the connection ends when the client closes its side.
     let (stop, stopped) = tokio::sync::watch::channel(false);
     let serving = tokio::spawn(listener::serve_connection(theirs, endpoint.clone(), stopped, 200));
     let _ = ours.write_all(bytes).await;
     let mut said = Vec::new();
-    // A stream that stays open is no hang; one that says nothing at all for so long is looked at by the caller.
+    // A stream that stays open is not a hang; the caller checks a server that wrote nothing.
     let _ = tokio::time::timeout(Duration::from_millis(250), ours.read_to_end(&mut said)).await;
     drop(ours);
     assert!(

@@ -1,5 +1,5 @@
-//! HTTP/1.1 messages read by a plain reader of our own, against which the product's readers are compared: it sees
-//! the whole input at once, and knows nothing of buffers, limits or kept heads.
+//! Plain HTTP/1.1 parser that the product's parsers are compared with: sees the whole input at once, without buffers,
+//! limits or kept heads.
 
 /// Start line and header fields of a message; names in lower case.
 #[derive(Debug)]
@@ -9,7 +9,7 @@ pub(super) struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    /// The head at the start of `bytes` and everything behind it.
+    /// Parses the head at the start of `bytes`; returns it and the rest.
     pub(super) fn read(bytes: &'a [u8]) -> Option<(Self, &'a [u8])> {
         let mut rest = bytes;
         let start = loop {
@@ -35,7 +35,7 @@ impl<'a> Head<'a> {
         self.fields.iter().find(|(own, _)| own == name).map(|(_, value)| *value)
     }
 
-    /// The body that follows this head and what is behind it; `None` if it is not complete or has no length.
+    /// Returns the body after this head and the rest; `None` if it is incomplete or has no length.
     pub(super) fn body(&self, rest: &'a [u8]) -> Option<(Vec<u8>, &'a [u8])> {
         if self.value("transfer-encoding").is_some() {
             return chunks(rest);
@@ -63,7 +63,7 @@ fn chunks(mut rest: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     Some((whole, rest))
 }
 
-/// Digits and nothing else.
+/// Parses digits only.
 fn number(digits: &[u8], radix: u32) -> Option<usize> {
     let text = std::str::from_utf8(digits).ok()?;
     let is_plain = !text.is_empty() && text.chars().all(|c| c.is_digit(radix));

@@ -1,5 +1,5 @@
-//! Schemas grown from bytes: every input is valid JSON of the right kind, so that mutation reaches what
-//! lies behind the reader. Each byte is one choice; when they run out, growth ends.
+//! Generates schemas from bytes: every input becomes valid JSON of the right kind, so that mutation gets past the
+//! parser. Each byte is one choice; generation ends when they run out.
 
 use serde_json::{Map, Value, json};
 
@@ -42,7 +42,7 @@ const DIALECTS: [&str; 4] = [
 ];
 const DEPTH_MAX: usize = 12;
 
-/// Choices left to be made.
+/// Remaining choices.
 #[derive(Debug)]
 pub(super) struct Growth<'a>(std::slice::Iter<'a, u8>);
 
@@ -51,7 +51,7 @@ impl<'a> Growth<'a> {
         Self(bytes.iter())
     }
 
-    /// A number below `end`; 0 once the bytes have run out.
+    /// Returns a number below `end`; 0 once the bytes have run out.
     fn below(&mut self, end: usize) -> usize {
         usize::from(self.0.next().copied().unwrap_or(0)) % end.max(1)
     }
@@ -78,7 +78,7 @@ impl<'a> Growth<'a> {
         }
     }
 
-    /// A schema with definitions, identifiers, anchors and references that may or may not lead somewhere.
+    /// Generates a schema with definitions, identifiers, anchors and references that may or may not resolve.
     pub(super) fn schema(&mut self) -> Value {
         let mut members = Map::new();
         if self.below(3) == 0 {

@@ -1,7 +1,7 @@
-//! Answers of an HTTP server on one kept connection.
+//! Fuzz target for responses of an HTTP server on one kept connection.
 //!
-//! Laws: the answers are the same however the bytes arrive; an answer ends where a plain reader of the whole input
-//! and hyper end it, so that what is left over is the start of the next one.
+//! Properties: the responses do not depend on how the bytes were split. A response ends where the plain parser and
+//! hyper end it, so the rest is the start of the next response.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ const DICTIONARY: &[&str] = &[
     "\n",
 ];
 
-/// Requests that are sent over one connection.
+/// Number of requests that are sent over one connection.
 const REQUESTS: usize = 12;
 
 fn plain(body: &str) -> String {
@@ -121,8 +121,8 @@ fn run(input: &[u8]) -> Shape {
     Shape::of(&words)
 }
 
-/// The same answers, as far as both go. A connection may be given up earlier where bytes arrive beyond a body: the
-/// client then cannot know what they belong to.
+/// Asserts equal responses, as far as both sequences go. A connection may be closed earlier if bytes follow a body,
+/// because the client cannot attribute them to a request.
 fn same(one: &[Answered], other: &[Answered]) {
     for (at, (a, b)) in one.iter().zip(other).enumerate() {
         assert_eq!(without_rest(a), without_rest(b), "answer {at} is another one with another split");
@@ -141,7 +141,7 @@ fn without_rest(answer: &Answered) -> Answered {
     Answered { left: None, ..answer.clone() }
 }
 
-/// Each answer whose connection was kept ends where the plain reader ends it.
+/// Asserts that each response with a kept connection ends where the plain parser ends it.
 fn follow(input: &[u8], answered: &[Answered]) {
     let mut rest = input;
     for answer in answered {
@@ -168,7 +168,7 @@ fn follow(input: &[u8], answered: &[Answered]) {
     }
 }
 
-/// hyper reads the same answer from the same bytes and leaves the same bytes over.
+/// Asserts that hyper reads the same response from the same bytes and leaves the same rest.
 fn agree(input: &[u8], answer: &Answered, left: usize) {
     let script = Script::new(vec![input.to_vec()]);
     let seen = script.seen();

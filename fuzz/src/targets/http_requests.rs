@@ -1,7 +1,7 @@
-//! Requests of a client on one connection that is kept: with lengths, in chunks, several at once.
+//! Fuzz target for requests on one kept connection: with lengths, in chunks, pipelined.
 //!
-//! Laws: the server sees the same requests and answers with the same statuses however the bytes arrive; a request ends
-//! where a plain reader of the whole input ends it; hyper reads every request that the server reads, and the same.
+//! Properties: requests and response statuses do not depend on how the bytes were split. A request ends where the
+//! plain parser ends it. hyper reads every request that the server reads, with the same result.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ const DICTIONARY: &[&str] = &[
     "\n",
 ];
 
-/// Maximum bytes of a body, low enough to be met.
+/// Maximum bytes of a body, low enough to be reached.
 const BODY_BYTES_MAX: usize = 4_096;
 
 fn plain(body: &str) -> String {
@@ -100,7 +100,7 @@ fn heavy() -> Vec<Vec<u8>> {
 }
 
 fn run(input: &[u8]) -> Shape {
-    // A head is looked at when another of its lines is complete: at the end of the input one always is.
+    // A head is parsed when another of its lines is complete; this makes sure that one is at the end of the input.
     let input = &[input, b"\r\n\r\n"].concat();
     let mut results = splits(input).into_iter().map(|pieces| {
         let script = Script::new(pieces);
@@ -112,7 +112,7 @@ fn run(input: &[u8]) -> Shape {
     for (other, other_said) in results {
         let shared = first.len().min(other.len());
         assert_eq!(first.get(..shared), other.get(..shared), "other requests with another split");
-        // A refused request's body is passed over only where it is there already; else the connection ends with it.
+        // The body of a refused request is skipped only if it has already arrived; otherwise the connection ends.
         let ends_early = |requests: &[Observed]| requests.last().is_some_and(|last| last.body.is_none());
         if first.len() == other.len() {
             if !ends_early(&first) {
@@ -129,14 +129,14 @@ fn run(input: &[u8]) -> Shape {
     Shape::of(&words.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// Statuses of the answers but for interim ones, which depend on what has arrived.
+/// Returns the statuses of the responses without interim ones, which depend on the split.
 fn statuses(written: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(written);
     let statuses = text.split("HTTP/1.1 ").skip(1).map(|answer| answer.chars().take(3).collect::<String>());
     statuses.filter(|status| status != "100").collect()
 }
 
-/// Each request with a body ends where the plain reader ends it.
+/// Asserts that each request with a body ends where the plain parser ends it.
 fn follow(input: &[u8], requests: &[Observed]) {
     let mut rest = input;
     for request in requests {
@@ -156,7 +156,7 @@ fn follow(input: &[u8], requests: &[Observed]) {
     }
 }
 
-/// hyper reads the requests that were read whole, up to the first that was not.
+/// Asserts that hyper reads the requests that were read completely, up to the first that was not.
 fn agree(input: &[u8], requests: &[Observed]) {
     let theirs = block_on(oracle::requests(Script::new(vec![input.to_vec()])));
     for (at, own) in requests.iter().enumerate() {

@@ -1,6 +1,7 @@
-//! An issuer's keys, and a token whose head and claims somebody chose.
+//! Fuzz target for an issuer's keys, and for a token with arbitrary header and claims.
 //!
-//! Laws: a signed token counts only if a strict reading of its claims says so; no other text than a signed one counts.
+//! Properties: a signed token is accepted only if a strict parser accepts its claims. No text other than a signed
+//! token is accepted.
 
 use std::sync::LazyLock;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -61,7 +62,7 @@ const ISSUER: &str = "https://issuer";
 const AUDIENCE: &str = "https://gateway/mcp";
 const HEAD: &str = r#"{"alg":"EdDSA","kid":"k1","typ":"JWT"}"#;
 const CLAIMS: &str = r#"{"iss":"https://issuer","aud":"https://gateway/mcp","sub":"ada","exp":4000000000,"scope":"mcp other"}"#;
-/// Seconds that clocks may differ by; the product allows 30.
+/// Tolerated difference between clocks in seconds; the product allows 30.
 const LEEWAY_S: f64 = 60.0;
 
 static KEY: LazyLock<Ed25519KeyPair> =
@@ -73,7 +74,7 @@ fn jwks() -> String {
     json!({ "keys": [key] }).to_string()
 }
 
-/// Keys, the head of a token, its claims, and a text that stands in place of a token.
+/// Inputs: the key set, a token's header, its claims, and a text to verify as a token.
 fn seeds() -> Vec<Vec<u8>> {
     let jwks = jwks();
     let bare = jwks.replace("\"kid\":\"k1\",", "");
@@ -158,7 +159,7 @@ fn sign(head: &[u8], claims: &[u8]) -> String {
     format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature.as_ref()))
 }
 
-/// Whether a strict reader takes these claims.
+/// Returns `true` if a strict parser accepts these claims.
 fn is_good(head: &[u8], claims: &[u8]) -> bool {
     let (Ok(head), Ok(claims)) = (from_slice::<Value>(head), from_slice::<Value>(claims)) else {
         return false;
@@ -170,7 +171,7 @@ fn is_good(head: &[u8], claims: &[u8]) -> bool {
         Some(Value::Array(all)) => all.iter().any(|one| one == AUDIENCE),
         one => one.and_then(Value::as_str) == Some(AUDIENCE),
     };
-    // Both spellings of the claim may be a text of words or a list of such texts.
+    // Both spellings of the claim may be a string of words or a list of such strings.
     let has_scope = |text: &str| text.split_whitespace().any(|one| one == "mcp");
     let scoped = ["scope", "scp"].iter().any(|name| match claims.get(*name) {
         Some(Value::Array(all)) => all.iter().filter_map(Value::as_str).any(has_scope),

@@ -1,7 +1,7 @@
-//! A lock file, and a server's tools that are judged against it.
+//! Fuzz target for a lock file, and for a server's tools that are judged against it.
 //!
-//! Laws: a lock that is read is written as it is read again; every digest is that of its definition; a server that
-//! offers what is pinned is left alone, and whatever is new, gone or unusable is reported.
+//! Properties: a parsed lock is written as text that parses to the same lock. Every digest matches its definition. A
+//! server whose tools equal their pins has no findings; every new, missing or unusable tool is reported.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub(super) const TARGET: Target = Target {
     heavy,
     dictionary: DEFINITION,
     bytes_max: 32 * 1024,
-    // Judging one server may take DRIFT_JUDGED_MS_MAX; what is small is decided far sooner.
+    // Judging one server may take DRIFT_JUDGED_MS_MAX; small inputs are decided much sooner.
     cpu_max: Duration::from_secs(8),
     memory_max: Memory { factor: 4_096, constant: 64 * 1024 * 1024 },
     run,
@@ -45,7 +45,7 @@ fn seeds() -> Vec<Vec<u8>> {
         format!("{lock}\u{1e}[{{\"name\":\"new\",\"inputSchema\":{{\"type\":\"strin\"}}}}]"),
         format!("{}\u{1e}[]", lock.replace("Sends.", "Deletes.")),
         format!("{{\"format\":2}}\u{1e}[{SEND}]"),
-        // Mutation of what is pinned in the target gets past the digests.
+        // Pins that the target computes itself, so that mutations get past the digests.
         format!("\u{1e}[{SEND},{READ}]"),
         format!("\u{1e}[{changed}]"),
     ]

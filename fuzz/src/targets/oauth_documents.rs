@@ -1,7 +1,7 @@
-//! Documents of servers that ask for OAuth: challenges, metadata, answers with tokens.
+//! Fuzz target for documents of servers that require OAuth: challenges, metadata, token responses.
 //!
-//! Laws: a challenge gives its own parameters and nothing that stands inside a quoted value; metadata of another
-//! resource or issuer is refused; a token can stand in a header.
+//! Properties: a challenge yields only its own parameters, nothing from inside a quoted value. Metadata of another
+//! resource or issuer is refused. A token is valid in a header.
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ const DICTIONARY: &[&str] = &[
 const SERVER: &str = "https://example.org/v1/mcp?x=1";
 const ISSUER: &str = "https://as.example/tenant";
 
-/// Parameters of a challenge, then metadata of the resource and of the issuer, then an answer with tokens.
+/// Inputs: parameters of a challenge, metadata of the resource and of the issuer, a token response.
 fn seeds() -> Vec<Vec<u8>> {
     [
         r#"[["error","invalid_token"],["resource_metadata","https://x/m"],["scope","a b"]]"#,
@@ -75,7 +75,7 @@ fn heavy() -> Vec<Vec<u8>> {
 
 fn run(input: &[u8]) -> Shape {
     let mut words = Vec::new();
-    // A challenge that nobody wrote well.
+    // The raw input as a malformed challenge.
     let read = challenge(&String::from_utf8_lossy(input));
     words.push(format!("{}{}", read.scope.is_some(), read.more_rights.is_some()));
     let mut parts = input.split(|byte| *byte == SEPARATOR).map(|part| from_slice::<Value>(part).ok());
@@ -104,7 +104,7 @@ fn run(input: &[u8]) -> Shape {
     Shape::of(&words.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// Writes a challenge of these names and values as RFC 9110 wants it and reads it back.
+/// Writes a challenge with these names and values by RFC 9110 and parses it.
 fn challenged(parameters: &Value) -> String {
     let texts = parameters.as_array().into_iter().flatten().filter_map(|pair| {
         let text = |at: usize| pair.get(at).and_then(Value::as_str);
@@ -113,7 +113,7 @@ fn challenged(parameters: &Value) -> String {
     let is_token = |name: &str| {
         !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
     };
-    // Values as a header carries them.
+    // Values that a header can contain.
     let is_plain = |value: &str| value.bytes().all(|byte| matches!(byte, b' '..=b'~'));
     let pairs: Vec<(&str, &str)> = texts.filter(|(name, value)| is_token(name) && is_plain(value)).collect();
     let quoted = pairs

@@ -1,5 +1,5 @@
-//! Strict reading, against `serde_json`: what is accepted means the same there; what is refused is refused there too,
-//! or is one of the things that only the strict reader refuses.
+//! Fuzz target for the strict JSON parser, compared with `serde_json`: an accepted text has the same meaning there; a
+//! refused text is refused there too, or for a reason that only the strict parser has.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub(super) const TARGET: Target = Target {
     run,
 };
 
-/// The other reader recurses and stops at a depth of its own.
+/// Depth limit of the comparison, because `serde_json` recurses and has a limit of its own.
 const COMPARED_DEPTH_MAX: usize = 100;
 
 fn seeds() -> Vec<Vec<u8>> {
@@ -87,7 +87,7 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// Equal, but for the last digit of a double, which the other reader does not promise.
+/// Returns `true` if both are equal, apart from the last digit of a double, which `serde_json` does not guarantee.
 fn means_the_same(ours: &Value, other: &Value) -> bool {
     match (ours, other) {
         (Value::Number(a), Value::Number(b)) => {

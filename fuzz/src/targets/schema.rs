@@ -1,5 +1,5 @@
-//! A schema and a value, both unknown: admission and checking come back soon, and an admitted schema judges the value as
-//! the plain validator does, over its own tree of values.
+//! Fuzz target for an unknown schema and an unknown value: admission and checking terminate soon, and an admitted
+//! schema judges the value like the plain validator over `serde_json`'s tree.
 
 use std::time::Duration;
 
@@ -24,12 +24,12 @@ pub(super) const TARGET: Target = Target {
     run,
 };
 
-/// Memory of one check and its explanation: 32 times the value, and a report of bounded size.
+/// Memory limit of one check and its explanation: 32 times the value, and a report of bounded size.
 const CHECK_MEMORY_MAX: Memory = Memory { factor: 32, constant: 1024 * 1024 };
-/// CPU time of one check and its explanation; the product's bound is 50 ms, in an optimised build.
+/// CPU time limit of one check and its explanation; the product's limit is 50 ms in an optimised build.
 const CHECK_CPU_MAX: Duration = Duration::from_millis(500);
 
-/// Bytes of a report with its rules and places: some times what its violations may have.
+/// Maximum bytes of a report with its rules and places: a multiple of the limit on one violation.
 const REPORT_BYTES_MAX: usize = 8 * VIOLATION_BYTES_MAX;
 
 fn seeds() -> Vec<Vec<u8>> {
@@ -49,12 +49,12 @@ fn seeds() -> Vec<Vec<u8>> {
     seeds
 }
 
-/// Values whose violations multiply with every level: a report of all of them would have 8 to the power of 9 entries.
+/// Values whose violations multiply with every level: a report of all would have 8 to the power of 9 entries.
 fn heavy() -> Vec<Vec<u8>> {
     vec![recursive(8, 4), recursive(8, 5), recursive(2, 60), blocks(4), recursive(8, 9), recursive(16, 30)]
 }
 
-/// A schema of equal branches that all lead back to it, and a value that none of them takes at its deepest level.
+/// A schema of equal branches that all refer back to it, and a value that none of them accepts at its deepest level.
 fn recursive(branches: usize, depth: usize) -> Vec<u8> {
     let branch = r##"{"type":"object","required":["a"],"properties":{"a":{"$ref":"#/$defs/n"}}}"##;
     let branches = vec![branch; branches].join(",");
@@ -63,7 +63,7 @@ fn recursive(branches: usize, depth: usize) -> Vec<u8> {
     format!("{schema}\u{1e}{value}").into_bytes()
 }
 
-/// Blocks of a document as note-taking servers describe them: ten kinds, each with a list of further blocks.
+/// Blocks of a document in the style of note-taking servers: ten kinds, each with a list of further blocks.
 fn blocks(depth: usize) -> Vec<u8> {
     let kinds = (0..10).map(|kind| {
         format!(r##"{{"type":"object","required":["type"],"properties":{{"type":{{"const":"k{kind}"}},"children":{{"$ref":"#/$defs/list"}}}}}}"##)
@@ -99,7 +99,7 @@ fn run(input: &[u8]) -> Shape {
     assert!(used.memory <= memory_max, "checking held {} bytes, at most {memory_max}", used.memory);
     assert!(used.cpu <= CHECK_CPU_MAX, "checking took {:?}, at most {CHECK_CPU_MAX:?}", used.cpu);
     assert_eq!(accepted, checked.is_ok(), "two answers to one question");
-    // The walk that explains reads a schema by the dialect of its root alone.
+    // The explanation interprets a schema by the dialect of its root only.
     let is_mixed = schema.root().raw().matches("\"$schema\"").count() > 1;
     let explained =
         if is_mixed { None } else { compiled.accepts_by_explanation(schema.root(), value.root()) };
@@ -117,7 +117,7 @@ fn run(input: &[u8]) -> Shape {
         violations.as_slice().first().map(|violation| violation.keyword.clone())
     });
     let admission = compiled.admission();
-    // The plain validator remembers nothing, so that its time multiplies with every level.
+    // The plain validator has no memoisation, so its time multiplies with every level.
     let is_slow = value.root().depth() * admission.in_place.ilog2() as usize > 20;
     let plain = if is_slow { None } else { plain_verdict(&schema, &value, admission.dialect) };
     for other in [plain, explained].into_iter().flatten().filter(|_| is_known) {
@@ -127,8 +127,8 @@ fn run(input: &[u8]) -> Shape {
     Shape::of(&[keyword.as_deref().unwrap_or("accepted"), admission.dialect.name(), &format!("{sizes:?}")])
 }
 
-/// The same question to the validator alone, over `serde_json`'s tree; `None` if it does not take the schema, or if that
-/// tree cannot carry one of the numbers (`1e-400` is 0 there).
+/// Verdict of the validator alone, over `serde_json`'s tree. `None` if it refuses the schema, or if that tree cannot
+/// represent one of the numbers (`1e-400` becomes 0).
 fn plain_verdict(schema: &Document<'_>, value: &Document<'_>, dialect: Dialect) -> Option<bool> {
     canonical(schema.root()).ok()?;
     canonical(value.root()).ok()?;

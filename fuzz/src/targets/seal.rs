@@ -1,7 +1,7 @@
-//! Sealed state that comes back from a client.
+//! Fuzz target for sealed state that a client returns.
 //!
-//! Laws: nothing opens but a seal that was made, text for text, for its binding; every seal opens as it was made and in
-//! no other way.
+//! Properties: a text opens only if it is exactly a seal that was made for its binding; every seal opens to its
+//! content, and only with its binding.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub(super) const TARGET: Target = Target {
 
 const KEYS: [[u8; 32]; 2] = [[7; 32], [8; 32]];
 
-/// Principal, method and a seal that [`KEYS`] made for them once: made anew it would be another one each time.
+/// Principal, method, and a seal made with [`KEYS`]. Stored, because a new seal would differ each time.
 const MADE: [(&str, &str, &str); 2] = [
     ("alice", "tools/call", "lEm8vPLPtUHi4uaFfa46Eb0ACWwPPWcGdhO3D04UIF_I9pM-eIFKlkOadO6XprQb3-ECAwyQ"),
     ("", "", "Nx2tvRMm4LLrPSYHipGF-Baiw5aWh41Q56nzG-tXMzCSlfbNxl6WoQ"),

@@ -1,7 +1,8 @@
-//! Lines of a stdio server while calls are under way: answers, questions, progress, news, garbage.
+//! Fuzz target for lines of a stdio server while calls are in flight: answers, questions, progress, notifications,
+//! garbage.
 //!
-//! Laws: the effects are the same however the bytes arrive; an answer reaches the call of its id and no other, once;
-//! every request of the server is answered once or reaches one call; nothing else is sent to it.
+//! Properties: the effects do not depend on how the bytes were split. An answer reaches only the call with its id,
+//! once. Every request of the server is answered once or reaches one call; nothing else is sent to it.
 
 use std::time::Duration;
 
@@ -50,7 +51,7 @@ const DICTIONARY: &[&str] = &[
     "[",
 ];
 
-/// Calls under way: one person's alone, and two persons'.
+/// Calls in flight: of one person only, and of two.
 const SETTINGS: [&[(u64, Option<u64>)]; 2] =
     [&[(1, Some(7)), (2, Some(7)), (3, None)], &[(1, Some(7)), (2, Some(8))]];
 

@@ -1,7 +1,7 @@
-//! A URI template of a server and a URI of a client.
+//! Fuzz target for a URI template of a server and a URI of a client.
 //!
-//! Laws: matching ends soon whatever both are; a URI that a template expands to is matched by it; found values expand to
-//! the URI they were found in.
+//! Properties: matching terminates soon. A URI that a template expands to is matched by it. Matched values expand to
+//! the URI that they were found in.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -44,12 +44,12 @@ fn seeds() -> Vec<Vec<u8>> {
     .to_vec()
 }
 
-/// As many variables as a template may have, named apart.
+/// Repeats a part with as many variables as a template may have, each with its own name.
 fn many(part: &str) -> String {
     (0..32).map(|n| part.replace('x', &format!("x{n}"))).collect()
 }
 
-/// Templates on which a matcher that goes back takes exponential time.
+/// Templates on which a backtracking matcher takes exponential time.
 fn heavy() -> Vec<Vec<u8>> {
     [
         format!("a://{{a}}a{{b}}a{{c}}a{{d}}a{{e}}a{{f}}ax\u{1e}a://{}", "a".repeat(96)),
@@ -99,7 +99,7 @@ fn matches(template: &UriTemplate, uri: &str) -> Result<Option<Variables>, &'sta
     template.matches(&uri, &mut Work::default()).map_err(|_| "too much work")
 }
 
-/// Variables with their modifiers; `None` where a name occurs twice, whose values would have to agree.
+/// Returns the variables with their modifiers; `None` if a name occurs twice, because its values would have to agree.
 fn variables(template: &str) -> Option<Vec<&str>> {
     let expressions = template.split('{').skip(1).filter_map(|part| part.split('}').next());
     let variables: Vec<&str> =
@@ -109,7 +109,7 @@ fn variables(template: &str) -> Option<Vec<&str>> {
     (names.len() == variables.len()).then_some(variables)
 }
 
-/// Whether every character stands for itself.
+/// Returns `true` if no character is escaped.
 fn is_unescaped(template: &str, uri: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._~:/?#[]@!$&'()+,;=".contains(c);
     uri.chars().all(is_plain) && !template.contains('%')
@@ -117,7 +117,7 @@ fn is_unescaped(template: &str, uri: &str) -> bool {
 
 const OPERATORS: [char; 7] = ['+', '#', '.', '/', ';', '?', '&'];
 
-/// RFC 6570, section 3.2, for values that are text; `None` for templates that cannot be read.
+/// Expands a template by RFC 6570 section 3.2 for string values; `None` if the template is malformed.
 fn expand(template: &str, value: &impl Fn(&str) -> Option<String>) -> Option<String> {
     let mut out = String::new();
     let mut rest = template;

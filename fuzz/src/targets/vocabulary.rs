@@ -1,4 +1,4 @@
-//! Words that MCP tools and their schemas are made of.
+//! Dictionaries: words that occur in MCP tools and their schemas.
 
 pub(super) const JSON: &[&str] = &[
     "{}",

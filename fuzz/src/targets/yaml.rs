@@ -1,6 +1,6 @@
-//! YAML catalogues.
+//! Fuzz target for YAML catalogues.
 //!
-//! Law: what is read is JSON, and that JSON read as YAML again is the same text.
+//! Property: accepted YAML becomes JSON, and that JSON parsed as YAML becomes the same text.
 
 use std::time::Duration;
 
@@ -116,7 +116,7 @@ fn run(input: &[u8]) -> Shape {
             assert_eq!(root.to_compact(), json, "not compact");
             match to_json(&json) {
                 Ok(again) => assert_eq!(again, json, "read as YAML the JSON is another one"),
-                // YAML wants a key and its colon within 1024 characters.
+                // YAML requires a key and its colon within 1024 characters.
                 Err(error) => assert!(json.len() > 1_024, "its own JSON is refused: {error}: {json}"),
             }
             Shape::of(&[

@@ -9,15 +9,15 @@ use crate::case::{Attack, Case, Phase, Setting, Target};
 use crate::client::Post;
 use crate::upstream::{Offer, Upstream};
 
-/// Messages of a batch.
+/// Messages per batch.
 const MESSAGES: usize = 100;
-/// Connections whose answers nobody reads.
+/// Connections whose answers are not read.
 const UNREAD: usize = 20;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(super) fn cases() -> Vec<Case> {
     vec![
-        // 100 tools of 2.8 KB are a list of 279 KB.
+        // 100 tools of 2.8 KB make a list of 279 KB.
         Case::new("batches", "lists", |setting| {
             let bad = described(100, 2_700)?;
             Ok(Attack::request(batch(LIST, setting)).with_server(bad.entry("bad"), bad))
@@ -57,7 +57,7 @@ pub(super) fn cases() -> Vec<Case> {
 
 const LIST: &str = r#""method":"tools/list""#;
 
-/// A batch of the revision that has batches, every message of it alike but for its id.
+/// Returns a batch, in the revision that has batches, of equal messages with different ids.
 fn batch(message: &str, setting: &Setting) -> Post {
     let one = |id: usize| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},{message}}}");
     let all: Vec<String> = (0..setting.size(MESSAGES, 10)).map(one).collect();
@@ -65,7 +65,7 @@ fn batch(message: &str, setting: &Setting) -> Post {
     Post { headers, body: format!("[{}]", all.join(",")).into_bytes() }
 }
 
-/// A server with so many tools, with so many bytes of prose each.
+/// Starts a server with `tools` tools, each with `prose` bytes of description.
 fn described(tools: usize, prose: usize) -> Result<Upstream> {
     let prose = "long words ".repeat(prose / 11);
     let tool = |number: usize| json!({"name": format!("t{number}"), "description": prose, "inputSchema": {"type": "object"}});

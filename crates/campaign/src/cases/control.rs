@@ -1,4 +1,4 @@
-//! No attack at all: shows how much the machine's own noise moves the figures.
+//! Controls without an attack: show how much the machine's own noise affects the figures.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub(super) fn cases() -> Vec<Case> {
                 Ok(0)
             }))
         }),
-        // Calls of 1 MiB that are accepted and handed on.
+        // Calls of 1 MiB that are accepted and forwarded.
         Case::new("control", "ordinary-large-calls", |setting| {
             let other = Upstream::hostile(&Offer::tool("echo", &json!({"type": "object"})))?;
             let arguments = json!({"text": "x".repeat(setting.size(1 << 20, 1 << 14))});

@@ -1,4 +1,4 @@
-//! Values that break a schema in a way that is costly to explain.
+//! Values that violate a schema in a way that is costly to explain.
 
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::upstream::{Offer, Upstream};
 pub(super) fn cases() -> Vec<Case> {
     vec![
         Case::new("explanations", "notion-blocks", |setting| {
-            // 13.7 KB of blocks, the innermost of which are wrong.
+            // 13.7 KB of blocks; the innermost ones are wrong.
             refused(&notion(), &blocks(setting.size(3, 1)))
         }),
         Case::new("explanations", "notion-blocks-in-output", |setting| {
@@ -25,14 +25,14 @@ pub(super) fn cases() -> Vec<Case> {
     ]
 }
 
-/// A call with these arguments of a tool with this input schema.
+/// Attack: calls a tool that has this input schema with these arguments.
 pub(super) fn refused(schema: &Value, arguments: &str) -> Result<Attack> {
     let bad = Upstream::hostile(&Offer::tool("check", schema))?;
     let post = Post::call_text("bad__check", arguments);
     Ok(Attack::request(post).with_server(bad.entry("bad"), bad))
 }
 
-/// A call of a tool with this output schema whose server answers with this structured content.
+/// Attack: calls a tool that has this output schema and whose server answers with this structured content.
 pub(super) fn output(schema: &Value, content: &str) -> Result<Attack> {
     let tool = json!({"name": "check", "inputSchema": {"type": "object"}, "outputSchema": schema,
         "annotations": {"readOnlyHint": true}});
@@ -43,7 +43,7 @@ pub(super) fn output(schema: &Value, content: &str) -> Result<Attack> {
     Ok(Attack::request(post).with_server(bad.entry("bad"), bad))
 }
 
-/// Ten kinds of block, each of which may have children: 1.9 KB as a schema.
+/// Schema of ten kinds of block, each with optional children: 1.9 KB.
 fn notion() -> Value {
     let kinds = [
         "paragraph",
@@ -66,7 +66,7 @@ fn notion() -> Value {
         "$defs": {"block": {"anyOf": kinds.iter().map(variant).collect::<Vec<_>>()}}})
 }
 
-/// Four blocks with four blocks each and so on, `depth` times, and a number for every text of the innermost ones.
+/// Four blocks with four children each, `depth` levels deep; the innermost ones have a number instead of each text.
 fn blocks(depth: usize) -> String {
     format!("{{\"children\":[{}]}}", vec![block(depth); 4].join(","))
 }
@@ -78,14 +78,14 @@ fn block(depth: usize) -> String {
     }
 }
 
-/// Eight equal recursive branches: 875 bytes.
+/// Schema with eight equal recursive branches: 875 bytes.
 pub(super) fn eight_branches() -> Value {
     let branch = json!({"type": "object", "title": "A branch", "properties": {"a": {"$ref": "#/$defs/n"}}, "required": ["a"]});
     json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/n"}},
         "$defs": {"n": {"anyOf": vec![branch; 8]}}})
 }
 
-/// `{"a":{"a":…777…}}`.
+/// Returns `{"a":{"a":…777…}}`.
 pub(super) fn nested(depth: usize) -> String {
     "{\"a\":".repeat(depth) + "777" + &"}".repeat(depth)
 }

@@ -1,4 +1,4 @@
-//! Requests that are wrong as JSON, as a message or as HTTP.
+//! Requests that are invalid as JSON, as a message or as HTTP.
 
 use anyhow::Result;
 use serde_json::json;
@@ -7,7 +7,7 @@ use crate::case::{Attack, Case, Setting};
 use crate::client::Post;
 use crate::upstream::{Offer, Upstream};
 
-/// Bytes of a body that the bars of CPU hold for.
+/// Bytes of a body for which the CPU limits hold.
 const BODY_BYTES: usize = 1 << 20;
 const SMALL_BODY_BYTES: usize = 1 << 14;
 
@@ -78,12 +78,12 @@ pub(super) fn cases() -> Vec<Case> {
     ]
 }
 
-/// A call with these arguments.
+/// Attack: a call with these arguments.
 fn called(arguments: &str) -> Result<Attack> {
     behind_server(Post::call_text("bad__check", arguments))
 }
 
-/// A request to a gateway with a tool `check` that wants a short text.
+/// Attack: a request to a gateway with a tool `check` that takes a short string.
 fn behind_server(post: Post) -> Result<Attack> {
     let schema = json!({"type": "object", "properties": {"short": {"type": "string", "maxLength": 10}},
         "additionalProperties": false});

@@ -1,4 +1,5 @@
-//! Schemas with regular expressions that are costly to compile, at the start of a server and by a change of its list.
+//! Schemas with regular expressions that are costly to compile, at the start of a server and after a change of its
+//! list.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use crate::case::{Attack, Case, Phase, Setting, Target};
 use crate::upstream::{Offer, Upstream};
 
-/// Patterns of one tool.
+/// Patterns per tool.
 const PATTERNS: usize = 250;
 
 pub(super) fn cases() -> Vec<Case> {
@@ -25,7 +26,7 @@ pub(super) fn cases() -> Vec<Case> {
             let bad = std::sync::Arc::new(bad);
             let own = bad.clone();
             Ok(Attack::storm(move |_, phase| {
-                // Other patterns each time: equal ones might be remembered.
+                // Other patterns each time, because equal ones might be cached.
                 own.change(&costly(salt.fetch_add(1, Ordering::Relaxed), tools, patterns));
                 phase.pause(Duration::from_secs(60));
                 Ok(1)
@@ -36,7 +37,7 @@ pub(super) fn cases() -> Vec<Case> {
     ]
 }
 
-/// A server with so many costly tools joins in every phase and leaves at its end.
+/// Attack: a server with `tools` costly tools joins in every phase and leaves at its end.
 fn at_start(tools: usize, setting: &Setting) -> Result<Attack> {
     let patterns = setting.size(PATTERNS, 10);
     let salt = AtomicUsize::new(0);
@@ -50,7 +51,7 @@ fn at_start(tools: usize, setting: &Setting) -> Result<Attack> {
     .with_phases(4))
 }
 
-/// Tools with patterns like `^(\p{L}{2}|…)$`, of about 17 KB each.
+/// Tools with patterns like `^(\p{L}{2}|…)$`, about 17 KB each.
 fn costly(salt: usize, tools: usize, patterns: usize) -> Offer {
     let tool = |tool: usize| {
         let property = |number: usize| {

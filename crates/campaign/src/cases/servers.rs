@@ -11,7 +11,7 @@ use crate::case::{Attack, Case, Setting};
 use crate::client::Post;
 use crate::gateway::Server;
 
-/// Seconds that a stdio server lives at most.
+/// Maximum lifetime of a stdio server in seconds.
 const STDIO_SECONDS_MAX: &str = "120";
 
 /// Behaviours over HTTP.
@@ -92,7 +92,7 @@ fn over_http(setting: &Setting, behaviour: &str) -> Result<Attack> {
     Ok(poke().with_server(server, process))
 }
 
-/// Starts a hostile server over HTTP, with one tool, `poke`.
+/// Starts a hostile server over HTTP with one tool, `poke`.
 pub(super) fn start_http(setting: &Setting, behaviour: &str) -> Result<(Server, Process)> {
     let mut command = Command::new("chrt");
     command.args(["--idle", "0"]).arg(&setting.hostile).args(["http", behaviour]);
@@ -103,7 +103,7 @@ pub(super) fn start_http(setting: &Setting, behaviour: &str) -> Result<(Server, 
 
 fn over_stdio(setting: &Setting, behaviour: &str) -> Result<Attack> {
     let program = setting.hostile.display().to_string();
-    // A gateway that is killed cannot end its children, so that they end by themselves.
+    // A killed gateway cannot end its children, so they have to end by themselves.
     let words = ["-s", "KILL", STDIO_SECONDS_MAX, "chrt", "--idle", "0", &program, "stdio", behaviour];
     let reach = format!("command = \"timeout\"\nargs = {words:?}");
     Ok(poke().with_server(Server { name: "bad", reach }, ()))

@@ -1,4 +1,4 @@
-//! One caller that takes as much as it can, while another one wants its share.
+//! One caller that takes as much as it can while another one wants its share.
 
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,9 +15,9 @@ use crate::upstream::{Offer, Upstream};
 use super::servers::start_http;
 
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Calls have to be confirmed by a person, as without a policy.
+/// Policy under which a person has to confirm calls, the default.
 const GATED: &str = "[safety]\n";
-/// Nothing has to be confirmed, and the loop guard is on.
+/// Policy without confirmations, with the loop guard.
 const GUARDED: &str = "[safety]\ndestructive = \"never\"\n";
 
 pub(super) fn cases() -> Vec<Case> {
@@ -85,7 +85,7 @@ fn ask(target: &Target<'_>, post: &Post) -> Result<Answer> {
     Ok(target.wire(PATIENCE)?.ask(post)?)
 }
 
-/// Opens legacy sessions as fast as it can, up to ten thousand in a phase.
+/// Attack: opens legacy sessions as fast as possible, up to ten thousand per phase.
 fn sessions(setting: &Setting, is_near: bool) -> Result<Attack> {
     let many = setting.size(10_000, 200);
     Ok(Attack::storm(move |target, phase| {
@@ -93,7 +93,7 @@ fn sessions(setting: &Setting, is_near: bool) -> Result<Attack> {
         let mut wire = target.wire(PATIENCE)?;
         let mut made = 0;
         while made < many as u64 && !phase.is_over() {
-            // A server may close the connection of a client that it refuses.
+            // The server may close the connection of a client that it refuses.
             if wire.ask(&Post::initialize()).is_err() {
                 wire = target.wire(PATIENCE)?;
             }
@@ -102,13 +102,13 @@ fn sessions(setting: &Setting, is_near: bool) -> Result<Attack> {
         Ok(made)
     })
     .with_honest(move |target| {
-        // A new session is owed to somebody at another address than the attacker.
+        // A client at another address than the attacker must get a session.
         let source = if is_near { ELSEWHERE } else { Ipv4Addr::LOCALHOST };
         honest_session(&Target { source, ..*target })
     }))
 }
 
-/// Opens a session and calls with it.
+/// Opens a session and makes a call in it.
 fn honest_session(target: &Target<'_>) -> Result<()> {
     let mut wire = target.wire(PATIENCE)?;
     let greeted = wire.ask(&Post::initialize())?;
@@ -125,7 +125,7 @@ fn honest_session(target: &Target<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A thousand requests that announce 3.9 MB and send so much of it.
+/// Attack: a thousand requests that announce 3.9 MB and send only `sent` bytes.
 fn unfinished(setting: &Setting, sent: usize) -> Result<Attack> {
     let (many, sent) = (setting.size(1_000, 50), sent.min(setting.size(sent, 100_000)));
     Ok(Attack::storm(move |target, phase| {
@@ -133,7 +133,7 @@ fn unfinished(setting: &Setting, sent: usize) -> Result<Attack> {
         let mut wires = Vec::new();
         while wires.len() < many && !phase.is_over() {
             let Ok(mut wire) = target.wire(Duration::from_secs(1)) else { continue };
-            // A server that stops reading, or hangs up, is right.
+            // The server may stop reading or close the connection.
             let _ = wire.send_part(&post, sent);
             wires.push(wire);
         }
@@ -144,7 +144,7 @@ fn unfinished(setting: &Setting, sent: usize) -> Result<Attack> {
     .with_phases(4))
 }
 
-/// A call with a body of 256 KiB.
+/// Makes a call with a body of 256 KiB.
 fn honest_body(target: &Target<'_>) -> Result<()> {
     let arguments = json!({"text": "x".repeat(1 << 18)}).to_string();
     let answer = ask(&target.beside_neighbour(), &Post::call_text("good__echo", &arguments))?;
@@ -169,7 +169,7 @@ fn unfinished_heads(setting: &Setting) -> Result<Attack> {
     .with_honest(|target| honest_session(&target.beside_neighbour())))
 }
 
-/// A gateway with a destructive tool; `strike` is called with rising numbers until it has had enough.
+/// Attack on a gateway with a destructive tool; `strike` gets increasing numbers and returns `false` to pause.
 fn gated(
     policy: &str,
     strike: impl Fn(&Target<'_>, u64) -> Result<bool> + Send + Sync + 'static,
@@ -192,7 +192,7 @@ fn gated(
     .with_server(bad.entry("bad"), bad))
 }
 
-/// A call that has to be confirmed is queued for somebody at another address.
+/// Checks that a call which needs a confirmation is queued for a caller at another address.
 fn honest_approval(target: &Target<'_>) -> Result<()> {
     let answer = ask(&target.beside_neighbour(), &Post::call_text("bad__delete", "{\"number\":-1}"))?;
     ensure!(answer.text().contains("waits for a person"), "not queued: {}", excerpt(&answer.text()));
@@ -204,14 +204,14 @@ fn token(number: u64) -> Post {
     Post::modern("tools/call", &json!({"name": "get_confirmation_token", "arguments": wish}))
 }
 
-/// Somebody at another address without a session, and somebody at the attacker's with one.
+/// Checks a caller at another address without a session, and one at the attacker's address with a session.
 fn honest_caller(target: &Target<'_>) -> Result<()> {
     let answer = ask(&target.beside_neighbour(), &Post::call_text("good__echo", "{\"text\":\"honest\"}"))?;
     ensure!(answer.is_success(), "without a session: {}", excerpt(&answer.text()));
     honest_session(target)
 }
 
-/// A thousand streams with ten resources each.
+/// Attack: a thousand streams that follow ten resources each.
 fn subscriptions(setting: &Setting) -> Result<Attack> {
     let many = setting.size(1_000, 50);
     Ok(Attack::storm(move |target, phase| {
@@ -239,7 +239,7 @@ fn subscriptions(setting: &Setting) -> Result<Attack> {
     }))
 }
 
-/// Streams that follow 400 resources with URIs of 8,000 bytes each.
+/// Attack: streams that follow 400 resources with URIs of 8,000 bytes each.
 fn long_subscriptions(setting: &Setting) -> Result<Attack> {
     let many = setting.size(200, 10);
     Ok(Attack::storm(move |target, phase| {
@@ -249,7 +249,7 @@ fn long_subscriptions(setting: &Setting) -> Result<Attack> {
             let uris: Vec<String> = (0..400).map(|uri| format!("a://{}/{uri}/{long}", wires.len())).collect();
             let wanted = json!({"resourceSubscriptions": uris});
             let mut wire = target.wire(PATIENCE)?;
-            // A server may refuse it before it has read all.
+            // The server may refuse the request before it has read all of it.
             let _ = wire.send(&Post::modern("subscriptions/listen", &json!({"notifications": wanted})));
             let _ = wire.head();
             wires.push(wire);
@@ -260,7 +260,7 @@ fn long_subscriptions(setting: &Setting) -> Result<Attack> {
     .with_phases(4))
 }
 
-/// Legacy calls of a tool that never answers; the client hangs up at once.
+/// Attack: legacy calls of a tool that never answers; the client disconnects at once.
 fn hung_up(setting: &Setting) -> Result<Attack> {
     let many = setting.size(5_000, 100);
     let (server, process) = start_http(setting, "hang")?;
@@ -282,7 +282,7 @@ fn hung_up(setting: &Setting) -> Result<Attack> {
     .with_honest(honest_session))
 }
 
-/// Readers that take a megabyte byte by byte.
+/// Attack: readers that take a megabyte byte by byte.
 fn slow_readers(setting: &Setting) -> Result<Attack> {
     let many = setting.size(200, 20);
     let prose = "long words ".repeat(90_000);
@@ -319,7 +319,7 @@ fn idle_connections(setting: &Setting) -> Result<Attack> {
     .with_honest(|target| honest_session(&target.beside_neighbour())))
 }
 
-/// Requests sent ahead on ten connections whose answers are not read.
+/// Attack: pipelined requests on ten connections whose answers are not read.
 fn pipelined(setting: &Setting) -> Result<Attack> {
     let many = setting.size(10_000, 100);
     Ok(Attack::storm(move |target, phase| {

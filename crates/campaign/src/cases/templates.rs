@@ -1,4 +1,4 @@
-//! URIs that are costly to match against the templates of a server.
+//! URIs that are costly to match against a server's templates.
 
 use anyhow::Result;
 use serde_json::json;
@@ -24,12 +24,12 @@ pub(super) fn cases() -> Vec<Case> {
     ]
 }
 
-/// A read of this URI behind a server with this template.
+/// Attack: reads this URI behind a server with this template.
 fn read(template: &str, uri: &str) -> Result<Attack> {
     let bad = Upstream::hostile(&Offer::template(template))?;
     let mut post = Post::modern("resources/read", &json!({"uri": uri}));
     if uri.len() > 8_000 {
-        // Too long for a header; sent as the revision without one.
+        // Too long for a header, so it is sent in the revision without that header.
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": {"uri": uri}});
         post = Post::legacy(body.to_string());
     }

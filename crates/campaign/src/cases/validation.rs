@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::explanations::{output, refused};
 use crate::case::Case;
 
-/// Bytes of a body that the bars of CPU hold for.
+/// Bytes of a body for which the CPU limits hold.
 const BODY_BYTES: usize = 1 << 20;
 const SMALL_BODY_BYTES: usize = 1 << 14;
 
@@ -73,7 +73,7 @@ fn unique() -> Value {
     json!({"type": "object", "properties": {"items": {"type": "array", "uniqueItems": true}}})
 }
 
-/// Every item is tested against some thousand branches of which only the last one takes an integer.
+/// Schema in which every item is tested against thousands of branches, of which only the last accepts an integer.
 fn expanding() -> Value {
     let inner = |depth: usize| json!({"$ref": format!("#/$defs/d{}", depth + 1)});
     let mut definitions = serde_json::Map::new();
@@ -98,7 +98,7 @@ fn tree() -> Value {
         "$defs": {"n": {"anyOf": [{"type": "integer"}, {"type": "array", "items": {"$ref": "#/$defs/n"}}]}}})
 }
 
-/// `{"items":[1,1,…]}` with this last item.
+/// Returns `{"items":[1,1,…]}` with this last item.
 fn numbers(count: usize, last: &str) -> String {
     format!("{{\"items\":[{}{last}]}}", "1,".repeat(count))
 }
@@ -133,7 +133,7 @@ fn keys(bytes: usize) -> String {
     text + "\"z\":\"no\"}"
 }
 
-/// Arrays inside arrays up to the depth that is read, again and again, with one wrong leaf at the end.
+/// Nested arrays up to the accepted depth, repeated, with one wrong leaf at the end.
 fn deep(bytes: usize) -> String {
     const DEPTH: usize = 110;
     let one = "[".repeat(DEPTH) + "1" + &"]".repeat(DEPTH);

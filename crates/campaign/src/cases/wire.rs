@@ -1,4 +1,4 @@
-//! Servers that answer a call with HTTP that does not end: heads, trailers, chunk lines, single bytes.
+//! Servers that answer a call with endless HTTP: heads, trailers, chunk lines, single bytes.
 
 use std::io::{self, Write as _};
 use std::net::TcpStream;
@@ -39,7 +39,7 @@ fn harmed(harm: Harm) -> Result<Attack> {
     Ok(Attack::poke(post).with_server(bad.entry("bad"), bad))
 }
 
-/// Writes `start`, then `again` as fast as it is read.
+/// Writes `start`, then `again` endlessly.
 fn forever(mut out: &TcpStream, start: &[u8], again: &[u8]) -> io::Result<()> {
     out.write_all(start)?;
     let many = again.repeat((1 << 16) / again.len());

@@ -1,4 +1,4 @@
-//! The gateway, its servers and their ledgers, in a folder of their own.
+//! Test bed: the gateway, its servers and their ledgers, in a folder of their own.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -12,12 +12,12 @@ use serde_json::Value;
 use toolcrib_testkit::port;
 use toolcrib_testkit::process::Process;
 
-/// Servers of each transport.
+/// Servers per transport.
 const SERVERS: usize = 4;
-/// Time for a process to start or to end.
+/// Timeout for a process to start or to end.
 const WITHIN: Duration = Duration::from_secs(30);
 
-/// Every call has to be confirmed; rates and repetitions are not what is tested.
+/// Every call needs a confirmation; rate limits and the loop guard are off, because they are not under test.
 const POLICY: &str = "[safety]\ndestructive = \"always\"\ntoken_ms = 3600000\ntokens_per_minute_max = 1000000\n\
                       repeats_max = 0\nrepeats_read_only_max = 0\n";
 
@@ -31,12 +31,12 @@ pub(super) struct Bed {
     http_addresses: Vec<SocketAddr>,
 }
 
-/// Records of the audit and lines of the ledgers, after everything has ended.
+/// Audit records and ledger lines after all processes have ended.
 #[derive(Debug)]
 pub(super) struct Facts {
     pub(super) records: Vec<Value>,
     pub(super) executions: Vec<String>,
-    /// Output of `audit verify`, and whether it succeeded.
+    /// Success and output of `audit verify`.
     pub(super) verified: (bool, String),
 }
 
@@ -69,13 +69,13 @@ impl Bed {
         Ok(Self { binary, folder, address, gateway, http, http_addresses })
     }
 
-    /// Names of the tool on every server.
+    /// Returns the served names of the tool on every server.
     pub(super) fn tools() -> Vec<String> {
         let names = |over: &'static str| (0..SERVERS).map(move |number| format!("{over}{number}__spend"));
         names("stdio").chain(names("http")).collect()
     }
 
-    /// Kills the gateway and starts it again.
+    /// Kills the gateway and restarts it.
     pub(super) fn kill_gateway(&self) -> Result<()> {
         let mut gateway = lock(&self.gateway);
         gateway.kill();
@@ -83,17 +83,17 @@ impl Bed {
         Ok(())
     }
 
-    /// Kills a stdio server, which the gateway starts again.
+    /// Kills a stdio server; the gateway restarts it.
     pub(super) fn kill_stdio(&self, which: usize) -> Result<()> {
         let text = std::fs::read_to_string(pid_file(&self.folder, which % SERVERS)).unwrap_or_default();
         if let Some(pid) = text.parse().ok().and_then(Pid::from_raw) {
-            // The process may be gone: the gateway was killed a moment ago and starts another one.
+            // The process may already be gone, because the gateway was killed a moment ago.
             let _ = kill_process(pid, Signal::KILL);
         }
         Ok(())
     }
 
-    /// Kills an HTTP server and starts it again at the same address.
+    /// Kills an HTTP server and restarts it at the same address.
     pub(super) fn kill_http(&self, which: usize) -> Result<()> {
         let number = which % SERVERS;
         let (Some(process), Some(address)) = (self.http.get(number), self.http_addresses.get(number)) else {
@@ -105,9 +105,9 @@ impl Bed {
         Ok(())
     }
 
-    /// Ends everything and reads what was written.
+    /// Ends all processes and reads what they wrote.
     pub(super) fn finish(&self) -> Result<Facts> {
-        // A last start finds the intents that the last kill left open.
+        // One more start handles the intents that the last kill left open.
         self.kill_gateway()?;
         let ended = lock(&self.gateway).terminate(WITHIN)?;
         if !ended.success() {

@@ -1,4 +1,4 @@
-//! A client that confirms each destructive call with a token and sends it again when its connection dies.
+//! A client that confirms each destructive call with a token and sends it again when its connection breaks.
 
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
@@ -10,20 +10,20 @@ use super::bed::Bed;
 use crate::client::{Post, Wire};
 use crate::ledger::Manner;
 
-/// Wait for one answer.
+/// Timeout of one answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
-/// Pause before trying again while the gateway or a server is down.
+/// Pause before a retry while the gateway or a server is down.
 const PAUSE: Duration = Duration::from_millis(10);
-/// Sends of one call: the first and after two dead connections.
+/// Maximum sends of one call: the first, and one after each of two broken connections.
 const SENDS_MAX: usize = 3;
 
-/// One call as its client saw it.
+/// One call from its client's view.
 #[derive(Debug)]
 pub(super) struct Call {
     pub(super) name: String,
     pub(super) manner: Manner,
     pub(super) told: Told,
-    /// Times that the call was sent; what is told of a second one says nothing about the first.
+    /// Number of sends; the answer to a later one says nothing about the first.
     pub(super) sends: usize,
 }
 
@@ -33,17 +33,17 @@ impl Call {
     }
 }
 
-/// The answer to the last send that was answered.
+/// Last answer that the client got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Told {
     Done,
-    /// The tool or the gateway says that the call failed.
+    /// The tool or the gateway reports that the call failed.
     Failed,
-    /// The gateway says that the call may have had its effect.
+    /// The gateway reports that the call may have taken effect.
     Unknown,
-    /// The gateway says that the call was not run, such as for a token that was used before.
+    /// The gateway reports that the call was not run, for example because its token was already used.
     NotRun,
-    /// Every connection died.
+    /// No answer: every connection broke.
     Nothing,
 }
 
@@ -59,7 +59,7 @@ impl<'a> Caller<'a> {
         Self { bed, tools: Bed::tools(), wire: None, end }
     }
 
-    /// Gets a token for a new call and sends it, again when the connection dies, with the same token.
+    /// Gets a token for a new call and sends the call, again with the same token if the connection breaks.
     pub(super) fn spend(&mut self, number: usize) -> Result<Call> {
         let manner =
             Manner::ALL.into_iter().cycle().nth(number / 8 % Manner::ALL.len()).unwrap_or(Manner::Plain);
@@ -71,7 +71,7 @@ impl<'a> Caller<'a> {
         while call.sends < SENDS_MAX {
             call.sends += 1;
             match self.ask(&post) {
-                // A gateway that was started again has not listed its servers yet: the token was not looked at.
+                // A restarted gateway has not listed its servers yet; the token was not examined.
                 Some(answer) if is_unknown_tool(&answer) => {
                     call.sends -= 1;
                     self.pause()?;
@@ -101,7 +101,7 @@ impl<'a> Caller<'a> {
         }
     }
 
-    /// Returns the answer; `None` when the connection could not be made or died.
+    /// Returns the answer; `None` if the connection could not be made or broke.
     fn ask(&mut self, post: &Post) -> Option<Value> {
         let mut wire = match self.wire.take() {
             Some(wire) => wire,

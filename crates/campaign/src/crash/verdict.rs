@@ -1,4 +1,4 @@
-//! The audit and the answers, compared with the ledgers.
+//! Comparison of the audit and the answers with the ledgers.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use super::bed::Facts;
 use super::caller::{Call, Told};
 
-/// One call in the audit: the outcomes of its intents; `None` where an intent has no end.
+/// One call in the audit: the outcomes of its intents; `None` for an intent without an ending.
 #[derive(Debug, Default)]
 struct Journalled {
     ends: Vec<Option<String>>,
@@ -19,12 +19,12 @@ pub(super) struct Verdict {
     calls: usize,
     intents: usize,
     executed: usize,
-    /// Calls that were sent again with the same token after their connection died.
+    /// Number of calls that were sent again with the same token after their connection broke.
     sent_again: usize,
     outcomes: HashMap<String, usize>,
     told: HashMap<String, usize>,
     verified: String,
-    /// Each fault of a call: its kind and the call.
+    /// Faults: the kind and the call.
     faults: Vec<(&'static str, String)>,
 }
 
@@ -86,7 +86,7 @@ impl Verdict {
         };
         fault(TWICE, executed > 1);
         fault(WITHOUT_INTENT, executed > 0 && journalled.ends.is_empty());
-        // A token lets one call pass.
+        // A token admits one call.
         fault(SECOND_INTENT, journalled.ends.len() > 1);
         let ends = |word: &str| journalled.ends.iter().any(|end| end.as_deref() == Some(word));
         fault(DONE_NOT_EXECUTED, ends("done") && executed == 0);
@@ -136,7 +136,7 @@ impl Verdict {
     }
 }
 
-/// Intents and their outcomes, by the digest of the arguments.
+/// Groups intents and their outcomes by the digest of the arguments.
 fn journal(records: &[Value]) -> HashMap<String, Journalled> {
     let text = |record: &Value, name: &str| record.get(name).and_then(Value::as_str).map(str::to_owned);
     let of_kind = |kind: &'static str| {
@@ -155,7 +155,7 @@ fn journal(records: &[Value]) -> HashMap<String, Journalled> {
     journal
 }
 
-/// Digest of a call's arguments: two plain strings in the order of their names are their own canonical form.
+/// Digest of a call's arguments. Two plain strings in the order of their names are in canonical form.
 fn digest(call: &Call) -> String {
     let hash = Sha256::digest(call.arguments().to_string().as_bytes());
     format!("sha256:{}", hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>())

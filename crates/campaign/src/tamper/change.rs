@@ -1,4 +1,4 @@
-//! Changes of the database, of the anchor and of the key files.
+//! Changes of the database, the anchor and the key files.
 
 use std::fs;
 
@@ -9,10 +9,10 @@ use toolcrib_store::rusqlite::{Connection, params};
 use super::folder::{ANCHOR, DATABASE, Signed, Work};
 use crate::dice::Dice;
 
-/// One kind of change. `apply` makes it and says where.
+/// One kind of change. `apply` makes it and returns its place.
 pub(super) struct Kind {
     pub(super) name: &'static str,
-    /// Different places or forms that the kind has.
+    /// Number of different places or forms of this kind.
     pub(super) tries_max: u64,
     pub(super) apply: fn(&Work<'_>, &mut Dice, u64) -> Result<String>,
 }
@@ -64,7 +64,7 @@ pub(super) const KINDS: &[Kind] = &[
     kind("another key", 1, other_key),
 ];
 
-/// A random record, the last and the first ones more often than others.
+/// Returns a random record number; the first and the last ones are more likely.
 fn any(work: &Work<'_>, dice: &mut Dice) -> i64 {
     let count = work.original.count.unsigned_abs();
     let seq = match dice.between(0, 9) {
@@ -76,7 +76,7 @@ fn any(work: &Work<'_>, dice: &mut Dice) -> i64 {
     i64::try_from(seq).unwrap_or(1)
 }
 
-/// A random record before the last.
+/// Returns a random record number other than the last.
 fn before_last(work: &Work<'_>, dice: &mut Dice) -> i64 {
     any(work, dice).min(work.original.count - 1)
 }
@@ -194,7 +194,7 @@ fn swap(work: &Work<'_>, dice: &mut Dice, _: u64) -> Result<String> {
     Ok(format!("records {one} and {other}"))
 }
 
-/// Edits a record and computes every later link anew, with the old signatures over the new links.
+/// Edits a record and recomputes every later link, with the old signatures over the new links.
 fn rewrite(work: &Work<'_>, dice: &mut Dice, _: u64) -> Result<String> {
     let seq = any(work, dice);
     let mut db = work.database()?;
@@ -249,7 +249,7 @@ fn cut_with_head(work: &Work<'_>, dice: &mut Dice, _: u64) -> Result<String> {
     Ok(format!("after record {seq}"))
 }
 
-/// The records up to the end of an older copy, with the head that was signed then.
+/// Truncates the log to the end of an older copy, with the head that was signed then.
 fn cut_with_older_head(work: &Work<'_>, _: &mut Dice, attempt: u64) -> Result<String> {
     let copy = copy(work, attempt)?;
     let old = Connection::open(copy)?;
@@ -302,7 +302,7 @@ fn head_as_base(work: &Work<'_>, _: &mut Dice, _: u64) -> Result<String> {
     Ok("an empty log".to_owned())
 }
 
-/// The signature in the anchor file, used as the head's.
+/// Uses the signature in the anchor file as the head's.
 fn anchor_as_head(work: &Work<'_>, _: &mut Dice, attempt: u64) -> Result<String> {
     let text = fs::read_to_string(work.folder.join(ANCHOR))?;
     let line = text.lines().nth(usize::try_from(attempt).unwrap_or(0)).context("no such entry")?;
@@ -362,7 +362,7 @@ fn older_copy(work: &Work<'_>, _: &mut Dice, attempt: u64) -> Result<String> {
     Ok(format!("copy {attempt}"))
 }
 
-/// An older copy that was given as many records as the log has, of another history.
+/// Takes an older copy and appends records of another history until it has as many as the log.
 fn older_copy_grown(work: &Work<'_>, _: &mut Dice, attempt: u64) -> Result<String> {
     let rows: Vec<(i64, String, Vec<u8>)> = {
         let db = work.database()?;
@@ -444,7 +444,7 @@ fn no_anchor(work: &Work<'_>, _: &mut Dice, attempt: u64) -> Result<String> {
     Ok(if attempt == 0 { "deleted" } else { "emptied" }.to_owned())
 }
 
-/// Both entries of the anchor lose a bit: with one of them whole the anchor holds, as after a torn write.
+/// Flips a bit in both entries of the anchor. With one entry intact the anchor is valid, as after a torn write.
 fn anchor_bytes(work: &Work<'_>, dice: &mut Dice, _: u64) -> Result<String> {
     let path = work.folder.join(ANCHOR);
     let text = fs::read(&path)?;

@@ -2,7 +2,7 @@
 
 use crate::dice::Dice;
 
-/// One kind of change of the lines of an export. `apply` returns the changed lines and where they differ.
+/// One kind of change of an export. `apply` returns the changed lines and the place of the change.
 pub(super) struct Kind {
     pub(super) name: &'static str,
     pub(super) apply: fn(&[String], &mut Dice) -> (Vec<String>, String),
@@ -59,7 +59,7 @@ fn cut(lines: &[String], dice: &mut Dice) -> (Vec<String>, String) {
     (lines.iter().take(at).cloned().collect(), format!("after line {at}"))
 }
 
-/// Cuts after a checkpoint and writes that checkpoint again as the signed end.
+/// Truncates after a checkpoint and appends that checkpoint as the signed end.
 fn checkpoint_as_end(lines: &[String], dice: &mut Dice) -> (Vec<String>, String) {
     let places: Vec<usize> = (0..lines.len())
         .filter(|at| lines.get(*at).is_some_and(|line| line.starts_with("{\"checkpoint\"")))

@@ -1,4 +1,4 @@
-//! The data folder that is tampered with: made once by real calls, restored before every change.
+//! The data folder under attack: filled once by real calls, restored before every change.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -16,10 +16,10 @@ pub(super) const ANCHOR: &str = "audit.anchor";
 const WITHIN: Duration = Duration::from_secs(30);
 const POLICY: &str = "[safety]\ntoken_ms = 3600000\ntokens_per_minute_max = 1000000\n\
                       repeats_max = 0\nrepeats_read_only_max = 0\n";
-/// Older copies of the database.
+/// Number of older copies of the database.
 const COPIES: usize = 4;
 
-/// Signed link as the database has it.
+/// A signed link in the database.
 #[derive(Debug, Clone)]
 pub(super) struct Signed {
     pub(super) seq: i64,
@@ -27,7 +27,7 @@ pub(super) struct Signed {
     pub(super) signature: Vec<u8>,
 }
 
-/// An untouched folder with older copies of its database.
+/// An unmodified folder with older copies of its database.
 #[derive(Debug)]
 pub(super) struct Original {
     binary: PathBuf,
@@ -36,12 +36,12 @@ pub(super) struct Original {
     pub(super) count: i64,
     pub(super) checkpoints: Vec<Signed>,
     pub(super) copies: Vec<PathBuf>,
-    /// Folder of another installation, with its own key.
+    /// Folder of another installation with its own key.
     pub(super) other: PathBuf,
 }
 
 impl Original {
-    /// Fills a folder by calls to `toolcrib serve`: read-only ones, confirmed ones, and one that is killed in mid-call.
+    /// Fills a folder by calls to `toolcrib serve`: read-only ones, confirmed ones, and one during which it is killed.
     pub(super) fn make(binary: &Path, place: &Path, records: usize) -> Result<Self> {
         let _ = std::fs::remove_dir_all(place);
         let (folder, other) = (place.join("original"), place.join("other"));
@@ -84,7 +84,7 @@ impl Original {
     }
 }
 
-/// The copy that is changed.
+/// The copy that is modified.
 #[derive(Debug)]
 pub(super) struct Work<'a> {
     pub(super) original: &'a Original,
@@ -96,7 +96,7 @@ impl<'a> Work<'a> {
         Ok(Self { original, folder: original.place.join("work") })
     }
 
-    /// Puts back every file.
+    /// Restores every file.
     pub(super) fn restore(&self) -> Result<()> {
         let _ = std::fs::remove_dir_all(&self.folder);
         std::fs::create_dir_all(&self.folder)?;
@@ -119,7 +119,7 @@ impl<'a> Work<'a> {
         command.output().with_context(|| format!("running {words:?}"))
     }
 
-    /// Asks `audit verify`; returns whether it found a change, and its words.
+    /// Runs `audit verify`; returns `true` if it detected a change, and its output.
     pub(super) fn verify(&self) -> Result<(bool, String)> {
         finding(&self.run(&["audit", "verify"])?)
     }
@@ -131,7 +131,7 @@ impl<'a> Work<'a> {
         Ok(String::from_utf8(output.stdout)?.lines().map(str::to_owned).collect())
     }
 
-    /// Asks `audit verify` about an export with these lines.
+    /// Runs `audit verify` on an export with these lines.
     pub(super) fn verify_file(&self, lines: &[String]) -> Result<(bool, String)> {
         let file = self.folder.join("export.jsonl");
         std::fs::write(&file, lines.join("\n") + "\n")?;
@@ -145,12 +145,12 @@ fn finding(output: &Output) -> Result<(bool, String)> {
     match output.status.code() {
         Some(0) => Ok((false, said)),
         Some(1) => Ok((true, said)),
-        // The answer has to be a finding; any other failure counts as missed.
+        // The exit code has to be that of a finding; any other failure counts as not detected.
         code => Ok((false, format!("exit code {code:?}: {said}"))),
     }
 }
 
-/// A process that makes records.
+/// A process that produces records.
 #[derive(Debug)]
 struct Serving {
     process: Process,
@@ -182,7 +182,7 @@ impl Serving {
         self.call("generate_fantasy_character", &json!({"theme": number.to_string()})).map(drop)
     }
 
-    /// Arguments of a call with a token for them.
+    /// Returns the arguments of a call with a token for them.
     fn with_token(&mut self, tool: &str, arguments: &Value) -> Result<Value> {
         let wish = json!({"action": tool, "params_summary": "a campaign", "arguments": arguments});
         let answer = self.call("get_confirmation_token", &wish)?;
@@ -200,7 +200,7 @@ impl Serving {
         self.call("launch_confetti", &shown).map(drop)
     }
 
-    /// Ends with `kill -9` while a call runs, so that the next start finds a call whose end nobody knows.
+    /// Kills the process with `kill -9` during a call, so that the next start finds a call with an unknown outcome.
     fn killed_in_mid_call(mut self) -> Result<()> {
         let shown = self.with_token("transfer_gold", &json!({"from": "a", "to": "b", "amount": 1}))?;
         let post = Post::modern("tools/call", &json!({"name": "transfer_gold", "arguments": shown}));

@@ -1,7 +1,7 @@
-//! Answers without end, or a byte at a time.
+//! Endless answers, and answers that arrive one byte at a time.
 //!
-//! A behaviour floods `tools/call`; with `@list` or `@start` behind its name it floods `tools/list` or the first
-//! request instead, and everything else is answered as usual.
+//! A behaviour floods `tools/call`. With the suffix `@list` or `@start` it floods `tools/list` or the first request
+//! instead; everything else is answered as usual.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -21,10 +21,10 @@ const STRAY: &str = r#"{"jsonrpc":"2.0","id":999999,"result":{}}"#;
 /// Interval of the bytes of `drip`.
 const DRIP: Duration = Duration::from_millis(100);
 
-/// Bytes written at once, at least.
+/// Minimum bytes per write.
 const PIECE_BYTES: usize = 64 * 1024;
 
-/// Whether `behaviour` floods answers to `method`, and which flood it is.
+/// Returns the name of the flood that `behaviour` answers `method` with, if any.
 fn flood_of<'a>(behaviour: &'a str, method: &str) -> Option<&'a str> {
     let (flood, phase) = behaviour.split_once('@').unwrap_or((behaviour, "call"));
     let is_due = match phase {
@@ -36,7 +36,7 @@ fn flood_of<'a>(behaviour: &'a str, method: &str) -> Option<&'a str> {
     is_due.then_some(flood)
 }
 
-/// Floods the connection until the client closes it; false where this behaviour does not flood this method.
+/// Floods the connection until the client closes it; returns `false` if this behaviour does not flood this method.
 pub(crate) fn over_http(behaviour: &str, method: &str, out: &mut &TcpStream) -> bool {
     let Some(flood) = flood_of(behaviour, method) else { return false };
     let event = |message: &str| format!("data: {message}\n\n");
@@ -82,7 +82,7 @@ fn drip(out: &mut &TcpStream, bytes: &[u8]) -> bool {
     true
 }
 
-/// Floods stdout or stderr until it is closed; returns at once where this behaviour does not flood this method.
+/// Floods stdout or stderr until it is closed; returns at once if this behaviour does not flood this method.
 pub(crate) fn over_stdio(behaviour: &str, method: &str) {
     let line = match flood_of(behaviour, method) {
         Some("endless-stderr") => {

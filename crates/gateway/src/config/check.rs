@@ -1,4 +1,5 @@
-//! What a file may say and still mean nothing that can be used: found before anything is started, whatever the format.
+//! Semantic checks of a configuration, before anything is started and for every format: values that parse but cannot
+//! be used.
 
 use toolcrib_engine::toolset;
 
@@ -7,10 +8,10 @@ use super::{Config, Reader, issuer};
 use crate::gateway::{Gateway, GatewayError};
 use crate::source::Source;
 
-/// Tables that servers stand in, format by format.
+/// Tables that contain the servers, one path per format.
 const TABLES: [&[&str]; 5] = [&["servers"], &["mcp_servers"], &["mcpServers"], &["mcp", "servers"], &[]];
 
-/// Refuses what cannot be used, at its place.
+/// Refuses unusable values, with their place in the file.
 pub(super) fn check(reader: &Reader<'_>, config: &Config) -> Result<(), ConfigError> {
     for source in &config.sources {
         if let Some((key, problem)) = unusable(source) {
@@ -43,7 +44,7 @@ pub(super) fn check(reader: &Reader<'_>, config: &Config) -> Result<(), ConfigEr
     })
 }
 
-/// The key of a server's table, else the table.
+/// Offset of a key in a server's table, else of the table.
 fn server(reader: &Reader<'_>, name: &str, key: &str) -> Option<usize> {
     let path = |table: &[&'static str]| -> Vec<String> {
         table.iter().map(|part| (*part).to_owned()).chain([name.to_owned(), key.to_owned()]).collect()
@@ -51,12 +52,12 @@ fn server(reader: &Reader<'_>, name: &str, key: &str) -> Option<usize> {
     TABLES.iter().find_map(|table| {
         let whole = path(table);
         let whole: Vec<&str> = whole.iter().map(String::as_str).collect();
-        // A path is as good as the part of it that there is, and no server is called like a table.
+        // A path that exists in part is accepted too: no server has the name of one of these tables.
         reader.offset_within(&whole, table.len() + 1)
     })
 }
 
-/// Which key of a server cannot be used, and why.
+/// Returns the first unusable key of a server, and the reason.
 fn unusable(source: &Source) -> Option<(&'static str, Problem)> {
     let spec = &source.spec;
     if spec.name.trim().is_empty() {

@@ -1,4 +1,4 @@
-//! Files of clients: `mcpServers` (Claude, Cursor, Windsurf, Gemini) and VS Code's `servers`, read as they are.
+//! Files of MCP clients, read unchanged: `mcpServers` (Claude, Cursor, Windsurf, Gemini) and VS Code's `servers`.
 
 use std::collections::BTreeMap;
 
@@ -23,15 +23,15 @@ struct Server {
     env: BTreeMap<String, EnvValue>,
     cwd: Option<String>,
     url: Option<String>,
-    /// Windsurf.
+    /// Used by Windsurf.
     server_url: Option<String>,
-    /// Gemini.
+    /// Used by Gemini.
     http_url: Option<String>,
     #[serde(default)]
     headers: BTreeMap<String, String>,
     #[serde(default)]
     disabled: bool,
-    /// Gemini, milliseconds.
+    /// Call timeout in milliseconds, used by Gemini.
     timeout: Option<u64>,
     #[serde(default)]
     include_tools: Vec<String>,
@@ -39,7 +39,7 @@ struct Server {
     exclude_tools: Vec<String>,
 }
 
-/// Some write numbers and booleans where a text belongs; `null` unsets.
+/// Value of an environment variable. Some files have numbers and booleans instead of text; `null` unsets the variable.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum EnvValue {
@@ -69,7 +69,7 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Config, ConfigError> {
     Ok(Config { sources, ..Config::default() })
 }
 
-/// A server that stands there twice: JSON readers differ in which of them counts.
+/// Returns a server name that occurs twice and its offset. JSON parsers differ in which of the two counts.
 fn twice(plain: &str) -> Option<(String, usize)> {
     struct Names;
     impl<'de> serde::de::Visitor<'de> for Names {
@@ -104,7 +104,7 @@ fn twice(plain: &str) -> Option<(String, usize)> {
     Some((name.clone(), plain.rfind(&format!("\"{name}\""))?))
 }
 
-/// Where the clients keep them.
+/// Returns the object with the servers, wherever the client keeps it.
 fn servers(value: &Value) -> Option<&Map<String, Value>> {
     ["/mcpServers", "/servers", "/mcp/servers"].iter().find_map(|place| value.pointer(place)?.as_object())
 }
@@ -113,7 +113,7 @@ fn syntax(reader: &Reader<'_>, error: &serde_json::Error) -> ConfigError {
     let lines = reader.text.split_inclusive('\n').take(error.line().saturating_sub(1));
     let offset = lines.map(str::len).sum::<usize>() + error.column().saturating_sub(1);
     let text = error.to_string();
-    // Line and column stand before the message already.
+    // Line and column are already printed before the message.
     let message = text.split(" at line ").next().unwrap_or(&text).to_owned();
     reader.error(Some(offset), Problem::Syntax(message))
 }

@@ -1,4 +1,4 @@
-//! Codex's `config.toml`: the `[mcp_servers.NAME]` tables, the rest is passed over.
+//! Codex's `config.toml`: reads the `[mcp_servers.NAME]` tables and ignores the rest.
 
 use std::collections::BTreeMap;
 
@@ -30,11 +30,11 @@ struct Server {
     bearer_token_env_var: Option<String>,
     #[serde(default)]
     http_headers: BTreeMap<String, String>,
-    /// Header to the name of a variable.
+    /// Header name to the name of an environment variable.
     #[serde(default)]
     env_http_headers: BTreeMap<String, String>,
     startup_timeout_sec: Option<f64>,
-    /// The older spelling, which is still published.
+    /// Older spelling, which is still documented.
     startup_timeout_ms: Option<f64>,
     tool_timeout_sec: Option<f64>,
     enabled: Option<bool>,
@@ -43,7 +43,7 @@ struct Server {
     disabled_tools: Vec<String>,
 }
 
-/// Its tables are called so by nobody else.
+/// Returns `true` if the text has `[mcp_servers…]` tables, a name that only Codex uses.
 pub(super) fn is_codex(text: &str) -> bool {
     text.lines().any(|line| line.trim_start().starts_with("[mcp_servers"))
 }

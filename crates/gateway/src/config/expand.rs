@@ -1,7 +1,7 @@
-//! `${NAME}`, `${NAME:-default}` and VS Code's `${env:NAME}` inside a value.
+//! Expansion of variables in a value: `${NAME}`, `${NAME:-default}` and VS Code's `${env:NAME}`.
 //!
-//! Guarantees: a variable that is not set is an error with its name, never an empty text. What a variable holds is not
-//! looked at again. `$${` stands for `${`.
+//! Guarantees: an unset variable is an error with its name, never an empty text. The value of a variable is not
+//! expanded again. `$${` stands for `${`.
 
 use super::Reader;
 use super::place::{ConfigError, Problem};

@@ -1,10 +1,10 @@
-//! Checks of `[auth.jwt]`: whose tokens are accepted, and how their keys are fetched.
+//! Checks of `[auth.jwt]`: the issuer, the audience, and the URL of the keys.
 
 use std::net::IpAddr;
 
 use super::{Jwks, Jwt};
 
-/// Returns the key that cannot be used and the reason.
+/// Returns the first unusable key and the reason.
 pub(super) fn unusable(jwt: &Jwt) -> Option<(&'static str, String)> {
     // An empty name would be compared with the claim of a token.
     for (key, text) in [("issuer", &jwt.issuer), ("audience", &jwt.audience)] {
@@ -13,13 +13,13 @@ pub(super) fn unusable(jwt: &Jwt) -> Option<(&'static str, String)> {
         }
     }
     let Jwks::Url(url) = &jwt.jwks else { return None };
-    // Whoever can change the keys on their way can sign tokens.
+    // An attacker who can modify the keys in transit can sign tokens.
     let says = "keys cannot be fetched safely from this URL; expected https://HOST/PATH without a password, or \
                 http:// with a loopback address";
     (!is_trustworthy(url)).then(|| ("jwks_url", says.to_owned()))
 }
 
-/// Returns `true` for an https URL with a host, and for http to this machine.
+/// Returns `true` for an https URL with a host, and for http to a loopback address.
 fn is_trustworthy(url: &str) -> bool {
     let Ok(uri) = url.parse::<http::Uri>() else { return false };
     let Some(authority) = uri.authority() else { return false };
@@ -44,7 +44,7 @@ mod tests {
         Jwt { issuer: "https://issuer".into(), audience: "https://gateway".into(), jwks, scopes: Vec::new() }
     }
 
-    /// R5.9: keys are fetched over https, or from this machine.
+    /// R5.9: keys are fetched over https, or over http from this machine.
     #[test]
     fn keys_are_fetched_over_https_or_from_loopback_only() {
         for good in [

@@ -1,4 +1,4 @@
-//! JSON as editors write it: comments and trailing commas become spaces, so that every place stays where it was.
+//! JSON with comments and trailing commas: both are replaced by spaces, so that offsets stay valid.
 
 pub(super) fn plain(text: &str) -> String {
     let mut out: Vec<u8> = text.as_bytes().to_vec();
@@ -54,7 +54,7 @@ pub(super) fn plain(text: &str) -> String {
     String::from_utf8(out).unwrap_or_else(|_| text.to_owned())
 }
 
-/// Lines stay lines; a character of several bytes becomes as many spaces.
+/// Replaces a byte by a space, except line ends; a character of several bytes becomes as many spaces.
 fn blank(out: &mut [u8], at: usize, was: u8) {
     if let Some(byte) = out.get_mut(at)
         && was != b'\n'

@@ -1,4 +1,4 @@
-//! `[servers.NAME.oauth]`: how a server's tokens are had (R5.9).
+//! `[servers.NAME.oauth]`: how tokens for a server are obtained (R5.9: authentication in and out).
 
 use std::path::PathBuf;
 
@@ -41,7 +41,7 @@ enum GrantWord {
 }
 
 impl OAuthTable {
-    /// `near` says where the server's table stands.
+    /// `near` adds the place of the server's table to an error.
     pub(super) fn read(
         self,
         reader: &Reader<'_>,
@@ -77,7 +77,7 @@ impl OAuthTable {
     }
 }
 
-/// Where a client ID metadata document may be; http on this machine alone.
+/// Returns `true` if a client ID metadata document may be at this URL: https with a path, or http on this machine.
 fn is_document(url: &str) -> bool {
     let rest = url.strip_prefix("https://").or_else(|| {
         url.strip_prefix("http://")

@@ -1,4 +1,4 @@
-//! `toolcrib.toml`.
+//! The format of `toolcrib.toml`. Doc comments of its tables are the descriptions in the published JSON Schema.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -281,7 +281,7 @@ struct JwtTable {
     scopes: Vec<String>,
 }
 
-/// The JSON Schema of the file.
+/// Returns the JSON Schema of `toolcrib.toml`.
 #[must_use]
 pub fn schema() -> serde_json::Value {
     schemars::schema_for!(File).to_value()
@@ -330,7 +330,7 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Config, ConfigError> {
     })
 }
 
-/// Reads `trusted_proxies`: addresses, networks and the word `unix`.
+/// Parses `trusted_proxies`: addresses, networks and the word `unix`.
 fn trusted_proxies(reader: &Reader<'_>, words: &[String]) -> Result<TrustedPeers, ConfigError> {
     let mut proxies = TrustedPeers::default();
     for word in words {
@@ -355,16 +355,16 @@ fn parse(reader: &Reader<'_>) -> Result<File, ConfigError> {
     })
 }
 
-/// Difference in length up to which a name is a slip of another.
+/// Maximum difference in length between a misspelt name and the suggestion.
 const SLIP_BYTES_MAX: usize = 3;
 
-/// A parser's message; where it lists all names that there are and one is near, only that one.
+/// Shortens a parser's message that lists all known names to the nearest one, if one is near.
 fn suggesting(message: &str) -> String {
     let near = || {
         let (wrong, known) = message.strip_prefix("unknown ")?.split_once(", expected ")?;
         let wrong = wrong.split('`').nth(1)?;
         let near = nearest(wrong, known.split('`').skip(1).step_by(2))?;
-        // A slip changes a few characters; of values that are longer by far, such as dates, none was meant.
+        // A typo changes a few characters; values that are far longer, such as dates, are not typos.
         (near.len().abs_diff(wrong.len()) <= SLIP_BYTES_MAX).then_some(())?;
         let (said, _) = message.split_once(", expected ")?;
         Some(format!("{said}; did you mean `{near}`?"))
@@ -451,7 +451,7 @@ fn source(reader: &Reader<'_>, name: &str, server: Server, prefixed: bool) -> Re
     Ok(source)
 }
 
-/// A key that says something about the other kind of server.
+/// Returns a key that is set but belongs to the other transport, and the transport that it belongs to.
 fn misplaced(server: &Server) -> Option<(&'static str, &'static str)> {
     let of_commands = [
         ("args", !server.args.is_empty()),
@@ -498,7 +498,7 @@ impl From<ModeWord> for Strictness {
     }
 }
 
-/// A secret from the file itself or from a file of its own.
+/// Returns a secret, either from the configuration file or from a file that it names.
 pub(super) fn secret(
     reader: &Reader<'_>,
     text: Option<String>,

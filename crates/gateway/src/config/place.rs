@@ -1,10 +1,10 @@
-//! What is wrong with a file, and where.
+//! Errors in a configuration file, with their place.
 
 use std::path::{Path, PathBuf};
 
 use crate::limits::{CONFIG_BYTES_MAX, UPSTREAMS_MAX};
 
-/// A line and a column, counted from 1; columns count characters.
+/// Line and column, counted from 1; columns count characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     pub line: usize,
@@ -22,8 +22,8 @@ impl Place {
     }
 }
 
-/// The offset of the value that a path of keys leads to, or of the last key of it that is there; `None` if fewer than
-/// `least` are.
+/// Returns the offset of the value at a path of keys, or of the path's last existing key; `None` if fewer than `least`
+/// keys exist.
 pub(super) fn in_toml(text: &str, path: &[&str], least: usize) -> Option<usize> {
     let document = toml::de::DeTable::parse(text).ok()?;
     let mut table = document.get_ref();
@@ -43,7 +43,7 @@ pub(super) fn in_toml(text: &str, path: &[&str], least: usize) -> Option<usize> 
     offset.filter(|_| depth >= least)
 }
 
-/// The same in JSON, near enough: one key after the other.
+/// The offset in JSON, approximated by searching for one quoted key after the other.
 pub(super) fn in_json(text: &str, path: &[&str], least: usize) -> Option<usize> {
     let (mut depth, mut offset) = (0, None);
     let mut from = 0;
@@ -57,6 +57,7 @@ pub(super) fn in_json(text: &str, path: &[&str], least: usize) -> Option<usize> 
     offset.filter(|_| depth >= least)
 }
 
+/// Reason why a configuration file is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
@@ -88,7 +89,7 @@ pub enum Problem {
     Value(String),
 }
 
-/// A file that cannot be used.
+/// Error of a file that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigError {
     pub path: PathBuf,

@@ -1,7 +1,7 @@
-//! `[safety]`: which calls have to be confirmed, as the published schema of the file describes it.
+//! `[safety]`: JSON Schema of the section that says which calls need a confirmation.
 //!
-//! The section is read as the engine's [`toolcrib_engine::Policy`]; this table only describes it, and a test compares
-//! the two.
+//! The section is parsed as the engine's [`toolcrib_engine::Policy`]; this table only describes it, and a test
+//! compares the two.
 
 use schemars::JsonSchema;
 
@@ -100,7 +100,7 @@ mod tests {
         value.as_object().unwrap().keys().cloned().collect()
     }
 
-    /// R12.5: the published schema has the keys of the policy that the section is read as.
+    /// R12.5: the published schema has the keys of the policy that the section is parsed as.
     #[test]
     fn the_schema_of_the_section_has_the_keys_of_a_policy() {
         let schema = schemars::schema_for!(SafetyTable).to_value();

@@ -22,7 +22,7 @@ fn refused(path: &str, text: &str) -> String {
     read(path, text).unwrap_err().to_string()
 }
 
-/// R5.1: toolcrib.toml, with `${VAR}`.
+/// R5.1: `toolcrib.toml` is read, with `${VAR}`.
 #[test]
 fn toolcrib_toml_says_which_servers_and_what_is_wanted_of_them() {
     let config = read(
@@ -94,7 +94,7 @@ fn files_of_clients_are_read_as_they_are() {
     assert_eq!((config.sources[0].spec.start_ms_max, config.sources[1].spec.start_ms_max), (2500, 20_000));
 }
 
-/// R5.1: a missing variable is an error with its name; every error says where and what was expected.
+/// R5.1: a missing variable is an error with its name; every error has its place and what was expected.
 #[test]
 fn a_bad_file_is_refused_with_file_line_column_and_what_was_expected() {
     let server = "[servers.a]\ncommand = \"x\"\n";
@@ -196,7 +196,7 @@ fn a_bad_file_is_refused_with_file_line_column_and_what_was_expected() {
     assert!(refused("t.toml", "").contains("names no servers"));
 }
 
-/// R5.1: the published schema is the one the file is read by.
+/// R5.1: the published schema is generated from the types that parse the file.
 #[test]
 fn the_published_schema_is_current() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/toolcrib.schema.json");
@@ -213,7 +213,7 @@ fn the_published_schema_is_current() {
     );
 }
 
-/// R3.2: toolsets stand in the same file as the servers; a server's own can be selected before it answers.
+/// R3.2: toolsets are in the same file as the servers; a server's own toolset can be selected before it answers.
 #[test]
 fn toolsets_stand_beside_the_servers() {
     let servers = "[servers.files]\ncommand = \"npx\"\n";
@@ -231,7 +231,7 @@ fn toolsets_stand_beside_the_servers() {
     assert!(unnamed.contains("cannot be a toolset's name"), "{unnamed}");
 }
 
-/// R12.5: the section `[safety]` is read with the file; what is wrong in it is named with its place and the nearest name.
+/// R12.5: the section `[safety]` is read with the file; an error in it has its place and suggests the nearest name.
 #[test]
 fn the_section_safety_is_read_with_the_file() {
     let server = "[servers.a]\ncommand = \"x\"\n";
@@ -263,7 +263,7 @@ fn the_section_safety_is_read_with_the_file() {
     assert_eq!(read("mcp.json", json).unwrap().safety, None, "another program's file");
 }
 
-/// R5.9: an issuer whose keys would come over plain http is refused at the place of the URL.
+/// R5.9: an issuer whose keys would be fetched over plain http is refused at the place of the URL.
 #[test]
 fn an_issuer_whose_keys_come_over_plain_http_is_refused_in_its_line() {
     let file = |url: &str| {
@@ -278,7 +278,7 @@ fn an_issuer_whose_keys_come_over_plain_http_is_refused_in_its_line() {
     assert!(says.contains("toolcrib.toml:6:12") && says.contains("expected https://HOST/PATH"), "{says}");
 }
 
-/// R5.1: a file over a limit is refused by its name, whatever it says of its own length.
+/// R5.1: a file over the size limit is refused by the limit's name, whatever length the file reports.
 #[test]
 fn a_configuration_over_config_bytes_max_is_not_read() {
     let folder = std::env::temp_dir().join(format!("toolcrib-config-{}", std::process::id()));
@@ -292,7 +292,7 @@ fn a_configuration_over_config_bytes_max_is_not_read() {
     let most = usize::try_from(CONFIG_BYTES_MAX).unwrap();
     std::fs::write(&file, padded(most, "é")).unwrap();
     assert_eq!(load(&file).unwrap().sources.len(), 1);
-    // The limit cuts a character in two.
+    // The limit splits a character.
     std::fs::write(&file, padded(most + 2, "é\n")).unwrap();
     assert!(load(&file).unwrap_err().to_string().contains("CONFIG_BYTES_MAX"));
     std::fs::remove_dir_all(&folder).unwrap();
@@ -301,7 +301,7 @@ fn a_configuration_over_config_bytes_max_is_not_read() {
     }
 }
 
-/// R5.1
+/// R5.1: `UPSTREAMS_MAX` holds for every format.
 #[test]
 fn more_than_upstreams_max_servers_are_refused_in_every_kind_of_file() {
     use crate::limits::UPSTREAMS_MAX;

@@ -1,11 +1,11 @@
-//! Where `${NAME}` gets its value.
+//! Source of the values of `${NAME}`.
 
-/// Looks variables up; a test has its own.
+/// Looks up environment variables. Tests implement it with fixed values.
 pub trait Environment {
     fn variable(&self, name: &str) -> Option<String>;
 }
 
-/// The environment this process was started with.
+/// Environment of this process.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ProcessEnvironment;
 

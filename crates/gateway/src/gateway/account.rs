@@ -1,4 +1,4 @@
-//! What became of a tool that a server lists, served or not: for operators (R8.4).
+//! Explains why a tool of a server is served or not, for operators (R8.4: `explain`).
 
 use std::collections::HashSet;
 
@@ -11,63 +11,63 @@ use crate::drift::{Drift, approval};
 use crate::naming;
 use crate::status::{Quarantined, ServerStatus};
 
-/// What is known of one tool of one server.
+/// Everything known about one tool of one server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Account {
     pub source: Source,
     pub filter: Filter,
     pub drift: Drifted,
     pub schema: Schema,
-    /// What keeps it out of every list and call.
+    /// Reason why the tool is in no list and cannot be called.
     pub quarantined: Option<String>,
 }
 
-/// Where it comes from.
+/// Origin of the tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Source {
     pub server: String,
-    /// The program or the URL.
+    /// Program or URL of the server.
     pub reached: String,
     pub state: &'static str,
     pub reason: Option<String>,
     pub own_name: String,
     pub served_as: String,
-    /// Whether the server lists it now.
+    /// `true` if the server lists the tool now.
     pub offered: bool,
     pub toolset: String,
 }
 
-/// What the configuration says.
+/// Decision of the configuration's filters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Filter {
     pub admitted: bool,
     pub reason: String,
 }
 
-/// What the lock says.
+/// Comparison with the lock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Drifted {
     /// `no lock`, `as pinned`, `changed`, `unpinned` or `gone`.
     pub state: &'static str,
     /// The worst change: `breaking`, `dangerous`, `unknown` or `compatible`.
     pub verdict: Option<&'static str>,
-    /// What is done about it: `pass`, `warn`, `approve` or `quarantine`.
+    /// Action: `pass`, `warn`, `approve` or `quarantine`.
     pub action: Option<&'static str>,
     pub reason: Option<String>,
-    /// The command that pins what it is now.
+    /// Command that pins the current definition.
     pub approve: Option<String>,
 }
 
-/// What admission says of its definition.
+/// Result of schema admission.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Schema {
-    /// `admitted`, `refused`, or `unseen` where the server does not list it.
+    /// `admitted`, `refused`, or `unseen` if the server does not list the tool.
     pub state: &'static str,
     pub reason: Option<String>,
 }
 
 impl Gateway {
-    /// The tools that are meant by a name: as it is served, as `SERVER/TOOL`, or as its server calls it.
+    /// Returns the tools that a name can mean: the served name, `SERVER/TOOL`, or the server's own name.
     #[must_use]
     pub fn accounts(&self, tool: &str) -> Vec<Account> {
         let (members, drift) = {
@@ -95,7 +95,7 @@ impl Gateway {
         Account {
             source: Source {
                 server: source.name().to_owned(),
-                // Its arguments may hold what nobody else should see.
+                // The arguments of the command may contain secrets.
                 reached: match &source.spec.transport {
                     Transport::Stdio(command) => command.program.clone(),
                     Transport::Http(endpoint) => endpoint.url.clone(),
@@ -114,7 +114,7 @@ impl Gateway {
         }
     }
 
-    /// A tool that is kept aside for something else is compiled to find out.
+    /// Result of admission. A tool that is quarantined for another reason is compiled to find out.
     fn schema(&self, known: &Known<'_>, drift: Option<&Drift>) -> Schema {
         let Known { member, own, served_as, .. } = known;
         let refused = |reason: String| Schema { state: "refused", reason: Some(reason) };
@@ -123,7 +123,7 @@ impl Gateway {
             Some(Err(refusal)) => return refused(refusal.to_string()),
             None => {}
         }
-        // Of two that are called the same it is the second that is not served.
+        // If a name is listed twice, the second tool is the one that is not served.
         let tools = member.catalogue.iter().flat_map(|all| &all.tools);
         let listed = tools.rev().find(|listed| *listed.name == **own);
         let (Some(listed), Some(upstream)) = (listed, &member.upstream) else {
@@ -144,7 +144,7 @@ impl Gateway {
     }
 }
 
-/// A tool that a server lists, or that is pinned for it.
+/// A tool that a server lists or that is pinned for it.
 struct Known<'a> {
     member: &'a Member,
     own: &'a str,
@@ -176,7 +176,7 @@ impl Member {
         all
     }
 
-    /// What is served although it is not what the lock says.
+    /// Returns the tools that are served although they differ from the lock.
     pub(super) fn reported(&self) -> Vec<Quarantined> {
         let warned = self.outcome.warned();
         let mut all: Vec<Quarantined> = warned
@@ -197,7 +197,7 @@ fn drifted(member: &Member, own: &str, drift: Option<&Drift>) -> Drifted {
     if drift.is_none() {
         return plain("no lock");
     }
-    // A server that has not answered has not drifted.
+    // A server that has not answered is not counted as drifted.
     let Some(finding) = member.outcome.findings.get(own) else { return plain("as pinned") };
     let definition = member.catalogue.iter().flat_map(|all| live(all)).find(|live| live.name() == own);
     let state = match (finding.level, definition) {

@@ -1,8 +1,8 @@
-//! Everything that the servers offer, put together into one registry.
+//! Assembly of one registry from everything that the servers offer.
 //!
-//! Guarantees: the order of the configuration decides, never the order of arrival; a tool over a budget is quarantined
-//! alone, by the limit's name; a definition that did not change is not compiled again. Runs on the compile thread and
-//! holds no lock while it compiles.
+//! Guarantees: the order of the configuration decides, never the order of arrival. A tool over a budget is quarantined
+//! alone, by the limit's name. An unchanged definition is not compiled again. Runs on the compile thread and holds no
+//! lock while it compiles.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -26,35 +26,35 @@ use crate::offers::Collection;
 use crate::source::Source;
 use crate::status::Quarantined;
 
-/// State of the registry that the last run left.
+/// Tools and offers that the last run put into the registry.
 #[derive(Default)]
 pub(super) struct Assembler {
     served: Vec<Arc<str>>,
     held: Held,
 }
 
-/// What became of one server's tools.
+/// Result of assembling one server's tools.
 #[derive(Default)]
 pub(super) struct Outcome {
-    /// Tools that are served.
+    /// Number of tools that are served.
     pub(super) served: usize,
     pub(super) quarantined: Vec<Quarantined>,
-    /// URI schemes of its resources and templates.
+    /// URI schemes of the server's resources and templates.
     pub(super) schemes: HashSet<Box<str>>,
-    /// Tools that are not what is pinned, by their own names.
+    /// Tools that differ from their pins, by their own names.
     pub(super) findings: HashMap<String, Finding>,
     /// Tools that were compiled or refused, by their own names.
     pub(super) tools: HashMap<Box<str>, Compiled>,
     basis: Option<Basis>,
 }
 
-/// A tool that was compiled or refused, and the definition it was made from.
+/// A tool that was compiled or refused, with the definition that it was made from.
 pub(super) struct Compiled {
     definition: Definition,
     pub(super) entry: Result<Arc<Entry>, Refusal>,
 }
 
-/// Why a tool is not compiled.
+/// Reason why a tool was not compiled.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(super) enum Refusal {
     #[error(transparent)]
@@ -67,7 +67,7 @@ pub(super) enum Refusal {
 }
 
 impl Refusal {
-    /// The definition alone decides, whatever else is served.
+    /// Returns `true` if the refusal depends on the definition alone, not on what else is served.
     fn is_final(&self) -> bool {
         match self {
             Self::Registration(RegisterError::Suspicious(_)) | Self::OutOfTime => false,
@@ -76,7 +76,7 @@ impl Refusal {
     }
 }
 
-/// What an outcome was made from.
+/// Inputs from which an outcome was made.
 struct Basis {
     source: Arc<Source>,
     upstream: Arc<Upstream>,
@@ -84,7 +84,7 @@ struct Basis {
     catalogue: Arc<Catalogue>,
 }
 
-/// Pins that the operator holds every server's tools to.
+/// Lock and policy that all servers are judged by.
 #[derive(Clone)]
 struct Laws {
     drift: Option<Arc<Drift>>,
@@ -99,8 +99,8 @@ impl Laws {
 }
 
 impl Outcome {
-    /// Whether it is of the same server with the same configuration, lock and policy: entries of equal definitions can
-    /// be kept.
+    /// Returns `true` if this outcome has the same server, configuration, lock and policy, so that entries of equal
+    /// definitions can be reused.
     fn is_of(&self, member: &Member, laws: &Laws) -> bool {
         self.basis.as_ref().is_some_and(|basis| {
             Arc::ptr_eq(&basis.source, &member.source)
@@ -113,20 +113,20 @@ impl Outcome {
         self.basis.as_ref().is_some_and(|basis| Arc::ptr_eq(&basis.catalogue, catalogue))
     }
 
-    /// Tools that are served although they are not what is pinned.
+    /// Returns the tools that are served although they differ from their pins.
     pub(super) fn warned(&self) -> impl Iterator<Item = (&String, &Finding)> {
         self.findings.iter().filter(|(_, finding)| finding.action == Action::Warn)
     }
 }
 
-/// Who serves a tool of some name.
+/// Owner of a served tool name.
 enum Owner {
     Gateway,
     Server(String),
 }
 
 impl Owner {
-    /// Why nobody else can serve one of that name.
+    /// Reason why another tool cannot have this name.
     fn claims(&self, name: &str) -> String {
         match self {
             Self::Gateway => {
@@ -145,12 +145,12 @@ pub(super) struct Wanted<'a> {
     pub(super) source: &'a Source,
     pub(super) upstream: &'a Arc<Upstream>,
     pub(super) definition: &'a Definition,
-    /// As it will be served.
+    /// Name under which it will be served.
     pub(super) name: &'a str,
 }
 
 impl Gateway {
-    /// Makes what is served from what every server said last.
+    /// Builds the registry from the last list of every server.
     pub(super) fn assemble(&self, assembler: &mut Assembler) {
         let (members, laws) = {
             let members = self.lock();
@@ -178,7 +178,7 @@ impl Gateway {
         drop(present);
         let served = entries.iter().map(|entry| Arc::from(entry.name())).collect();
         if let Err(error) = self.engine.registry().replace_tools(&assembler.served, entries) {
-            // A tool of the gateway's own took one of these names at this very moment.
+            // One of the gateway's own tools has taken one of these names in the meantime.
             tracing::error!(target: "toolcrib", "the list of tools stays as it was: {error}");
             return;
         }
@@ -187,7 +187,7 @@ impl Gateway {
         self.engine.instruct(instructions::of(&members));
         let mut now = self.lock();
         for (member, outcome) in members.iter().zip(outcomes) {
-            // A server that was exchanged in the meantime has an outcome of its own soon.
+            // A server that was replaced in the meantime gets its own outcome soon.
             let is_it = |other: &&mut super::Member| match (&other.upstream, &member.upstream) {
                 (Some(one), Some(other)) => Arc::ptr_eq(one, other),
                 _ => false,
@@ -198,7 +198,7 @@ impl Gateway {
         }
     }
 
-    /// Names of tools that come from no server: those of discovery and safety.
+    /// Names of the tools that come from no server: those of discovery and safety.
     fn own_names(&self, served: &[Arc<str>]) -> HashMap<String, Owner> {
         let served: HashSet<&str> = served.iter().map(|name| &**name).collect();
         let registered = self.engine.registry().load_full();
@@ -206,7 +206,7 @@ impl Gateway {
         names.filter(|name| !served.contains(name)).map(|name| (name.to_owned(), Owner::Gateway)).collect()
     }
 
-    /// Entries of one server's tools, and why the others have none.
+    /// Entries of one server's tools, and the reasons why others have none.
     fn outcome(
         &self,
         member: &Member,
@@ -310,7 +310,7 @@ impl Gateway {
     }
 }
 
-/// Whether a server whose tools took so much CPU time has to leave the rest of them uncompiled.
+/// Returns `true` if a server has used up its CPU time, so that the rest of its tools is not compiled.
 fn is_out_of_time(spent: Duration) -> bool {
     spent >= Duration::from_millis(SERVER_COMPILE_MS_MAX)
 }
@@ -319,7 +319,7 @@ pub(super) fn live(catalogue: &Catalogue) -> impl Iterator<Item = &Definition> {
     catalogue.tools.iter().filter_map(|listed| listed.definition.as_ref().ok())
 }
 
-/// The definition of a tool and the name it can be served under, or why it cannot be.
+/// Returns the definition of a tool and the name under which it can be served, or the reason why it cannot.
 fn claim<'a>(
     source: &Source,
     listed: &'a Listed,
@@ -341,7 +341,7 @@ fn claim<'a>(
     }
 }
 
-/// Logs what is new since the last time, at most [`QUARANTINE_LINES_MAX`] lines of each kind.
+/// Logs new findings since the last run, at most [`QUARANTINE_LINES_MAX`] lines of each kind.
 fn report(member: &Member, outcome: &Outcome) {
     let (server, before) = (member.source.name(), &*member.outcome);
     let warned = outcome.warned().filter(|(tool, finding)| {
@@ -363,7 +363,7 @@ fn report(member: &Member, outcome: &Outcome) {
     }
 }
 
-/// The first of many, and the number of the others.
+/// Returns the first entries, up to the limit, and the number of the others.
 fn told<T>(all: &[T]) -> (&[T], usize) {
     let told = all.get(..QUARANTINE_LINES_MAX).unwrap_or(all);
     (told, all.len() - told.len())
@@ -373,7 +373,7 @@ fn told<T>(all: &[T]) -> (&[T], usize) {
 mod tests {
     use super::*;
 
-    /// R5.6: `SERVER_COMPILE_MS_MAX` is CPU time, and the reason names it.
+    /// R5.6: `SERVER_COMPILE_MS_MAX` counts CPU time, and the refusal names it.
     #[test]
     fn tools_after_server_compile_ms_max_are_refused_by_its_name() {
         assert!(!is_out_of_time(Duration::from_millis(SERVER_COMPILE_MS_MAX - 1)));

@@ -1,15 +1,15 @@
-//! The thread on which tools are compiled and put together.
+//! The thread that compiles tools and assembles the registry.
 //!
-//! Guarantees: nothing of it runs on a thread that serves requests; what is requested while it works is done by one more
-//! run, so its queue never grows; a run begins after the request for it, so it sees at least what the request saw.
+//! Guarantees: no compilation runs on a thread that serves requests. Requests that arrive during a run are all handled
+//! by one further run, so the queue never grows. A run starts after its request, so it sees at least the state that
+//! the requester saw.
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-/// Difference to the niceness of the threads that serve requests: about a tenth of a core is left to this thread when
-/// there is no idle one.
+/// Niceness relative to the threads that serve requests: this thread gets about a tenth of a core if none is idle.
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 10;
 
@@ -22,26 +22,26 @@ pub(super) struct Compiler {
 struct Shared {
     requests: Mutex<Requests>,
     wake: Condvar,
-    /// Number of the last request that was done.
+    /// Number of the last completed request.
     done: watch::Sender<u64>,
 }
 
 #[derive(Default)]
 struct Requests {
-    /// Number of the last request.
+    /// Number of the newest request.
     last: u64,
     ended: bool,
 }
 
 impl Compiler {
-    /// Starts the thread, which calls `run` for requests until this is dropped.
+    /// Starts the thread, which calls `run` for requests until `self` is dropped.
     pub(super) fn start(&self, run: impl FnMut() + Send + 'static) -> io::Result<()> {
         let shared = self.shared.clone();
         std::thread::Builder::new().name("toolcrib-compile".to_owned()).spawn(move || shared.work(run))?;
         Ok(())
     }
 
-    /// Requests a run; the future ends with it. The run happens whether or not the future is awaited.
+    /// Requests a run; the future resolves when that run has ended. The run happens even if the future is dropped.
     pub(super) fn request(&self) -> impl Future<Output = ()> + Send + use<> {
         let number = {
             let mut requests = self.shared.lock();
@@ -85,7 +85,7 @@ impl Shared {
         self.done.send_replace(u64::MAX);
     }
 
-    /// Waits for a request after `done`; `None` at the end.
+    /// Waits for a request newer than `done`; returns `None` when the thread has to end.
     fn next(&self, done: u64) -> Option<u64> {
         let waits = |requests: &mut Requests| requests.last == done && !requests.ended;
         let requests = self.wake.wait_while(self.lock(), waits).unwrap_or_else(PoisonError::into_inner);

@@ -1,9 +1,9 @@
-//! What the servers say about themselves, in one text.
+//! The `instructions` of all servers in one text.
 
 use super::Member;
 use crate::limits::INSTRUCTIONS_CHARS_MAX;
 
-/// What every server says about itself, under its name.
+/// Joins the instructions of all servers, each under its server's name.
 pub(super) fn of(members: &[Member]) -> Option<String> {
     let said: Vec<(&str, String)> = members
         .iter()
@@ -23,7 +23,7 @@ pub(super) fn of(members: &[Member]) -> Option<String> {
     Some(within_limit(text))
 }
 
-/// A text, or its beginning with a word about the rest.
+/// Cuts a text to the limit; the end of the cut text says that it was cut.
 fn within_limit(text: String) -> String {
     let chars = text.chars().count();
     if chars <= INSTRUCTIONS_CHARS_MAX {
@@ -39,7 +39,7 @@ fn within_limit(text: String) -> String {
 mod tests {
     use super::*;
 
-    /// R5.3: what is left out is said.
+    /// R5.3: a cut text says so.
     #[test]
     fn instructions_over_instructions_chars_max_say_that_they_go_on() {
         let most = "é".repeat(INSTRUCTIONS_CHARS_MAX);

@@ -1,10 +1,10 @@
-//! CPU time of the compile thread, spent in slices with pauses between them.
+//! CPU time slices of the compile thread, with pauses between them.
 
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// CPU time after which the thread pauses, so that threads which serve requests get the core and the memory bus.
+/// CPU time after which the thread pauses, so that threads which serve requests get the core and the memory bandwidth.
 const SLICE: Duration = Duration::from_millis(4);
 const PAUSE: Duration = Duration::from_millis(1);
 
@@ -19,19 +19,19 @@ impl Slices {
         Self { begun: now, slice: now }
     }
 
-    /// Pauses if the slice is over; returns the CPU time since the beginning.
+    /// Pauses if the slice is used up; returns the CPU time since the start.
     pub(super) fn turn(&mut self) -> Duration {
         let now = cpu();
         if now.saturating_sub(self.slice) >= SLICE {
             self.slice = now;
-            // The compile thread is no executor thread; nobody wakes it before its time.
+            // Blocking is safe: the compile thread is not an executor thread, and nobody unparks it.
             std::thread::park_timeout(PAUSE);
         }
         now.saturating_sub(self.begun)
     }
 }
 
-/// CPU time of this thread: unlike the time of a clock it does not depend on what else runs.
+/// Returns the CPU time of this thread, which unlike wall-clock time does not depend on other threads.
 fn cpu() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     let nanos = u32::try_from(time.tv_nsec).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Gathers spans and sends them, off the path of any call.
+//! Queues spans and sends them in batches, outside the path of any call.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -14,18 +14,19 @@ use super::settings::{Compression, Encoding, Settings};
 use super::{json, protobuf};
 use crate::limits::{SPANS_BATCH_MAX, SPANS_PAUSE_MS_MAX, SPANS_TRIES_MAX, SPANS_WAITING_MAX};
 
-/// Pause before a batch is sent again, in milliseconds; doubled each time.
+/// Pause before the first retry of a batch, in milliseconds; doubled for each further retry.
 const FIRST_PAUSE_MS: u64 = 500;
 
-/// How long the last spans are given when the process ends.
+/// Timeout of the last flush when the process ends.
 const FLUSH: Duration = Duration::from_secs(2);
 
 enum Item {
     Span(Box<Span>),
-    /// Send what there is, and say so.
+    /// Sends the current batch; the sender is used when that is done.
     Flush(oneshot::Sender<()>),
 }
 
+/// Sink of ended spans: queues them for the export task.
 #[derive(Debug)]
 pub struct Exporter {
     waiting: mpsc::Sender<Item>,
@@ -39,7 +40,7 @@ struct Counts {
 }
 
 impl Exporter {
-    /// Starts the task that sends; an endpoint that cannot be used is refused.
+    /// Starts the export task; refuses an unusable endpoint.
     pub fn start(settings: Settings) -> Result<Arc<Self>, UpstreamError> {
         let outbox = Outbox::new(&settings.endpoint, settings.timeout)?;
         let (waiting, spans) = mpsc::channel(SPANS_WAITING_MAX);
@@ -48,7 +49,7 @@ impl Exporter {
         Ok(Arc::new(Self { waiting, counts }))
     }
 
-    /// Sends what is waiting, for as long as the process may take to end.
+    /// Sends the queued spans; waits a limited time, because the process is about to end.
     pub async fn flush(&self) {
         let (done, told) = oneshot::channel();
         let flushed = async {
@@ -59,7 +60,7 @@ impl Exporter {
         let _ = tokio::time::timeout(FLUSH, flushed).await;
     }
 
-    /// Appends how many spans were sent and lost, in the text format of Prometheus.
+    /// Appends the numbers of exported and dropped spans, in the text format of Prometheus.
     pub fn render(&self, out: &mut String) {
         out.push_str("# HELP toolcrib_spans_total Spans, by what became of them.\n# TYPE toolcrib_spans_total counter\n");
         for (word, count) in [("exported", &self.counts.exported), ("dropped", &self.counts.dropped)] {
@@ -93,8 +94,8 @@ async fn run(settings: Settings, outbox: Outbox, mut spans: mpsc::Receiver<Item>
     }
 }
 
-/// Waits for a span and gathers those that follow, for so long, or until the batch is full or somebody wants it now, who
-/// is given back. Nothing when nobody will send any more.
+/// Waits for a span and collects further ones until `delay` has passed, the batch is full, or a flush is requested;
+/// the sender of the flush is returned. Returns `None` when the queue is closed.
 async fn gather(
     spans: &mut mpsc::Receiver<Item>,
     batch: &mut Vec<Span>,
@@ -121,7 +122,7 @@ fn take(item: Item, batch: &mut Vec<Span>) -> Option<oneshot::Sender<()>> {
     }
 }
 
-/// Delivers one batch; true if it arrived. A failure is logged when it begins and when it ends, not every time.
+/// Sends one batch; returns `true` if it arrived. Logs when failures begin and when they end, not every failure.
 async fn deliver(
     settings: &Settings,
     outbox: &Outbox,
@@ -148,7 +149,7 @@ async fn deliver(
     }
 }
 
-/// Sends one batch, again where the collector cannot be reached or says that it cannot take it now.
+/// Sends one batch; retries if the collector cannot be reached or answers 429, 502, 503 or 504.
 async fn send(settings: &Settings, outbox: &Outbox, batch: &[Span]) -> Result<(), String> {
     let (body, fields) = written(settings, batch).map_err(|error| error.to_string())?;
     let mut pause_ms = FIRST_PAUSE_MS + jitter(batch);
@@ -172,12 +173,12 @@ async fn send(settings: &Settings, outbox: &Outbox, batch: &[Span]) -> Result<()
     }
 }
 
-/// Milliseconds that keep many processes from coming back at once: ids of spans are random.
+/// Jitter in milliseconds that keeps many processes from retrying at once; taken from the random span id.
 fn jitter(batch: &[Span]) -> u64 {
     batch.first().map_or(0, |span| u64::from(span.id.as_bytes()[7]))
 }
 
-/// The request's body, and the fields that say how it is written.
+/// Returns the body of the request and the header fields that describe it.
 fn written(settings: &Settings, batch: &[Span]) -> std::io::Result<(Vec<u8>, String)> {
     let (body, media) = match settings.encoding {
         Encoding::Protobuf => (protobuf::request(&settings.resource, batch), "application/x-protobuf"),
@@ -230,8 +231,8 @@ mod tests {
         }
     }
 
-    /// R14.3: a batch is sent `SPANS_TRIES_MAX` times, with pauses of no more than `SPANS_PAUSE_MS_MAX`, where the
-    /// collector says that it may be; once where it says that it may not.
+    /// R14.3: a batch is sent at most `SPANS_TRIES_MAX` times, with pauses of at most `SPANS_PAUSE_MS_MAX`, if the
+    /// status allows a retry; once if it does not.
     #[tokio::test(start_paused = true)]
     async fn a_batch_is_sent_again_a_few_times() {
         for (status, times) in [("503 Busy", SPANS_TRIES_MAX), ("400 Bad", 1)] {
@@ -257,11 +258,11 @@ mod tests {
         }
     }
 
-    /// R5.10: what does not fit is dropped and counted, and a batch is no longer than its limit.
+    /// R5.10: spans that do not fit are dropped and counted, and a batch is not longer than its limit.
     #[tokio::test(start_paused = true)]
     async fn no_more_than_spans_waiting_max_spans_wait_and_spans_batch_max_go_at_once() {
         let exporter = Exporter::start(settings("http://127.0.0.1:1/v1/traces")).unwrap();
-        // The task that sends has not run yet: nothing leaves the queue meanwhile.
+        // The export task has not run yet, so nothing leaves the queue.
         for _ in 0..SPANS_WAITING_MAX + 3 {
             exporter.ended(span());
         }

@@ -1,11 +1,11 @@
-//! Spans as OTLP/JSON writes them: ids in hexadecimal, times as decimal text, enumerations as numbers.
+//! Encoding of spans as OTLP/JSON: ids in hexadecimal, times as decimal text, enumerations as numbers.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use toolcrib_engine::trace::{Kind, Span};
 
-/// One `ExportTraceServiceRequest`.
+/// Encodes one `ExportTraceServiceRequest`.
 pub(super) fn request(resource: &BTreeMap<String, String>, spans: &[Span]) -> Value {
     let spans: Vec<Value> = spans.iter().map(span).collect();
     let resource: Vec<Value> = resource.iter().map(|(key, value)| attribute(key, value)).collect();

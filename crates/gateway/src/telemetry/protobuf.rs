@@ -1,10 +1,11 @@
-//! Spans as protobuf writes them (`opentelemetry/proto/collector/trace/v1`). Numbers in the code are its field numbers.
+//! Encoding of spans as protobuf (`opentelemetry/proto/collector/trace/v1`). Numbers in the code are its field
+//! numbers.
 
 use std::collections::BTreeMap;
 
 use toolcrib_engine::trace::{Kind, Span};
 
-/// One `ExportTraceServiceRequest`.
+/// Encodes one `ExportTraceServiceRequest`.
 pub(super) fn request(resource: &BTreeMap<String, String>, spans: &[Span]) -> Vec<u8> {
     let mut request = Message::default();
     request.message(1, |resource_spans| {
@@ -61,7 +62,7 @@ fn attribute(out: &mut Message, field: u32, key: &str, value: &str) {
     });
 }
 
-/// A message under way.
+/// A protobuf message that is being written.
 #[derive(Default)]
 struct Message(Vec<u8>);
 

@@ -1,4 +1,5 @@
-//! Where spans go and how: the variables of OpenTelemetry's exporter, and the file's endpoint, which counts before theirs.
+//! Settings of the exporter, from OpenTelemetry's environment variables; the endpoint in the configuration file has
+//! priority over theirs.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,27 +9,29 @@ use toolcrib_upstream::spec::Endpoint;
 
 use crate::config::Environment;
 
-/// Delay unless `OTEL_BSP_SCHEDULE_DELAY` gives another.
+/// Export interval in milliseconds, unless `OTEL_BSP_SCHEDULE_DELAY` sets another.
 const DELAY_MS: u64 = 5_000;
 
-/// Time for one request unless `OTEL_EXPORTER_OTLP_TIMEOUT` gives another. It is also the longest that can be given.
+/// Timeout of one request in milliseconds, unless `OTEL_EXPORTER_OTLP_TIMEOUT` sets another; also the maximum that it
+/// can set.
 const TIMEOUT_MS_MAX: u64 = 10_000;
 
+/// Destination and encoding of exported spans.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// The whole URL, with `/v1/traces`; headers and files.
+    /// Whole URL, with `/v1/traces`; headers and TLS files.
     pub endpoint: Endpoint,
     pub encoding: Encoding,
     pub compression: Compression,
-    /// Attributes of this process, `service.name` among them.
+    /// Resource attributes of this process, `service.name` among them.
     pub resource: BTreeMap<String, String>,
-    /// How long spans are gathered.
+    /// How long spans are collected before they are sent.
     pub delay: Duration,
-    /// Time for one request.
+    /// Timeout of one request.
     pub timeout: Duration,
 }
 
-/// How a request is written.
+/// Encoding of the request body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
     Protobuf,
@@ -41,7 +44,7 @@ pub enum Compression {
     Gzip,
 }
 
-/// A variable whose value is not supported.
+/// Error: a variable has a value that is not supported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{variable} is {value:?}; supported: {supported}{hint}")]
 pub struct SettingsError {
@@ -52,7 +55,7 @@ pub struct SettingsError {
 }
 
 impl Settings {
-    /// Reads the variables. `endpoint` is the file's. `None`: no collector is named.
+    /// Reads the variables. `endpoint` is the one in the configuration file. `None` if no collector is named.
     pub fn read(
         endpoint: Option<&str>,
         environment: &dyn Environment,
@@ -91,7 +94,7 @@ impl Settings {
     }
 }
 
-/// Variables of the environment; an empty one counts as absent.
+/// Environment variables; an empty one counts as unset.
 struct Variables<'a>(&'a dyn Environment);
 
 impl Variables<'_> {
@@ -99,7 +102,7 @@ impl Variables<'_> {
         self.0.variable(name).filter(|value| !value.is_empty())
     }
 
-    /// Name and value of the exporter's variable for traces, or of the one for all signals.
+    /// Returns name and value of the variable for traces, or of the one for all signals.
     fn otlp(&self, name: &str) -> Option<(String, String)> {
         [format!("OTEL_EXPORTER_OTLP_TRACES_{name}"), format!("OTEL_EXPORTER_OTLP_{name}")]
             .into_iter()
@@ -137,13 +140,13 @@ fn resource(variables: &Variables<'_>) -> BTreeMap<String, String> {
     resource
 }
 
-/// Reads `name=value,name=value` with percent-encoded values, as OpenTelemetry writes headers and attributes.
+/// Parses `name=value,name=value` with percent-encoded values, the format of OpenTelemetry's headers and attributes.
 fn pairs(text: &str) -> BTreeMap<String, String> {
     let pairs = text.split(',').filter_map(|pair| pair.split_once('='));
     pairs.map(|(name, value)| (decoded(name.trim()), decoded(value.trim()))).collect()
 }
 
-/// Decodes `%20`; what is no escape, or is no UTF-8 when decoded, stays as it is.
+/// Decodes percent escapes; text that is no valid escape, or no UTF-8 once decoded, stays as it is.
 fn decoded(text: &str) -> String {
     let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     let (mut out, mut rest) = (Vec::new(), text.as_bytes());
@@ -179,7 +182,7 @@ mod tests {
         Settings::read(None, &Fixed(variables)).unwrap().unwrap()
     }
 
-    /// R5.10: nothing is collected unless a collector is named; the usual variables name it.
+    /// R5.10: nothing is exported unless a collector is named; OpenTelemetry's variables name it.
     #[test]
     fn the_usual_variables_say_where_spans_go() {
         assert_eq!(Settings::read(None, &Fixed(&[])), Ok(None));
@@ -206,7 +209,7 @@ mod tests {
         assert_eq!(own.endpoint.url, "http://own/v1/traces");
     }
 
-    /// R14.3: gRPC is refused by its name, with what to set in its place.
+    /// R14.3: gRPC is refused by name, with the value to set instead.
     #[test]
     fn protocols_that_are_not_spoken_are_refused_by_their_name() {
         let refused = |variables| Settings::read(None, &Fixed(variables)).unwrap_err().to_string();

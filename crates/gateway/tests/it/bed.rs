@@ -1,4 +1,4 @@
-//! A gateway to test, and servers to put behind it.
+//! Test bed: a gateway in this process and servers to put behind it.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use toolcrib_testkit::deps::built_example;
 use toolcrib_testkit::process::Process;
 use toolcrib_upstream::{Spec, Transport};
 
-/// How long anything may take that must happen.
+/// Timeout for everything that must happen.
 pub(crate) const SOON: Duration = Duration::from_secs(20);
 
 pub(crate) struct Bed {
@@ -23,7 +23,7 @@ fn hostile() -> String {
     built_example("hostile").unwrap().display().to_string()
 }
 
-/// A server over stdio that behaves so; calls have a second.
+/// A stdio server with this behaviour of `hostile`; its call timeout is one second.
 pub(crate) fn stdio(name: &str, behaviour: &str) -> Source {
     let words = [hostile(), "stdio".to_owned(), behaviour.to_owned()];
     let mut spec = Spec::command(name, &words).unwrap();
@@ -31,7 +31,7 @@ pub(crate) fn stdio(name: &str, behaviour: &str) -> Source {
     Source::new(spec, true)
 }
 
-/// The same over HTTP, in a process that ends with what is given back.
+/// An HTTP server with this behaviour; its process ends when the returned handle is dropped.
 pub(crate) fn http(name: &str, behaviour: &str) -> (Process, Source) {
     let mut process = Process::start(Command::new(hostile()).args(["http", behaviour])).unwrap();
     let address = process.wait_for_address(SOON).unwrap();
@@ -40,7 +40,7 @@ pub(crate) fn http(name: &str, behaviour: &str) -> (Process, Source) {
     (process, Source::new(spec, true))
 }
 
-/// Changes the environment of a stdio server.
+/// Sets an environment variable of a stdio server.
 pub(crate) fn with_env(mut source: Source, key: &str, value: &str) -> Source {
     if let Transport::Stdio(command) = &mut source.spec.transport {
         command.env.insert(key.to_owned(), value.to_owned());
@@ -53,7 +53,7 @@ impl Bed {
         Self::behind(Server::new("gateway", "1").unwrap(), sources).await
     }
 
-    /// With the tools of discovery.
+    /// Starts a gateway with the discovery tools.
     pub(crate) async fn with_discovery(sources: Vec<Source>) -> Self {
         let builder =
             Server::builder("gateway", "1").options(|options| options.toolsets.discovery = Some(true));
@@ -74,7 +74,7 @@ impl Bed {
         self.gateway.status().into_iter().find(|status| status.name == name).unwrap()
     }
 
-    /// A result that is no error; its first text.
+    /// Calls a tool and returns the first text of its successful result.
     pub(crate) async fn text(&self, tool: &str, arguments: Value) -> String {
         let result =
             self.server.call(tool, arguments).await.unwrap_or_else(|error| panic!("{tool}: {error}"));
@@ -82,7 +82,7 @@ impl Bed {
         result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{result}")).to_owned()
     }
 
-    /// The text of a refusal, and how long it took to come.
+    /// Calls a tool and returns the text of its error and how long it took.
     pub(crate) async fn refusal(&self, tool: &str) -> (String, Duration) {
         let begun = Instant::now();
         let result =
@@ -91,7 +91,7 @@ impl Bed {
         (result["content"][0]["text"].as_str().unwrap().to_owned(), begun.elapsed())
     }
 
-    /// Waits until something is true.
+    /// Waits until `is_true` returns `true`.
     pub(crate) async fn until(&self, what: &str, mut is_true: impl FnMut(&Self) -> bool) {
         let end = Instant::now() + SOON;
         while !is_true(self) {
@@ -101,7 +101,7 @@ impl Bed {
     }
 }
 
-/// Whether a process exists and has not ended.
+/// Returns `true` if a process exists and is not a zombie.
 pub(crate) fn lives(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
     stat.is_ok_and(|stat| !stat.contains(") Z "))

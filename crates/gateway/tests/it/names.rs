@@ -1,4 +1,4 @@
-//! What tools are called, and which are not served.
+//! Served names of tools, and tools that are not served.
 
 use serde_json::json;
 
@@ -22,14 +22,14 @@ async fn one_invalid_tool_is_quarantined_alone_with_its_reason() {
     assert!(reason("bad_schema").contains("invalid input schema"));
     assert!(reason("echo").contains("twice"));
     assert!(reason("").contains("a definition is a JSON object"));
-    // A name that may not be served is shortened to one that may, and can be called by it.
+    // A name that may not be served is shortened to a valid one, under which the tool can be called.
     let spaced =
         tools.iter().find(|name| name.starts_with("s__with-space-")).unwrap_or_else(|| panic!("{tools:?}"));
     bed.text(spaced, json!({})).await;
     bed.gateway.stop().await;
 }
 
-/// R5.3: collisions are reported, never silently resolved; the server that stands first keeps its names.
+/// R5.3: collisions are reported, never silently resolved; the first server in the configuration keeps its names.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_name_that_two_servers_claim_stays_with_the_first_and_is_reported() {
     let (mut one, mut two) = (stdio("one", "counts"), stdio("two", ""));
@@ -45,7 +45,7 @@ async fn a_name_that_two_servers_claim_stays_with_the_first_and_is_reported() {
     }
 }
 
-/// R5.3, R5.5: a server whose tool is called like one of the gateway's own loses that tool alone, and it is said why.
+/// R5.3, R5.5: a server's tool with the name of one of the gateway's own is quarantined alone, with its reason.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_name_of_the_gateways_own_tools_is_theirs_and_takes_nothing_else_with_it() {
     let mut source = stdio("s", "own-names");

@@ -1,4 +1,4 @@
-//! Servers that fail and come back.
+//! Servers that fail and recover.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::bed::{Bed, http, stdio, with_env};
 use toolcrib_gateway::Source;
 use toolcrib_upstream::{Spec, Transport};
 
-/// R5.6: the last good list is served and marked stale, and the server is started again.
+/// R5.6: the last list is served and marked stale, and the server is restarted.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_dies_is_started_again_and_its_list_stays() {
     let bed = Bed::new(vec![stdio("bad", "dies")]).await;
@@ -23,7 +23,7 @@ async fn a_server_that_dies_is_started_again_and_its_list_stays() {
     bed.gateway.stop().await;
 }
 
-/// R5.6: bounded retry only where nothing was sent or the tool is idempotent.
+/// R5.6: a call is retried only if nothing was sent or the tool is idempotent.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_a_tool_that_does_no_harm_twice_is_called_twice() {
     let mark = |name: &str| {
@@ -46,7 +46,8 @@ async fn only_a_tool_that_does_no_harm_twice_is_called_twice() {
     let _ = (std::fs::remove_file(one), std::fs::remove_file(other));
 }
 
-/// R5.6: missing command, refused connection, 401 and what is no HTTP are named; the rest serves on.
+/// R5.6: a missing command, a refused connection, a 401 and an answer that is not HTTP are each named; other servers
+/// are served.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn servers_that_cannot_be_reached_are_named_with_their_reason() {
     let (_asks, unauthorized) = http("asks", "unauthorized");
@@ -74,7 +75,7 @@ async fn servers_that_cannot_be_reached_are_named_with_their_reason() {
     bed.gateway.stop().await;
 }
 
-/// R5.6: one re-initialisation per expired session, however many calls noticed.
+/// R5.6: an expired session is re-initialised once, however many calls noticed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_forgotten_session_is_opened_once_and_no_call_is_lost() {
     let (_process, source) = http("web", "forgets");
@@ -95,7 +96,7 @@ async fn a_forgotten_session_is_opened_once_and_no_call_is_lost() {
     bed.gateway.stop().await;
 }
 
-/// R5.6: parallel start: ten servers take as long as one.
+/// R5.6: servers start in parallel: ten take as long as one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_server_that_says_nothing_keeps_no_other_from_being_served() {
     let mut silent = stdio("silent", "silent");
@@ -110,7 +111,7 @@ async fn one_server_that_says_nothing_keeps_no_other_from_being_served() {
     bed.gateway.stop().await;
 }
 
-/// R5.2: a server that changes its list in mid-call is listed again, and the call still answers.
+/// R5.2: a server that changes its list during a call is listed again, and the call is still answered.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_contract_that_changes_in_mid_call_appears_without_losing_the_call() {
     for over_http in [false, true] {
@@ -127,7 +128,7 @@ async fn a_contract_that_changes_in_mid_call_appears_without_losing_the_call() {
     }
 }
 
-/// R5.2: a caller that gives up, and a deadline, are told to the server.
+/// R5.2: the server gets a cancellation when the caller gives up or a deadline passes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_that_is_given_up_is_cancelled_at_the_server() {
     let mark = std::env::temp_dir().join(format!("toolcrib-cancelled-{}", std::process::id()));

@@ -1,11 +1,11 @@
-//! Another configuration while clients are served.
+//! Changes of the configuration while clients are served.
 
 use serde_json::json;
 use toolcrib_gateway::GatewayError;
 
 use super::bed::{Bed, lives, stdio};
 
-/// R5.8: what did not change is not touched; what was taken out is gone; a bad set changes nothing.
+/// R5.8: unchanged servers are not touched, removed ones are stopped, an invalid set changes nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_change_of_servers_touches_only_those_that_changed() {
     let bed = Bed::new(vec![stdio("stays", "counts"), stdio("goes", "forks")]).await;

@@ -1,4 +1,4 @@
-//! Many clients that know nothing of each other.
+//! Many clients that are independent of each other.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::bed::{Bed, http, stdio};
 const SESSIONS: usize = 10_000;
 const CONNECTIONS: usize = 50;
 
-/// Posts on a kept connection; head and body of the answer.
+/// Posts on a kept connection; returns head and body of the response.
 async fn post(tcp: &mut TcpStream, session: Option<&str>, body: &str) -> (String, String) {
     let session = session.map(|id| format!("Mcp-Session-Id: {id}\r\n")).unwrap_or_default();
     let text = format!(
@@ -41,7 +41,7 @@ async fn post(tcp: &mut TcpStream, session: Option<&str>, body: &str) -> (String
     }
 }
 
-/// R5.2: 10,000 sessions with identical request ids see no answer that is not theirs.
+/// R5.2: 10,000 sessions with identical request ids each see only their own answers.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_thousand_sessions_with_the_same_ids_see_only_their_own_answers() {
     let (_process, web) = http("web", "");
@@ -54,7 +54,7 @@ async fn ten_thousand_sessions_with_the_same_ids_see_only_their_own_answers() {
     for client in 0..CONNECTIONS {
         let seen = seen.clone();
         clients.spawn(async move {
-            // From four addresses: one has a share of all sessions.
+            // Uses four addresses, because one address may only have a share of all sessions.
             let from = std::net::Ipv4Addr::new(127, 0, 0, u8::try_from(client % 4).unwrap() + 1);
             let socket = TcpSocket::new_v4().unwrap();
             socket.bind((from, 0).into()).unwrap();

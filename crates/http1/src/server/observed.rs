@@ -1,6 +1,6 @@
-//! Requests of one connection as the server reads them, for the fuzz targets.
+//! Requests of one connection as the server parses them, for fuzz targets.
 //!
-//! Runs the connection code that serves everybody, with a service that records what it is given.
+//! Runs the connection code of production with a service that records what it gets.
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,13 +23,13 @@ pub struct Observed {
     pub method: String,
     pub path: Vec<u8>,
     pub query: Option<String>,
-    /// Values of a few header fields, by name.
+    /// Values of the fields in `FIELDS`, with their names.
     pub fields: Vec<(&'static str, Vec<u8>)>,
-    /// The body; `None` of a request that was refused by its head.
+    /// The body; `None` for a request that was refused by its head.
     pub body: Option<Result<Vec<u8>, String>>,
 }
 
-/// Path of requests that are refused by their head.
+/// Path whose requests are refused by their head.
 pub const REFUSED_PATH: &str = "/refused";
 
 struct Recorder {
@@ -90,7 +90,7 @@ impl Service for Recorder {
     }
 }
 
-/// Serves a connection until it ends and returns the requests it brought.
+/// Serves a connection until it ends and returns the requests that it carried.
 pub async fn observe<S>(stream: S, body_bytes_max: usize) -> Vec<Observed>
 where
     S: AsyncRead + AsyncWrite + Unpin,

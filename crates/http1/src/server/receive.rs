@@ -13,12 +13,12 @@ use crate::limits::{BODY_GRACE_MS, BODY_RATE_BYTES_MIN, BODY_TURN_BYTES_MAX, UNC
 use crate::request::RequestHead;
 use crate::response::Response;
 
-/// Why a body could not be taken in.
+/// Reason why a body could not be received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unreadable {
     TooLong(usize),
     TooSlow,
-    /// The framing of its chunks is over this limit of bytes.
+    /// The framing of its chunks exceeds this limit.
     Framing {
         limit: &'static str,
         max: usize,
@@ -26,7 +26,7 @@ pub enum Unreadable {
     Broken,
 }
 
-/// Body of a request on its way in.
+/// Body of a request that is being received.
 #[derive(Debug)]
 pub(super) enum Incoming {
     Length(usize),
@@ -36,15 +36,15 @@ pub(super) enum Incoming {
 impl Incoming {
     pub(super) fn new(framing: Framing) -> Self {
         match framing {
-            // A length over all addresses is over every limit.
+            // A length over `usize::MAX` is over every limit.
             Framing::Length(length) => Self::Length(usize::try_from(length).unwrap_or(usize::MAX)),
             Framing::Chunked => Self::Chunks { decoder: ChunkDecoder::default(), whole: Vec::new() },
-            // Requests are never framed so.
+            // `Framing::of_request` never returns this.
             Framing::UntilClose => Self::Length(0),
         }
     }
 
-    /// Bytes of memory that a body without a length takes so far.
+    /// Returns the bytes of memory that a chunked body occupies so far.
     fn capacity(&self) -> usize {
         match self {
             Self::Length(_) => 0,
@@ -52,7 +52,7 @@ impl Incoming {
         }
     }
 
-    /// Takes what it can off `input`; returns the body once it is all there.
+    /// Consumes `input`; returns the body once it is complete.
     fn take(&mut self, input: &mut Vec<u8>, bytes_max: usize) -> Result<Option<Vec<u8>>, Unreadable> {
         match self {
             Self::Length(length) if *length > bytes_max => Err(Unreadable::TooLong(bytes_max)),
@@ -86,19 +86,19 @@ impl Incoming {
     }
 }
 
-/// How a body has come so far.
+/// Progress of a body.
 struct Pace {
     begun: Instant,
-    /// All the time it has.
+    /// Total time that the body may take.
     within: Duration,
-    /// Bytes since other connections of the thread had a turn.
+    /// Bytes received since other connections of the thread had a turn.
     since_yield: usize,
 }
 
-/// Why there is no body.
+/// Reason why there is no body.
 pub(super) enum Unread {
     Refused(Unreadable),
-    /// There is no room for it.
+    /// There is no room for the body.
     Shed(Box<Response>),
     Ended(Ended),
 }
@@ -110,7 +110,7 @@ impl From<Unreadable> for Unread {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
-    /// Gives the head its body if that is all here. What was read behind either goes back to the input.
+    /// Attaches the body to the head if it has already arrived completely. Bytes after it go back to the input.
     pub(super) fn body_here(
         &mut self,
         incoming: &mut Incoming,
@@ -128,7 +128,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         self.body_read(incoming, head, bytes_max)
     }
 
-    /// The same for a body that is read by itself.
+    /// Like `body_here`, for a body whose bytes are in the input and not behind the head.
     fn body_read(
         &mut self,
         incoming: &mut Incoming,
@@ -140,7 +140,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         Ok(body.is_some())
     }
 
-    /// Gives the head its body, bounded in time, rate and size. `reserve` counts the bytes of one without a length.
+    /// Receives the body and attaches it to the head; bounded in time, rate and size. `reserve` is called with the
+    /// bytes that a chunked body occupies.
     pub(super) async fn body(
         &mut self,
         incoming: &mut Incoming,
@@ -149,8 +150,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         within: Duration,
         mut reserve: impl FnMut(usize) -> Result<(), Response>,
     ) -> Result<(), Unread> {
-        // Judged before the body is looked at, so that the answer does not depend on how the bytes were split.
-        // RFC 9110 section 10.1.1: an HTTP/1.0 client knows no interim response.
+        // Checked before the body, so that the answer does not depend on how the bytes were split into packets. RFC
+        // 9110 section 10.1.1: an HTTP/1.0 client gets no interim response.
         let expects = head.has("expect") && !head.is_http_1_0();
         if head.values("expect").any(|expected| !expected.eq_ignore_ascii_case(b"100-continue")) {
             return Err(Unread::Ended(Ended::Refused(StatusCode::EXPECTATION_FAILED)));
@@ -165,7 +166,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
         let mut pace = Pace { begun: Instant::now(), within, since_yield: 0 };
         if let Incoming::Length(length) = *incoming {
-            // What came behind the last byte of the body is at most one reading.
+            // One read may go past the end of the body, by less than `READ_BYTES`.
             let end = head.length() + length;
             self.input = head.lend(&self.input, length + READ_BYTES);
             while self.input.len() < end {
@@ -193,8 +194,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// Reads more of a body. A large one that comes slower than the least rate is given up, so that it gives back the
-    /// memory that is counted for it.
+    /// Reads more of a body. A body over [`UNCOUNTED_BYTES_MAX`] that is slower than the minimum rate is abandoned,
+    /// which frees the memory reserved for it.
     async fn more_of_body(&mut self, pace: &mut Pace, received: usize, length: usize) -> Result<(), Unread> {
         if pace.since_yield >= BODY_TURN_BYTES_MAX {
             pace.since_yield = 0;

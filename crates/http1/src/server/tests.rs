@@ -1,15 +1,15 @@
-//! Connections whose client is a test: every byte it sends and gets is seen.
+//! Tests of connections: the test is the client and sees every byte that it sends and receives.
 
 use tokio::io::{AsyncReadExt, DuplexStream, duplex};
 
 use super::*;
 use crate::limits::{BODY_GRACE_MS, BODY_RATE_BYTES_MIN, BODY_TURN_BYTES_MAX};
 
-/// Says what it was asked, after `slow` milliseconds where the path says so.
+/// Service that echoes the request, after `slow` milliseconds if the path says so.
 struct Echo {
     bytes_max: usize,
     within: Duration,
-    /// Has room for one large head and not for any number.
+    /// `true` if there is room for one large head at a time.
     is_narrow: bool,
 }
 
@@ -37,7 +37,7 @@ impl Service for Echo {
         (self.bytes_max, self.within)
     }
 
-    /// Has room for half of the longest body.
+    /// Grants room for half of the largest body.
     fn reserve(&self, (): &mut (), bytes: usize) -> Result<(), Response> {
         if bytes <= self.bytes_max / 2 {
             Ok(())
@@ -95,7 +95,7 @@ impl Client {
         self.stream.write_all(text.as_bytes()).await.unwrap();
     }
 
-    /// Everything until the connection is closed.
+    /// Reads everything until the connection closes.
     async fn rest(mut self) -> String {
         let mut text = String::new();
         self.stream.read_to_string(&mut text).await.unwrap();
@@ -103,7 +103,7 @@ impl Client {
         text
     }
 
-    /// What has come by now.
+    /// Reads everything that arrives within 50 ms.
     async fn now(&mut self) -> String {
         let mut bytes = [0; 4_096];
         let read = tokio::time::timeout(Duration::from_millis(50), self.stream.read(&mut bytes)).await;
@@ -111,7 +111,7 @@ impl Client {
     }
 }
 
-/// Status lines and bodies of what came.
+/// Splits the input into status lines and bodies.
 fn answers(text: &str) -> Vec<(String, String)> {
     let mut answers = Vec::new();
     let mut rest = text;
@@ -191,7 +191,7 @@ async fn a_client_that_waits_for_leave_to_send_its_body_gets_it() {
     assert_eq!(answers(&client.rest().await), pairs(&[("200 OK", "/a abc")]));
 }
 
-/// `HEAD_MS_MAX`, `BODY_MS_MAX` and `LINGER_MS_MAX`
+/// `HEAD_MS_MAX`, `BODY_MS_MAX` and `LINGER_MS_MAX`: a head or body that does not arrive ends the connection.
 #[tokio::test(start_paused = true)]
 async fn heads_and_bodies_that_do_not_come_end_the_connection_in_time() {
     let begun = tokio::time::Instant::now();
@@ -357,7 +357,7 @@ async fn a_client_that_leaves_ends_its_request() {
     assert!(begun.elapsed() < Duration::from_millis(500), "the answer takes a second");
 }
 
-/// `AHEAD_BYTES_MAX`
+/// `AHEAD_BYTES_MAX`: pipelined input is buffered up to it.
 #[tokio::test(start_paused = true)]
 async fn what_is_sent_ahead_is_read_within_bounds() {
     let (mut stream, other) = duplex(1_000);
@@ -372,7 +372,7 @@ async fn what_is_sent_ahead_is_read_within_bounds() {
     assert!((AHEAD_BYTES_MAX..AHEAD_BYTES_MAX + 3_000).contains(&taken), "{taken}");
 }
 
-/// `WRITE_MS_MAX`
+/// `WRITE_MS_MAX`: a client that accepts no byte is disconnected.
 #[tokio::test(start_paused = true)]
 async fn a_client_that_reads_nothing_does_not_hold_its_connection() {
     let (mut stream, other) = duplex(64);
@@ -384,7 +384,7 @@ async fn a_client_that_reads_nothing_does_not_hold_its_connection() {
     assert_eq!(begun.elapsed().as_millis(), u128::from(WRITE_MS_MAX));
 }
 
-/// `WRITE_BYTES_PER_S_MIN`: a few bytes every ten seconds would hold an answer in memory for hours.
+/// `WRITE_BYTES_PER_S_MIN`: a few bytes every ten seconds would keep an answer in memory for hours.
 #[tokio::test(start_paused = true)]
 async fn a_client_that_reads_drop_by_drop_does_not_hold_its_connection() {
     let (mut stream, other) = duplex(64);
@@ -438,7 +438,7 @@ async fn a_long_body_leaves_turns_to_others() {
     stream.write_all(text.as_bytes()).await.unwrap();
     let (_stop, stopped) = watch::channel(false);
     let mut serving = pin!(serve(other, Arc::new(Large), None, stopped, Duration::from_secs(5)));
-    // All of the body is there: whenever the connection is not ready, it has given others a turn.
+    // The whole body is available, so each pending poll is a turn for other tasks.
     let mut polls = 0;
     std::future::poll_fn(|cx| {
         polls += 1;

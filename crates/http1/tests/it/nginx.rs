@@ -1,4 +1,4 @@
-//! Malformed requests through nginx, whose connections to our server are shared with innocent clients.
+//! Malformed requests through nginx, which shares its connections to our server with innocent clients.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -17,13 +17,13 @@ use toolcrib_testkit::nginx::Nginx;
 use crate::request_cases::{self, INNOCENT};
 use crate::requests::BODY_BYTES_MAX;
 
-/// Tries to make nginx and our server disagree about where a request ends.
+/// Number of attempts to make nginx and our server disagree about where a request ends.
 const TRIES: usize = 2_000;
 
-/// Connections of the attacker that stay open at the same time.
+/// Maximum connections of the attacker that stay open at the same time.
 const HELD_MAX: usize = 16;
 
-/// Server that answers each request with the path it read.
+/// Server that answers each request with the path that it read.
 struct Paths;
 
 impl Service for Paths {
@@ -66,7 +66,7 @@ async fn accept(listener: TcpListener) -> Infallible {
     }
 }
 
-/// Asks for a path on a kept connection; the body of the answer.
+/// Requests a path on a kept connection and returns the body of the response.
 fn asked(connection: &mut TcpStream, path: &str) -> String {
     let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
     connection.write_all(request.as_bytes()).unwrap();
@@ -91,7 +91,7 @@ fn connect(address: SocketAddr) -> TcpStream {
     connection
 }
 
-/// R14.2: no request that nginx lets through makes our server answer another client's request with what is not its own.
+/// R14.2: no request that nginx forwards makes our server send another client a response that is not its own.
 #[test]
 fn no_client_behind_nginx_gets_an_answer_that_is_not_its_own() {
     let runtime = tokio::runtime::Runtime::new().unwrap();

@@ -1,9 +1,9 @@
-//! Ways in which the bytes of a message arrive.
+//! Ways to split the bytes of a message into pieces.
 
-/// Longest input that is cut at every byte.
+/// Maximum bytes of an input that is cut at every byte.
 const CUT_BYTES_MAX: usize = 400;
 
-/// The input whole, byte by byte, and in two pieces cut at every byte; a long input is cut at a few places only.
+/// Returns the input whole, byte by byte, and cut in two at every byte; a long input is cut at a few places only.
 pub(crate) fn arrivals(input: &[u8]) -> Vec<Vec<Vec<u8>>> {
     let two = |at: usize| vec![input[..at].to_vec(), input[at..].to_vec()];
     let mut all = vec![vec![input.to_vec()]];

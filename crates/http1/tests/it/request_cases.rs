@@ -5,7 +5,7 @@ use crate::{request_chunks, request_heads};
 /// Request that follows every case on the same connection.
 pub(crate) const INNOCENT: &str = "GET /innocent HTTP/1.1\r\nHost: localhost\r\nX-A: innocent\r\n\r\n";
 
-/// Outcome of a case with the innocent request behind it.
+/// Expected outcome of a case that is followed by the innocent request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Expected {
     /// Read with this body; the innocent request is read next.
@@ -14,7 +14,7 @@ pub(crate) enum Expected {
     Last(&'static [u8]),
     /// Answered with this status and not read.
     Refused(u16),
-    /// Neither read nor answered before the connection ends: more of it would have to come.
+    /// Neither read nor answered before the connection ends, because the request is incomplete.
     Waits,
 }
 
@@ -29,14 +29,14 @@ impl Case {
         Self { bytes: bytes.into(), expected }
     }
 
-    /// The case as a message of a failed test shows it.
+    /// The case as the message of a failed test shows it.
     pub(crate) fn name(&self) -> String {
         let text: String = self.bytes.escape_ascii().map(char::from).take(300).collect();
         format!("{text:?} ({:?})", self.expected)
     }
 }
 
-/// POST with these further header lines and what stands behind the head.
+/// Returns a POST with these header lines, followed by `behind`.
 pub(crate) fn post(lines: &str, behind: &str) -> String {
     format!("POST /a HTTP/1.1\r\nHost: localhost\r\n{lines}\r\n{behind}")
 }

@@ -116,7 +116,7 @@ const BOTH: &[(&str, Expected)] = &[
     ("Transfer-Encoding: chunked\r\nContent-Length: 99999999999999999999999\r\n", Refused(413)),
 ];
 
-/// Spellings of a header's name that none is; `NAME` stands for the name.
+/// Invalid spellings of a header name; `NAME` stands for the name.
 const NAMES: &[&str] = &[
     "NAME ",
     "NAME\t",
@@ -163,7 +163,7 @@ const LINES: &[(&str, Expected)] = &[
     ("=a: b\r\n", Refused(400)),
     ("\u{feff}X-A: a\r\n", Refused(400)),
     ("GET / HTTP/1.1\r\n", Refused(400)),
-    // A line that ends with a line feed alone is a line (RFC 9112 section 2.2), for hyper and nginx as well.
+    // A line that ends with a bare line feed is accepted (RFC 9112 section 2.2), by hyper and nginx as well.
     ("X-A: a\nX-B: b\n", Read(b"")),
     ("X-A: \u{e9}\r\n", Read(b"")),
     ("X-A:\r\n", Read(b"")),
@@ -279,7 +279,7 @@ const FIRST_LINES: &[(&str, Expected)] = &[
     ("\u{16}\u{3}\u{1}", Refused(400)),
 ];
 
-/// `Host` lines. A request without one is left to the service, which knows the hosts it serves.
+/// `Host` lines. A request without one is left to the service, which knows the hosts that it serves.
 const HOSTS: &[(&str, Expected)] = &[
     ("", Read(b"")),
     ("Host:\r\n", Read(b"")),
@@ -315,7 +315,7 @@ const BEFORE: &[(&str, Expected)] = &[
     ("\0", Refused(400)),
     ("x\r\n", Refused(400)),
     ("0\r\n\r\n", Refused(400)),
-    // The method of the request behind it begins with these letters.
+    // The method of the next request begins with these letters.
     ("abcde", Read(b"")),
     ("\u{feff}", Refused(400)),
     ("X-A: b\r\n", Refused(400)),
@@ -344,7 +344,7 @@ pub(crate) fn cases() -> Vec<Case> {
     for (value, expected) in CODINGS {
         let line = format!("Transfer-Encoding: {value}\r\n");
         add(post(&line, CHUNKS), *expected);
-        // A length beside it makes every coding ambiguous, on either side of it.
+        // A length beside a transfer coding is refused, in either order.
         add(post(&format!("Content-Length: 15\r\n{line}"), CHUNKS), Refused(400));
         add(post(&format!("{line}Content-Length: 15\r\n"), CHUNKS), Refused(400));
     }
@@ -374,7 +374,7 @@ pub(crate) fn cases() -> Vec<Case> {
     for (lines, expected) in OLD {
         add(format!("POST / HTTP/1.0\r\nHost: localhost\r\n{lines}\r\nabcde"), *expected);
     }
-    // `HEADERS_MAX`, `HEAD_BYTES_MAX`: with `Host` the first has 100 fields.
+    // `HEADERS_MAX`, `HEAD_BYTES_MAX`: with `Host`, the first case has 100 fields.
     add(post(&"X-B: c\r\n".repeat(99), ""), Read(b""));
     add(post(&"X-B: c\r\n".repeat(100), ""), Refused(431));
     add(post(&format!("X-B: {}\r\n", "c".repeat(60_000)), ""), Read(b""));

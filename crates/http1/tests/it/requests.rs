@@ -1,9 +1,10 @@
-//! Requests as our server and as hyper's server read them.
+//! Differential test of requests: our server against hyper's.
 //!
-//! Law: whatever ours reads, hyper reads with the same method, path, fields, body and end. Ours may refuse more.
+//! Property: every request that ours reads, hyper reads with the same method, path, fields, body and end. Ours may
+//! refuse more.
 //!
-//! Known differences, all of them in what is shown and none in where a request ends: hyper shows an empty path of an
-//! absolute target as `/`, and shows one of several equal `Content-Length` fields.
+//! Known differences, none of them in where a request ends: hyper reports the empty path of an absolute target as `/`,
+//! and reports one of several equal `Content-Length` fields.
 
 use http::StatusCode;
 use toolcrib_http1::server::observed::{Observed, observe};
@@ -19,7 +20,7 @@ pub(crate) const BODY_BYTES_MAX: usize = 64 * 1024;
 /// Fields that are compared.
 const FIELDS: [&str; 5] = ["host", "content-length", "transfer-encoding", "mcp-method", "x-a"];
 
-/// Requests that our server read whole, and the statuses it answered with, interim ones left out.
+/// Returns the requests that our server read completely, and its response statuses without interim ones.
 pub(crate) async fn ours(pieces: Vec<Vec<u8>>) -> (Vec<Observed>, Vec<u16>) {
     let script = Script::new(pieces);
     let seen = script.seen();
@@ -31,7 +32,7 @@ pub(crate) async fn ours(pieces: Vec<Vec<u8>>) -> (Vec<Observed>, Vec<u16>) {
     (read, statuses.filter(|status| !status.is_informational()).map(|status| status.as_u16()).collect())
 }
 
-/// Requests that hyper's server read whole.
+/// Returns the requests that hyper's server read completely.
 pub(crate) async fn theirs(pieces: Vec<Vec<u8>>) -> Vec<ReadRequest> {
     oracle::requests(Script::new(pieces)).await
 }
@@ -43,7 +44,7 @@ pub(crate) fn body(request: &Observed) -> &[u8] {
     }
 }
 
-/// Checks that hyper read each of our requests alike.
+/// Asserts that hyper read each of our requests alike.
 pub(crate) fn assert_agreed(ours: &[Observed], theirs: &[ReadRequest], of: &str) {
     for (at, own) in ours.iter().enumerate() {
         let Some(other) = theirs.get(at) else { panic!("{of}: hyper did not read {own:?}") };

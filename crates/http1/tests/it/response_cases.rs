@@ -5,7 +5,7 @@ use Expected::{Closed, Kept, Refused, UntilClose};
 /// Response that follows every case on the same connection.
 pub(crate) const INNOCENT: &str = "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\ninnocent";
 
-/// Outcome of a case with the innocent response behind it.
+/// Expected outcome of a case that is followed by the innocent response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Expected {
     /// Read with this status and body; the innocent response is read next.
@@ -14,7 +14,7 @@ pub(crate) enum Expected {
     Closed(u16, &'static [u8]),
     /// Read with this status; the body is everything until the connection ends.
     UntilClose(u16, &'static [u8]),
-    /// Refused with an error that has these words.
+    /// Refused with an error whose message contains these words.
     Refused(&'static str),
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// The case as a message of a failed test shows it.
+    /// The case as the message of a failed test shows it.
     pub(crate) fn name(&self) -> String {
         let text: String = self.bytes.escape_ascii().map(char::from).take(300).collect();
         format!("{text:?} ({:?})", self.expected)

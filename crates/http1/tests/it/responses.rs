@@ -1,10 +1,10 @@
-//! Responses as our client and as hyper's client read them.
+//! Differential test of responses: our client against hyper's.
 //!
-//! Law: whatever ours reads, hyper reads with the same status, body and end, so that the same bytes are left for the
-//! next response. Ours may refuse more.
+//! Property: every response that ours reads, hyper reads with the same status, body and end, so the same bytes are
+//! left for the next response. Ours may refuse more.
 //!
-//! Known differences: a connection that switches protocols (101) is an error for ours and an upgrade for hyper; ours
-//! closes where hyper keeps a connection (HTTP/1.0, a status without a body that declares one).
+//! Known differences: a connection that switches protocols (101) is an error for ours and an upgrade for hyper. Ours
+//! closes a connection that hyper keeps in two cases: HTTP/1.0, and a status without a body that declares one.
 
 use toolcrib_http1::ResponseHead;
 use toolcrib_http1::client::{BodyReader, ClientConnection, ReadError};
@@ -14,13 +14,13 @@ use toolcrib_testkit::script::Script;
 use crate::pieces::{arrivals, bytewise};
 use crate::response_cases::{self, Expected, INNOCENT};
 
-/// Response that our client read whole.
+/// Response that our client read completely.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Own {
     pub(crate) status: u16,
     pub(crate) body: Vec<u8>,
     pub(crate) is_kept: bool,
-    /// Bytes of the input that stand behind it.
+    /// Bytes of the input that follow it.
     pub(crate) left: usize,
 }
 
@@ -52,7 +52,7 @@ pub(crate) async fn ours(pieces: Vec<Vec<u8>>, most: usize) -> (Vec<Own>, Option
     (read, None)
 }
 
-/// Checks that hyper reads each of our responses alike and ends it at the same byte.
+/// Asserts that hyper reads each of our responses alike and ends it at the same byte.
 pub(crate) async fn assert_agreed(input: &[u8], ours: &[Own], split: fn(&[u8]) -> Vec<Vec<u8>>, of: &str) {
     let mut rest = input.to_vec();
     for own in ours {

@@ -1,12 +1,13 @@
-//! Well-formed streams of several messages on one connection, generated from a seed: keep-alive, pipelining, any split.
+//! Well-formed streams of several messages on one connection, generated from a seed: keep-alive, pipelining, any
+//! split.
 
 use crate::pieces::{arrivals, bytewise};
 use crate::{requests, responses};
 
-/// Streams of each kind.
+/// Number of generated streams of each kind.
 const STREAMS: u64 = 150;
 
-/// Numbers that depend on a seed alone (SplitMix64).
+/// Pseudo-random numbers derived from a seed alone (SplitMix64).
 pub(crate) struct Numbers(pub(crate) u64);
 
 impl Numbers {
@@ -22,7 +23,7 @@ impl Numbers {
         from[self.below(from.len())]
     }
 
-    /// Body that looks like framing.
+    /// Generates a body that looks like framing.
     fn body(&mut self) -> String {
         let parts = ["{}", "\r\n", "0\r\n\r\n", "GET / HTTP/1.1\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n", "abc"];
         (0..self.below(4)).map(|_| self.pick(&parts)).collect()
@@ -39,7 +40,7 @@ impl Numbers {
         text + self.pick(&["0\r\n\r\n", "00;last\r\n\r\n", "0\r\nT: t\r\n\r\n", "0\r\nA: b\r\nC: d\r\n\r\n"])
     }
 
-    /// Fields that frame the body, and the body so framed.
+    /// Generates the fields that frame a body, and the framed body.
     fn framed(&mut self) -> (String, String) {
         let body = self.body();
         match self.below(4) {

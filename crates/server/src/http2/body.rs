@@ -1,8 +1,8 @@
-//! Body of an answer, handed to hyper in pieces.
+//! Body of an answer, given to hyper in pieces.
 //!
-//! A piece is handed over when the client has room for the one before it, so that the bytes of a large answer stay here,
-//! where they are counted, until the client takes them. The last piece is short, because hyper is done with an answer as
-//! soon as it has that one.
+//! A piece is given when the client has room for it, so that the bytes of a large answer stay here, where they are
+//! counted, until the client takes them. The last piece is short, because hyper treats an answer as done once it has
+//! that piece.
 
 use std::any::Any;
 use std::convert::Infallible;
@@ -19,37 +19,37 @@ use toolcrib_http1::{ByteStream, ReplyBody, Response};
 
 use super::pace::{Pace, whole_by};
 
-/// Bytes of one piece: the largest DATA frame that every client takes.
+/// Maximum bytes of one piece: the largest DATA frame that every client accepts.
 const PIECE_BYTES_MAX: usize = 16 * 1024;
 
-/// Bytes of the last piece of an answer that is longer than it.
+/// Bytes of the last piece of a longer answer.
 const LAST_BYTES_MAX: usize = 1024;
 
-/// Bytes of a stream that hyper may hold before it asks for another piece.
+/// Bytes of a stream that hyper buffers before it asks for another piece.
 pub(super) const SEND_BUFFER_BYTES: usize = 1024;
 
-/// Body of an answer on its way out.
+/// Body of an answer that is being sent.
 pub(super) struct Outgoing {
-    /// Part of the piece that comes next.
+    /// Remaining part of the current piece.
     piece: Bytes,
     rest: Rest,
-    /// Bytes that are left, where they are known.
+    /// Remaining bytes, if known.
     left: Option<usize>,
     pace: Arc<Pace>,
-    /// Time by which an answer of known length must have been taken.
+    /// Deadline for taking an answer of known length.
     last: Option<Instant>,
-    /// Releases what the answer counts as.
+    /// Quotas that are released when the body is dropped.
     _held: [Option<Box<dyn Any + Send>>; 2],
 }
 
-/// Where the next pieces come from.
+/// Source of the next pieces.
 enum Rest {
     Nothing,
     Pieces(std::vec::IntoIter<Bytes>),
     Stream(Box<dyn ByteStream>),
 }
 
-/// Turns a response into hyper's. `room` is held until the body is written.
+/// Converts a response into hyper's. `room` is held until the body is written.
 pub(super) fn response(
     mut response: Response,
     is_head: bool,
@@ -71,12 +71,12 @@ pub(super) fn response(
     let mut out = http::Response::new(Outgoing { piece, rest, left, pace, last, _held: held });
     *out.status_mut() = response.status;
     for (name, value) in response.headers() {
-        // `Response` has taken visible text alone.
+        // `Response` contains visible text only.
         if let Ok(value) = HeaderValue::from_str(value) {
             out.headers_mut().append(HeaderName::from_static(name), value);
         }
     }
-    // RFC 9110 8.6: neither says a length that is not its own.
+    // RFC 9110 section 8.6: a 204 has no `Content-Length`, and a 304 none but that of the 200 it stands for.
     let is_silent = matches!(response.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
     if let Some(length) = length.filter(|_| !is_silent) {
         out.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));
@@ -85,7 +85,7 @@ pub(super) fn response(
 }
 
 impl Outgoing {
-    /// Makes sure that there is something to send; `false` at the end.
+    /// Loads the next piece if the current one is empty; returns `false` at the end.
     fn poll_filled(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
         while self.piece.is_empty() {
             let next = match &mut self.rest {
@@ -109,7 +109,7 @@ impl Outgoing {
     }
 }
 
-/// Returns the length of the next piece of `piece`, with which `left` bytes end if that is known.
+/// Returns how many bytes of `piece` are sent next, if `left` bytes of the body remain.
 fn piece_length(piece: usize, left: Option<usize>) -> usize {
     match left {
         Some(left) if left > LAST_BYTES_MAX => piece.min(PIECE_BYTES_MAX).min(left - LAST_BYTES_MAX),
@@ -148,7 +148,7 @@ mod tests {
 
     use super::*;
 
-    /// R14.2: a large answer is handed over piece by piece and ends with a short one.
+    /// R14.2: a large answer is sent piece by piece and ends with a short one.
     #[tokio::test]
     async fn an_answer_is_handed_over_in_pieces() {
         let whole = |length| ReplyBody::Whole(vec![7; length].into());

@@ -1,4 +1,4 @@
-//! Deadline by which a client must take the next piece of an answer.
+//! Deadline for the client to take the next piece of an answer.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,11 +8,11 @@ use tokio::time::{Instant, sleep_until};
 use toolcrib_http1::limits::{WRITE_BYTES_PER_S_MIN, WRITE_MS_MAX};
 
 tokio::task_local! {
-    /// Pace of the stream that the task serves.
+    /// Deadline of the stream that the task serves.
     pub(super) static PACE: Arc<Pace>;
 }
 
-/// Deadline of one stream's answer; none while nothing waits to be taken.
+/// Deadline of one stream's answer; `None` while nothing waits to be taken.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     until: Mutex<Option<Instant>>,
@@ -20,12 +20,12 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// Returns the pace of the stream that this task serves.
+    /// Returns the deadline of the stream that this task serves.
     pub(super) fn of_task() -> Arc<Self> {
         PACE.try_with(Arc::clone).unwrap_or_default()
     }
 
-    /// Expects that the client takes a piece within `WRITE_MS_MAX`, and no later than `last`.
+    /// Sets the deadline to `WRITE_MS_MAX` from now, but no later than `last`.
     pub(super) fn expect(&self, last: Option<Instant>) {
         let next = Instant::now() + Duration::from_millis(WRITE_MS_MAX);
         let until = last.map_or(next, |last| next.min(last));
@@ -34,7 +34,7 @@ impl Pace {
         }
     }
 
-    /// Expects nothing of the client.
+    /// Clears the deadline.
     pub(super) fn rest(&self) {
         *self.lock() = None;
     }
@@ -56,7 +56,7 @@ impl Pace {
     }
 }
 
-/// Returns when an answer of this length must have been taken as a whole, however steadily it is.
+/// Returns the deadline for taking a whole answer of `bytes` bytes, however steadily the client reads.
 pub(super) fn whole_by(bytes: usize) -> Instant {
     let ms = bytes as u64 * 1_000 / WRITE_BYTES_PER_S_MIN;
     Instant::now() + Duration::from_millis(WRITE_MS_MAX + ms)

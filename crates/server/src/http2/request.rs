@@ -1,4 +1,4 @@
-//! Request of a stream: its head is assembled and judged, then its body is read, then it is answered.
+//! One HTTP/2 request: assembles and judges its head, reads its body, answers it.
 
 use std::any::Any;
 use std::net::IpAddr;
@@ -15,7 +15,7 @@ use toolcrib_http1::{RequestHead, Response};
 
 use super::body::{self, Outgoing};
 
-/// Answers a request as the service of an HTTP/1 connection would.
+/// Answers a request like the HTTP/1 server does.
 pub(super) async fn answer<V: Service>(
     service: &Arc<V>,
     peer: Option<IpAddr>,
@@ -36,7 +36,7 @@ pub(super) async fn answer<V: Service>(
     body::response(response, is_head, room)
 }
 
-/// Writes the head as HTTP/1 has it; `:authority` is its `Host` (RFC 9113 section 8.3.1).
+/// Assembles the head as HTTP/1; `:authority` becomes `Host` (RFC 9113 section 8.3.1).
 fn assemble(parts: &Parts) -> Result<RequestHead, StatusCode> {
     let authority = parts.uri.authority().map(http::uri::Authority::as_str);
     let hosts = || parts.headers.get_all("host").iter();
@@ -55,7 +55,7 @@ fn assemble(parts: &Parts) -> Result<RequestHead, StatusCode> {
     RequestHead::assemble(&parts.method, target, host.into_iter().chain(others))
 }
 
-/// Returns the bytes of a head as HTTP/1 would send them.
+/// Returns the bytes that the head would have in HTTP/1.
 fn head_bytes(parts: &Parts) -> usize {
     let target = parts.uri.path_and_query().map_or(0, |target| target.as_str().len());
     let fields = parts.headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4);
@@ -90,11 +90,12 @@ async fn respond<V: Service>(
 /// Reason why there is no body.
 enum Unread {
     Refused(Unreadable),
-    /// There is no room for it.
+    /// There is no room for the body.
     Shed(Box<Response>),
 }
 
-/// Reads the body into the head, bounded in size, time and rate. `reserve` counts the bytes of one without a length.
+/// Reads the body into the head, bounded in size, time and rate. `reserve` is called with the bytes that a body of
+/// unknown length occupies.
 async fn receive(
     head: &mut RequestHead,
     mut incoming: Incoming,
@@ -120,7 +121,7 @@ async fn receive(
         let data = match frame.map_err(|_| Unread::Refused(Unreadable::TooSlow))? {
             None => return Ok(()),
             Some(Err(_)) => return Err(Unread::Refused(Unreadable::Broken)),
-            // Trailers say nothing to anybody here.
+            // Trailers are ignored.
             Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
         };
         received += data.len();

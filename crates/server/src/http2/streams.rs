@@ -1,4 +1,4 @@
-//! Streams of one connection: a task each, counted.
+//! Streams of one connection: one task each, counted.
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,14 +9,14 @@ use tokio::time::Instant;
 
 use super::pace::{PACE, Pace};
 
-/// Spawns the streams of one connection and knows how many are under way.
+/// Executor of one connection's streams; counts those in flight.
 #[derive(Debug, Clone)]
 pub(super) struct Streams(Arc<Mutex<Open>>);
 
 #[derive(Debug)]
 struct Open {
     count: usize,
-    /// When a stream began or ended last.
+    /// Time at which a stream last began or ended.
     changed: Instant,
 }
 
@@ -27,7 +27,7 @@ impl Default for Streams {
 }
 
 impl Streams {
-    /// Returns how long there has been no stream; nothing while there is one.
+    /// Returns how long there has been no stream; zero while there is one.
     pub(super) fn idle_for(&self) -> Duration {
         let open = self.lock();
         if open.count > 0 { Duration::ZERO } else { open.changed.elapsed() }
@@ -45,7 +45,7 @@ impl Streams {
     }
 }
 
-/// Stream under way; ended when dropped.
+/// A stream in flight; counted until dropped.
 struct Place(Streams);
 
 impl Drop for Place {
@@ -63,7 +63,7 @@ where
     fn execute(&self, stream: F) {
         let (place, pace) = (self.begin(), Arc::new(Pace::default()));
         tokio::spawn(PACE.scope(pace.clone(), async move {
-            // A stream that is dropped before its end is reset.
+            // Dropping a stream before its end resets it.
             tokio::select! {
                 biased;
                 () = stream => {}

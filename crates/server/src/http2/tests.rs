@@ -1,4 +1,4 @@
-//! A raw client speaks frames to the server: what the server announces, and what it ends a connection for.
+//! Tests with a raw client that sends frames: limits that the server announces and enforces.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,10 +22,10 @@ const END_STREAM_AND_HEADERS: u8 = 5;
 /// `ENHANCE_YOUR_CALM` of RFC 9113.
 const CALM_DOWN: u32 = 11;
 
-/// The window of a connection before any update.
+/// Flow-control window of a connection before any update.
 const FIRST_WINDOW_BYTES: u32 = 65_535;
 
-/// GET / of localhost as HPACK writes it without tables of its own.
+/// HPACK encoding of `GET /` for `localhost`, without dynamic table entries.
 const GET: &[u8] = b"\x82\x86\x84\x41\x09localhost";
 
 /// Server that answers everything with an empty body.
@@ -65,7 +65,7 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }
 
-/// Connects, greets and sends these frames.
+/// Connects, sends the preface and these frames.
 async fn greeted(frames: Vec<Vec<u8>>) -> DuplexStream {
     let (mut client, server) = duplex(1 << 20);
     tokio::spawn(async {
@@ -78,7 +78,7 @@ async fn greeted(frames: Vec<Vec<u8>>) -> DuplexStream {
     client
 }
 
-/// The next frame: its kind, its stream and its payload; `None` at the end of the connection.
+/// Returns the next frame: its kind, its stream and its payload; `None` at the end of the connection.
 async fn next(client: &mut DuplexStream) -> Option<(u8, u32, Vec<u8>)> {
     let mut head = [0; 9];
     client.read_exact(&mut head).await.ok()?;
@@ -92,7 +92,7 @@ fn number(bytes: &[u8]) -> u32 {
     u32::from_be_bytes(bytes.try_into().unwrap())
 }
 
-/// The reason that the server ends the connection for.
+/// Returns the error code with which the server ends the connection.
 async fn end_of(mut client: DuplexStream) -> Option<u32> {
     while let Some((kind, _, payload)) = next(&mut client).await {
         if kind == GOAWAY && number(&payload[4..8]) != 0 {
@@ -103,7 +103,7 @@ async fn end_of(mut client: DuplexStream) -> Option<u32> {
 }
 
 /// R5.6: `HTTP2_STREAMS_MAX`, `HTTP2_HEADER_LIST_BYTES_MAX`, `HTTP2_STREAM_WINDOW_BYTES` and
-/// `HTTP2_CONNECTION_WINDOW_BYTES` are announced, so that a client can keep them.
+/// `HTTP2_CONNECTION_WINDOW_BYTES` are announced, so that a client can respect them.
 #[tokio::test]
 async fn limits_are_announced_to_the_client() {
     let mut client = greeted(vec![]).await;
@@ -125,7 +125,7 @@ async fn limits_are_announced_to_the_client() {
     assert_eq!(window, HTTP2_CONNECTION_WINDOW_BYTES);
 }
 
-/// R5.6: `HTTP2_STREAMS_MAX` holds for a client that does not keep it.
+/// R5.6: `HTTP2_STREAMS_MAX` is enforced for a client that ignores it.
 #[tokio::test]
 async fn a_stream_too_many_is_refused() {
     let post = b"\x83\x86\x84\x41\x09localhost";
@@ -137,14 +137,14 @@ async fn a_stream_too_many_is_refused() {
             break (stream, number(&payload));
         }
     };
-    // REFUSED_STREAM: the request was not looked at and may be sent again.
+    // REFUSED_STREAM: the request was not processed and may be retried.
     assert_eq!((stream, reason), (HTTP2_STREAMS_MAX * 2 + 1, 7));
 }
 
 /// R5.6: `HTTP2_HEADER_LIST_BYTES_MAX` refuses the stream with 431 and keeps the connection.
 #[tokio::test]
 async fn a_header_list_too_long_is_refused() {
-    // One entry of the table of HPACK, named again and again: 4,096 bytes of list for each byte sent.
+    // One entry of the HPACK table, referenced repeatedly: 4,096 bytes of header list per byte sent.
     let value = [b'v'; 4_000];
     let entry = [b"\x40\x01x\x7f\xa1\x1e".as_slice(), &value].concat();
     let again = vec![0xbe; HTTP2_HEADER_LIST_BYTES_MAX as usize / value.len() + 1];
@@ -159,7 +159,7 @@ async fn a_header_list_too_long_is_refused() {
         }
     }
     answers.sort_unstable();
-    // 431 is written out, 200 is entry 8 of HPACK's table.
+    // 431 is written literally, 200 is entry 8 of HPACK's static table.
     assert_eq!((answers[0].0, answers[1]), (1, (3, 0x88)));
     assert_ne!(answers[0].1, 0x88);
 }
@@ -187,16 +187,16 @@ async fn rapid_resets_end_the_connection() {
     }
 }
 
-/// R5.6: `HTTP2_ERROR_RESETS_MAX`: streams that the server has to reset for an error of the client end the connection.
+/// R5.6: `HTTP2_ERROR_RESETS_MAX`: streams that the server resets because of a client's errors end the connection.
 #[tokio::test]
 async fn streams_with_errors_end_the_connection() {
-    // A body that is longer than it says: content-length: 1, two bytes.
+    // A body longer than its content-length: 1 declared, two bytes sent.
     let head = [b"\x83\x86\x84\x41\x09localhost".as_slice(), b"\x0f\x0d\x011"].concat();
     let wrong = |at: u32| [frame(HEADERS, 4, at * 2 + 1, &head), frame(DATA, 1, at * 2 + 1, b"xx")].concat();
     let streams = |count: usize| (0..u32::try_from(count).unwrap()).map(wrong).collect::<Vec<_>>();
     let mut client = greeted(vec![]).await;
     for wrong in streams(HTTP2_ERROR_RESETS_MAX + 2) {
-        // One at a time, so that no other limit is met.
+        // One at a time, so that no other limit is hit.
         if client.write_all(&wrong).await.is_err() {
             break;
         }

@@ -4,7 +4,7 @@ use ring::signature::{self, RsaParameters, VerificationAlgorithm};
 
 use super::refusal::TokenRefusal;
 
-/// Algorithm of a signature, sorted by the type of key that it needs.
+/// Signature algorithm, grouped by the type of key that it needs.
 #[derive(Clone, Copy)]
 pub(super) enum Algorithm {
     Rsa(&'static RsaParameters),
@@ -25,7 +25,7 @@ impl Algorithm {
             "PS512" => Self::Rsa(&signature::RSA_PSS_2048_8192_SHA512),
             "ES256" => Self::P256,
             "ES384" => Self::P384,
-            // RFC 9864 gives the curve its own name.
+            // RFC 9864 names the curve.
             "EdDSA" | "Ed25519" => Self::Ed25519,
             name if name.eq_ignore_ascii_case("none") => return Err(TokenRefusal::Unsigned),
             name if name.starts_with("HS") => return Err(TokenRefusal::Symmetric),
@@ -33,7 +33,7 @@ impl Algorithm {
         })
     }
 
-    /// Returns the verification over a curve; `None` for RSA.
+    /// Returns the verification algorithm of a curve; `None` for RSA.
     pub(super) fn curve(self) -> Option<&'static dyn VerificationAlgorithm> {
         match self {
             Self::Rsa(_) => None,

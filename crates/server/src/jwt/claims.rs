@@ -1,6 +1,6 @@
 //! Claims of a token (RFC 7519), checked after its signature.
 //!
-//! Guarantees: a claim that is present and malformed refuses the token, it is never treated as absent.
+//! Guarantees: a malformed claim refuses the token; it is never treated as absent.
 
 use toolcrib_contract::json::Node;
 
@@ -8,7 +8,7 @@ use super::header::text;
 use super::refusal::TokenRefusal;
 use crate::limits::JWT_LEEWAY_S;
 
-/// Claims that a token must make.
+/// Claims that a token must have.
 pub(super) struct Required<'a> {
     pub(super) issuer: &'a str,
     pub(super) audience: &'a str,
@@ -16,7 +16,7 @@ pub(super) struct Required<'a> {
 }
 
 impl Required<'_> {
-    /// Returns the subject of a token that is valid at `now`, in seconds since 1970.
+    /// Returns the subject of a token that is valid at `now`, in seconds since the epoch.
     pub(super) fn check(&self, claims: Node<'_>, now: f64) -> Result<String, TokenRefusal> {
         let issuer = text(claims, "iss")?.ok_or(TokenRefusal::Missing("iss"))?;
         let subject = text(claims, "sub")?.ok_or(TokenRefusal::Missing("sub"))?;
@@ -42,7 +42,7 @@ impl Required<'_> {
 
     fn check_scopes(&self, claims: Node<'_>) -> Result<(), TokenRefusal> {
         let mut granted = Vec::new();
-        // RFC 8693 has one string in `scope`; other issuers have a string or an array in `scp`.
+        // RFC 8693 has a string in `scope`; some issuers have a string or an array in `scp`.
         for name in ["scope", "scp"] {
             granted.extend(scopes(claims, name)?);
         }
@@ -51,7 +51,7 @@ impl Required<'_> {
     }
 }
 
-/// Returns a NumericDate in seconds: a number that is finite and not negative.
+/// Returns a NumericDate in seconds; refuses one that is not finite or negative.
 fn seconds(claims: Node<'_>, name: &'static str) -> Result<Option<f64>, TokenRefusal> {
     let Some(value) = claims.get(name) else { return Ok(None) };
     let seconds = value.as_number().map(toolcrib_contract::json::Number::as_f64);
@@ -61,7 +61,7 @@ fn seconds(claims: Node<'_>, name: &'static str) -> Result<Option<f64>, TokenRef
     }
 }
 
-/// Returns a string, or an array of strings that is not empty, as a list.
+/// Returns a string or a non-empty array of strings as a list.
 fn texts(claims: Node<'_>, name: &'static str) -> Result<Option<Vec<String>>, TokenRefusal> {
     let Some(value) = claims.get(name) else { return Ok(None) };
     let list =
@@ -72,7 +72,7 @@ fn texts(claims: Node<'_>, name: &'static str) -> Result<Option<Vec<String>>, To
     }
 }
 
-/// Returns scopes; unlike an audience they may be empty.
+/// Returns scopes; unlike the audience, they may be empty.
 fn scopes(claims: Node<'_>, name: &'static str) -> Result<Vec<String>, TokenRefusal> {
     let Some(value) = claims.get(name) else { return Ok(Vec::new()) };
     let list =
@@ -80,7 +80,7 @@ fn scopes(claims: Node<'_>, name: &'static str) -> Result<Vec<String>, TokenRefu
     list.ok_or(TokenRefusal::Malformed { name, expected: "a string or an array of strings" })
 }
 
-/// Returns the elements of an array of nothing but strings.
+/// Returns the elements of an array; `None` if one is not a string.
 fn strings(array: Node<'_>) -> Option<Vec<String>> {
     array.elements().map(|element| element.as_str().map(std::borrow::Cow::into_owned)).collect()
 }

@@ -1,4 +1,4 @@
-//! Keys of an issuer that are published at a URL, fetched again when they may have changed.
+//! Refreshes an issuer's keys that are published at a URL.
 //!
 //! Guarantees: one fetch at a time, and [`JWKS_REFETCH_MS_MIN`] between the end of one and the start of the next, no
 //! matter how many tokens name unknown keys.
@@ -11,7 +11,7 @@ use super::JwtBearer;
 use crate::limits::{JWKS_AGE_MS_MAX, JWKS_REFETCH_MS_MIN};
 
 impl JwtBearer {
-    /// Keeps the keys up to date with what `fetch` returns; never ends by itself.
+    /// Keeps the keys up to date with the result of `fetch`; never returns.
     pub async fn follow_keys<F, E>(self: Arc<Self>, fetch: impl Fn() -> F + Send)
     where
         F: Future<Output = Result<String, E>> + Send,
@@ -28,7 +28,7 @@ impl JwtBearer {
             }
             tokio::time::sleep(Duration::from_millis(JWKS_REFETCH_MS_MIN)).await;
             let age = Duration::from_millis(JWKS_AGE_MS_MAX - JWKS_REFETCH_MS_MIN);
-            // A timeout is the other reason to fetch.
+            // The keys are fetched again when they are too old or a token names an unknown key.
             let _ = tokio::time::timeout(age, self.unknown.notified()).await;
         }
     }

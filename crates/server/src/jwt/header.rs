@@ -1,6 +1,6 @@
 //! Header of a token (RFC 7515): the algorithm, and the id of the key.
 //!
-//! Keys that a token brings along (`jwk`, `jku`, `x5c`, `x5u`) are never looked at.
+//! Keys inside a token (`jwk`, `jku`, `x5c`, `x5u`) are never used.
 
 use toolcrib_contract::json::Node;
 
@@ -14,7 +14,7 @@ pub(super) struct Header {
 
 impl Header {
     pub(super) fn read(header: Node<'_>) -> Result<Self, TokenRefusal> {
-        // RFC 7515, 4.1.11: a token with an extension that is not understood must be refused.
+        // RFC 7515 section 4.1.11: a token with an unknown critical extension must be refused.
         if header.get("crit").is_some() {
             return Err(TokenRefusal::Critical);
         }
@@ -28,13 +28,14 @@ impl Header {
     }
 }
 
-/// RFC 8725, 3.11: another kind of token of the same issuer must not pass as an access token.
+/// Returns `true` for access tokens. RFC 8725 section 3.11: another kind of token of the same issuer must not pass as
+/// one.
 fn is_access_token(kind: &str) -> bool {
     let kind = kind.to_ascii_lowercase();
     matches!(kind.strip_prefix("application/").unwrap_or(&kind), "jwt" | "at+jwt")
 }
 
-/// Returns the string member `name`; any other type and an empty string are refused.
+/// Returns the string member `name`; refuses any other type and an empty string.
 pub(super) fn text(object: Node<'_>, name: &'static str) -> Result<Option<String>, TokenRefusal> {
     let Some(value) = object.get(name) else { return Ok(None) };
     match value.as_str() {

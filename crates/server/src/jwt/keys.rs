@@ -1,7 +1,7 @@
 //! Keys that an issuer publishes as a JSON Web Key Set (RFC 7517).
 //!
-//! Guarantees: a key verifies only what it was published for (`use`, `key_ops`, `alg`, its type). Keys that verify no
-//! tokens are set aside by themselves, as RFC 7517, 5 asks; a set that cannot be read is refused as a whole.
+//! Guarantees: a key verifies only what it was published for (`use`, `key_ops`, `alg`, its type). Keys that cannot
+//! verify tokens are skipped one by one, as RFC 7517 section 5 requires; a malformed set is refused as a whole.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -12,7 +12,7 @@ use super::algorithm::Algorithm;
 use super::refusal::{BadKeys, TokenRefusal, Unusable};
 use crate::limits::{JWKS_BYTES_MAX, JWKS_KEYS_MAX};
 
-/// Byte lengths of RSA moduli that are accepted: 2,048 to 8,192 bits, as `ring` verifies them.
+/// Accepted lengths of RSA moduli in bytes: 2,048 to 8,192 bits, as `ring` verifies them.
 const RSA_MODULUS_BYTES: std::ops::RangeInclusive<usize> = 256..=1024;
 
 /// Keys of one issuer.
@@ -25,7 +25,7 @@ pub(super) struct Keys {
 /// Public key that verifies tokens.
 pub(super) struct Key {
     id: Option<String>,
-    /// Only algorithm that the key may be used with, where the issuer names one.
+    /// The only algorithm that the key may be used with, if the issuer names one.
     algorithm: Option<String>,
     material: Material,
 }
@@ -38,7 +38,7 @@ enum Material {
 }
 
 impl Keys {
-    /// Reads a key set.
+    /// Parses a key set.
     pub(super) fn read(json: &str) -> Result<Self, BadKeys> {
         if json.len() > JWKS_BYTES_MAX {
             return Err(BadKeys::TooLong);
@@ -61,7 +61,7 @@ impl Keys {
         Ok(keys)
     }
 
-    /// Returns the one key that a token's header means.
+    /// Returns the only key that a token's header can refer to.
     pub(super) fn find(&self, id: Option<&str>, algorithm: &str) -> Result<&Key, TokenRefusal> {
         let is_named = |own: &Option<String>| id.is_none_or(|id| own.as_deref() == Some(id));
         let mut named = self.usable.iter().filter(|key| is_named(&key.id)).peekable();
@@ -79,7 +79,7 @@ impl Keys {
         }
     }
 
-    /// Returns the reasons for which keys were set aside.
+    /// Returns the reasons why keys were skipped.
     pub(super) fn set_aside(&self) -> impl Iterator<Item = Unusable> {
         self.set_aside.iter().map(|(_, reason)| *reason)
     }
@@ -176,7 +176,7 @@ fn decoded(key: Node<'_>, name: &str) -> Result<Vec<u8>, Unusable> {
     URL_SAFE_NO_PAD.decode(text).map_err(|_| Unusable::Material)
 }
 
-/// Returns a positive number without its leading zeros, which `ring` refuses and some issuers write.
+/// Returns a positive number without leading zeros, which `ring` refuses and some issuers write.
 fn number(key: Node<'_>, name: &str) -> Result<Vec<u8>, Unusable> {
     Ok(decoded(key, name)?.into_iter().skip_while(|byte| *byte == 0).collect())
 }

@@ -1,13 +1,14 @@
-//! Reasons for which a token or a key set is refused.
+//! Reasons why a token or a key set is refused.
 //!
-//! These are private messages for the operator's log. A client only learns RFC 6750's error code, and no message
+//! The messages are for the operator's log. A client gets only the error code of RFC 6750, and no message repeats text
+//! of the token.
 //! repeats text of the token.
 
 use toolcrib_contract::json::ReadError;
 
 use crate::limits::{JWKS_BYTES_MAX, JWKS_KEYS_MAX, JWT_BYTES_MAX};
 
-/// Reason for which a token is refused.
+/// Reason why a token is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TokenRefusal {
     #[error("JWT_BYTES_MAX: the token is longer than {JWT_BYTES_MAX} bytes")]
@@ -57,7 +58,7 @@ pub enum TokenRefusal {
 }
 
 impl TokenRefusal {
-    /// Error code of RFC 6750, the only part that a client sees.
+    /// Returns the error code of RFC 6750, the only part that a client sees.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -85,7 +86,7 @@ impl std::fmt::Display for Part {
     }
 }
 
-/// Reason for which a published key verifies no tokens.
+/// Reason why a published key cannot verify tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unusable {
     #[error("`kid` is not a string with text")]
@@ -102,7 +103,7 @@ pub enum Unusable {
     Material,
 }
 
-/// Reason for which a text is not accepted as a JSON Web Key Set.
+/// Reason why a text is refused as a JSON Web Key Set.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadKeys {
     #[error("JWKS_BYTES_MAX: the key set is longer than {JWKS_BYTES_MAX} bytes")]

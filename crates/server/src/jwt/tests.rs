@@ -1,4 +1,4 @@
-//! Every check of a token, met by a token that is really signed.
+//! Tests of every check of a token, with really signed tokens.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -18,7 +18,7 @@ fn claims() -> Value {
     json!({"iss": ISSUER, "aud": RESOURCE, "sub": "ada", "exp": NOW + 300, "scope": "mcp other"})
 }
 
-/// Verifier that has the keys of `set`.
+/// Verifier with the keys of `set`.
 fn verifier(set: &Value) -> Arc<JwtBearer> {
     let bearer = Bearer::new(None).with("operator", "s3cret");
     let jwt = JwtBearer::new(bearer, ISSUER, RESOURCE, &["mcp".to_owned()]);
@@ -34,7 +34,7 @@ fn ada() -> Principal {
     Principal::subject("https://issuer#ada")
 }
 
-/// Judges a token of a known key with these changes to its header.
+/// Verifies a token of a known key with changes to its header.
 fn with_header(changes: &[(&str, Value)]) -> Result<Principal, TokenRefusal> {
     let signer = Signer::new("k1").unwrap();
     let mut header = signer.header();
@@ -44,7 +44,7 @@ fn with_header(changes: &[(&str, Value)]) -> Result<Principal, TokenRefusal> {
     verifier(&signer.keys()).verify(&signer.signed(&header.to_string(), &claims().to_string()), at(NOW))
 }
 
-/// Judges a token with this change to its claims; `None` removes the claim.
+/// Verifies a token with a change to one claim; `None` removes the claim.
 fn with_claim(name: &str, value: Option<Value>) -> Result<Principal, TokenRefusal> {
     let signer = Signer::new("k1").unwrap();
     let mut claims = claims();
@@ -55,7 +55,7 @@ fn with_claim(name: &str, value: Option<Value>) -> Result<Principal, TokenRefusa
     verifier(&signer.keys()).verify(&signer.token(&claims), at(NOW))
 }
 
-/// Judges a token whose key was published with this change.
+/// Verifies a token whose key was published with a change.
 fn with_key(algorithm: &str, name: &str, value: Option<Value>) -> Result<Principal, TokenRefusal> {
     let signer = Signer::with(algorithm, "k1").unwrap();
     let mut key = signer.key();
@@ -66,7 +66,7 @@ fn with_key(algorithm: &str, name: &str, value: Option<Value>) -> Result<Princip
     verifier(&json!({ "keys": [key] })).verify(&signer.token(&claims()), at(NOW))
 }
 
-/// R5.9: JWT via JWKS: every accepted algorithm, and none of them with another key.
+/// R5.9: JWT via JWKS: every accepted algorithm verifies with its own key, and with no other.
 #[test]
 fn a_signature_of_each_algorithm_is_verified_with_its_own_key_only() {
     for algorithm in ["EdDSA", "ES256", "ES384", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512"] {
@@ -124,7 +124,7 @@ fn a_malformed_claim_refuses_the_token_and_is_never_ignored() {
     for name in ["iss", "sub", "aud", "exp"] {
         assert_eq!(with_claim(name, None), Err(TokenRefusal::Missing(name)));
     }
-    // A number that no double holds is not JSON to the reader.
+    // A number beyond the range of a double is invalid JSON to the parser.
     let signer = Signer::new("k1").unwrap();
     let endless = claims().to_string().replace(&format!("{}", NOW + 300), "1e999");
     let refused =
@@ -132,7 +132,7 @@ fn a_malformed_claim_refuses_the_token_and_is_never_ignored() {
     assert!(matches!(refused, Err(TokenRefusal::Json(Part::Claims, _))), "{refused:?}");
 }
 
-/// R5.9: JWT with audience check.
+/// R5.9: JWT with audience check: issuer, audience and scopes have to match.
 #[test]
 fn a_token_counts_only_for_this_issuer_this_audience_and_these_scopes() {
     for other in ["https://evil", "https://issuer/", "HTTPS://ISSUER", "https://issuer.evil"] {
@@ -152,7 +152,7 @@ fn a_token_counts_only_for_this_issuer_this_audience_and_these_scopes() {
     }
 }
 
-/// R5.9: a token is valid from `nbf` until `exp`, give or take `JWT_LEEWAY_S`.
+/// R5.9: a token is valid from `nbf` until `exp`, with a tolerance of `JWT_LEEWAY_S`.
 #[test]
 fn a_token_is_valid_between_nbf_and_exp_with_jwt_leeway_s() {
     let valid = |name, second| with_claim(name, Some(json!(second)));
@@ -194,7 +194,7 @@ fn a_header_decides_nothing_that_the_issuer_did_not_publish() {
     let malformed = TokenRefusal::Malformed { name: "kid", expected: "a string with text" };
     assert_eq!(with_header(&[("kid", json!(1))]), Err(malformed));
     assert_eq!(with_header(&[("kid", json!("k2"))]), Err(TokenRefusal::UnknownKey));
-    // A key that the token brings is not used.
+    // A key inside the token is not used.
     let (mine, evil) = (Signer::new("k1").unwrap(), Signer::new("k1").unwrap());
     let mut header = evil.header();
     header["jwk"] = evil.key();
@@ -202,7 +202,7 @@ fn a_header_decides_nothing_that_the_issuer_did_not_publish() {
     assert_eq!(verifier(&mine.keys()).verify(&token, at(NOW)), Err(TokenRefusal::Signature));
 }
 
-/// R5.9: two readers of a token cannot take different values from it.
+/// R5.9: two parsers cannot read different values from a token.
 #[test]
 fn duplicate_members_and_loose_encodings_are_refused() {
     let signer = Signer::new("k1").unwrap();
@@ -263,14 +263,14 @@ fn a_key_is_used_only_for_its_use_operations_algorithm_and_type() {
     assert_eq!(with_key("PS512", "alg", None), Ok(ada()));
     let short = "AQAB".repeat(85);
     assert_eq!(with_key("RS256", "n", Some(json!(short))), Err(UnusableKey(Unusable::Material)));
-    // Leading zeros do not make another number.
+    // Leading zeros do not change the number.
     let signer = Signer::with("RS256", "k1").unwrap();
     let n = URL_SAFE_NO_PAD.decode(signer.key()["n"].as_str().unwrap()).unwrap();
     let padded = URL_SAFE_NO_PAD.encode([vec![0], n].concat());
     assert_eq!(with_key("RS256", "n", Some(json!(padded))), Ok(ada()));
 }
 
-/// R5.9: a token without `kid` is verified only where one key can be meant.
+/// R5.9: a token without `kid` is verified only if it can refer to exactly one key.
 #[test]
 fn a_token_must_mean_exactly_one_key() {
     let (one, two) = (Signer::new("k1").unwrap(), Signer::new("k2").unwrap());
@@ -297,7 +297,7 @@ fn tokens_and_key_sets_over_their_limits_are_refused_by_name() {
         claims["groups"] = json!("x".repeat(bytes));
         signer.token(&claims)
     };
-    // Three bytes of claims are four of the token.
+    // Three bytes of claims become four bytes of the token.
     let mut fill = (JWT_BYTES_MAX - padded(0).len()) / 4 * 3 - 6;
     while padded(fill + 1).len() <= JWT_BYTES_MAX {
         fill += 1;
@@ -321,7 +321,8 @@ fn tokens_and_key_sets_over_their_limits_are_refused_by_name() {
     assert_eq!(jwt.verify(&signer.token(&claims()), at(NOW)), Ok(ada()), "a refused set changes nothing");
 }
 
-/// R5.9: made-up key ids cause one fetch in `JWKS_REFETCH_MS_MIN`, and a quiet issuer one in `JWKS_AGE_MS_MAX`.
+/// R5.9: made-up key ids cause one fetch per `JWKS_REFETCH_MS_MIN`, and without them there is one per
+/// `JWKS_AGE_MS_MAX`.
 #[tokio::test(start_paused = true)]
 async fn unknown_key_ids_cause_one_fetch_per_interval() {
     let (first, second) = (Signer::new("k1").unwrap(), Signer::new("k2").unwrap());
@@ -353,7 +354,7 @@ async fn unknown_key_ids_cause_one_fetch_per_interval() {
     following.abort();
 }
 
-/// R5.9: bearer tokens of the operator beside those of an issuer, with RFC 6750 error codes and nothing private.
+/// R5.9: operator's tokens are accepted beside those of an issuer; a client gets RFC 6750 error codes only.
 #[test]
 fn a_client_learns_the_error_code_and_not_the_reason() {
     let signer = Signer::new("k1").unwrap();

@@ -8,7 +8,7 @@ use toolcrib_engine::safety::ticket::Approval;
 
 use super::{Asked, Refused, Told, bad, text, unkept};
 
-/// Every argument, as it was sent and as a person should read it.
+/// Includes all arguments, as they were sent and as they are shown to a person.
 fn json_of(approval: &Approval) -> Value {
     let binding = &approval.binding;
     json!({"id": approval.id, "state": approval.state, "caller": binding.caller, "session": binding.session,

@@ -1,4 +1,4 @@
-//! Calls whose end nobody knows, for operators.
+//! Calls with an unknown outcome over REST, for operators.
 
 use http::StatusCode;
 use serde_json::json;

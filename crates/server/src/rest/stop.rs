@@ -1,4 +1,4 @@
-//! The emergency stop over REST: any credential may stop everything or itself, only an operator unlocks.
+//! The emergency stop over REST: any credential may stop everybody or itself, only an operator unlocks.
 
 use http::StatusCode;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use toolcrib_engine::safety::keep::Scope;
 
 use super::{Asked, Refused, Told, bad, text, unkept};
 
-/// An operator sees every stop; others see whom else only by kind.
+/// Returns the stops in force. An operator sees all details; others see no name and reason in stops of other callers.
 pub(super) fn status(asked: &Asked<'_>) -> (StatusCode, Value) {
     let own = Principal::subject(&asked.credential.name).key();
     let sees = |scope: &Scope| asked.credential.operator || *scope == Scope::Everybody || scope.key() == own;

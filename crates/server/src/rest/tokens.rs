@@ -1,4 +1,5 @@
-//! Confirmation tokens over REST. An operator's token proves a person; anybody else's is for its own calls only.
+//! Confirmation tokens over REST. An operator's token proves a person's confirmation; any other is for its owner's
+//! calls only.
 
 use std::sync::Arc;
 
@@ -41,7 +42,7 @@ pub(super) async fn mint(asked: &Asked<'_>) -> Told {
         Refused::new(StatusCode::UNPROCESSABLE_ENTITY, "unknown_action", message)
     })?;
     let issuer = if asked.credential.operator { Issuer::Operator } else { Issuer::Caller };
-    // Counted for who asks, whoever the token is for.
+    // Counts towards the quota of the requester, whoever the token is for.
     let user = User::subject(&asked.credential.name);
     let who = Who { caller, session: None, client: None, user };
     let wish = Wish { who: &who, entry: &entry, summary: &summary, arguments, issuer };
@@ -89,7 +90,7 @@ fn refused(error: &MintError) -> Refused {
     Refused::new(status, code, error.to_string())
 }
 
-/// Live tokens, without what would open anything: an operator sees all, anybody else its own.
+/// Lists live tokens without their secrets: an operator sees all, others only their own.
 pub(super) async fn list(asked: &Asked<'_>) -> Told {
     let tokens = asked.safety.store().tokens(asked.safety.now_ms()).await.map_err(|error| unkept(&error))?;
     let own = Principal::subject(&asked.credential.name).key();

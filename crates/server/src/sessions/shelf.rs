@@ -1,9 +1,8 @@
-//! Which sessions are open, by id and by owner, and which of them makes room for another.
+//! Table of open sessions by id and by owner, with eviction.
 //!
-//! Guarantees: never more than the bounds; a session that somebody holds, or that was used lately, never makes room; one
-//! that was opened and never used goes first, then the one used longest ago. Sessions are ordered lazily: a use only
-//! writes the time into the session, and the order is corrected when room is looked for, so each use costs one
-//! correction at most.
+//! Guarantees: the bounds are never exceeded. A session that is held, or was used lately, is never evicted; one that
+//! was opened and never used goes first, then the least recently used. The order is updated lazily: a use only writes
+//! its time into the session, and the order is corrected at eviction, so each use costs at most one correction.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -15,7 +14,7 @@ use super::HttpSession;
 use crate::load::LoadLimits;
 use crate::shed::Shed;
 
-/// Owners with most sessions that are asked for room when there are too many sessions in all.
+/// Number of owners with the most sessions that are tried for eviction when the total is reached.
 const OWNERS_ASKED_MAX: usize = 16;
 
 /// Open sessions.
@@ -24,9 +23,9 @@ pub(super) struct Shelf {
     by_id: HashMap<SessionId, Kept>,
     owners: HashMap<u64, Owner>,
     numbers: HashMap<Share, u64>,
-    /// Owners by how many sessions they have.
+    /// Owners ordered by their number of sessions.
     by_count: BTreeSet<(usize, u64)>,
-    /// The last number given to an owner or to a place in the order.
+    /// Last number that was given to an owner or to a place in the order.
     last: u64,
 }
 
@@ -40,15 +39,15 @@ struct Kept {
 #[derive(Debug)]
 struct Owner {
     share: Share,
-    /// Its sessions; those first that make room first.
+    /// Sessions of the owner in the order of eviction.
     order: BTreeMap<Place, SessionId>,
 }
 
-/// Where a session stands among those of its owner, as far as was known when it was put there.
+/// Position of a session in its owner's order, as of the time it was placed there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     was_used: bool,
-    /// When it was used, or opened, in milliseconds.
+    /// Time of its last use, or of its opening, in milliseconds.
     at_ms: u64,
     number: u64,
 }
@@ -62,7 +61,7 @@ impl Shelf {
         self.by_id.len()
     }
 
-    /// Puts a session on the shelf. The session that made room for it, if one had to, is for the caller to end.
+    /// Adds a session. Returns the session that was evicted for it, if any; the caller has to end it.
     pub(super) fn open(
         &mut self,
         id: SessionId,
@@ -130,9 +129,9 @@ impl Shelf {
         Some(kept.session)
     }
 
-    /// Takes one session of an owner off the shelf; otherwise says after how many milliseconds one may go.
+    /// Removes one session of an owner, or returns after how many milliseconds one may be evicted.
     fn make_room(&mut self, owner: u64, idle_ms_min: u64, now_ms: u64) -> Result<Arc<HttpSession>, u64> {
-        // Ends: each turn removes a session, or moves one to where it belongs by now.
+        // Terminates: each iteration removes a session or moves one to its current position.
         loop {
             let Some(kept) = self.owners.get_mut(&owner) else { return Err(idle_ms_min) };
             let Some((place, id)) = kept.order.first_key_value() else { return Err(idle_ms_min) };
@@ -145,7 +144,7 @@ impl Shelf {
                 kept.order.remove(&place);
                 continue;
             };
-            // Open streams and requests under way hold it: that is a use.
+            // Open streams and requests in flight hold the session, which counts as a use.
             let used_ms =
                 if Arc::strong_count(&found.session) > 1 { Some(now_ms) } else { found.session.used_ms() };
             match used_ms {
@@ -159,7 +158,7 @@ impl Shelf {
         }
     }
 
-    /// Takes off those that are to end.
+    /// Removes and returns the sessions for which `keep` returns `false`.
     pub(super) fn retain(&mut self, keep: impl Fn(&Arc<HttpSession>) -> bool) -> Vec<Arc<HttpSession>> {
         let ended: Vec<SessionId> =
             self.by_id.iter().filter(|(_, kept)| !keep(&kept.session)).map(|(id, _)| id.clone()).collect();

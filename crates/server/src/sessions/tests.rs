@@ -22,7 +22,7 @@ fn id_of(session: &Session) -> String {
     session.id().unwrap().as_str().to_owned()
 }
 
-/// So many sessions in all and of one owner.
+/// Sessions with these bounds in total and per owner.
 fn few(total: usize, share: usize) -> Sessions {
     let bound = |name, max| Bound { name, max, counts: "sessions" };
     let sessions =
@@ -36,7 +36,7 @@ impl Sessions {
         self.open_at(session, None, now_ms).map(|_| id)
     }
 
-    /// Opened and used.
+    /// Opens a session and uses it.
     fn used(&self, session: Arc<Session>, now_ms: u64) -> String {
         let opened = self.open_at(session, None, now_ms).unwrap();
         opened.use_at(now_ms);
@@ -48,7 +48,8 @@ impl Sessions {
     }
 }
 
-/// `SESSIONS_MAX` and `SESSIONS_PER_SHARE_MAX` are never passed, and the flood pays for itself.
+/// `SESSIONS_MAX` and `SESSIONS_PER_SHARE_MAX` are never exceeded, and a flood evicts only sessions of the same
+/// address.
 #[test]
 fn a_flood_of_sessions_from_one_address_ends_its_own_and_nobody_elses() {
     let sessions = Sessions::default();
@@ -108,7 +109,7 @@ fn room_is_made_by_the_session_never_used_then_by_the_one_used_longest_ago_and_n
     assert_eq!(sessions.opened(from("10.0.0.1"), late).unwrap_err().status(), 429);
 }
 
-/// `SESSIONS_MAX`: whoever has most makes room; if nobody can, everybody is refused.
+/// `SESSIONS_MAX`: a session of the owner with the most is evicted; if none can be, every caller is refused.
 #[test]
 fn when_sessions_max_are_open_the_owner_with_most_makes_room() {
     let sessions = few(4, 3);
@@ -155,7 +156,7 @@ fn a_session_keeps_session_streams_max_streams_and_drops_finished_ones_first() {
     drop(first);
 }
 
-/// `REPLAY_BYTES_PER_SHARE_MAX`: what streams keep for clients that come back counts, and the oldest goes first.
+/// `REPLAY_BYTES_PER_SHARE_MAX`: bytes kept for resuming are counted, and the oldest stream is evicted first.
 #[test]
 fn finished_streams_make_room_where_much_is_kept() {
     let account = Account::of_bytes(200_000);

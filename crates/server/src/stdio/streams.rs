@@ -1,8 +1,8 @@
-//! The process's own stdin and stdout, without a thread in between where they are pipes or sockets.
+//! The process's own stdin and stdout, without an extra thread if they are pipes or sockets.
 //!
-//! Guarantees: what a client made for us is read and written as it is ready, in the thread that serves; a terminal or a
-//! file, which cannot be waited for, goes through a thread of its own. Pipes are left as they were found when the
-//! streams are dropped: whoever shares them never sees that they did not block.
+//! Guarantees: pipes and sockets are read and written by readiness, in the thread that serves. A terminal or a file,
+//! which has no readiness, goes through a thread of its own. Pipes get their original flags back when the streams are
+//! dropped, so other processes that share them never see the non-blocking mode.
 
 use std::fs::File;
 use std::io;
@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 
-/// A stream and the flags it came with.
+/// A stream and the original flags of its descriptor.
 pub(super) struct Own<S: ?Sized> {
     _flags: Option<Flags>,
     pub(super) stream: Box<S>,
@@ -49,13 +49,13 @@ enum Ready {
     Socket(UnixStream),
 }
 
-/// A copy of the descriptor that can be waited for, if it is of a kind that can.
+/// Returns a non-blocking copy of the descriptor, if its kind supports that.
 fn ready(fd: impl AsFd) -> Option<(Flags, Ready)> {
     let kind = FileType::from_raw_mode(fstat(&fd).ok()?.st_mode);
     let flags = Flags::of(fd.as_fd().try_clone_to_owned().ok()?)?;
     let copy = fd.as_fd().try_clone_to_owned().ok()?;
     match kind {
-        // Shared with stderr it would make our own log lines fail.
+        // If stderr is the same pipe, non-blocking mode would make our log lines fail.
         _ if is_shared_with_stderr(&fd) => None,
         FileType::Fifo => Some((flags, Ready::Pipe(File::from(copy)))),
         FileType::Socket => {
@@ -73,7 +73,7 @@ fn is_shared_with_stderr(fd: impl AsFd) -> bool {
     (own.st_dev, own.st_ino) == (stderr.st_dev, stderr.st_ino)
 }
 
-/// Puts the flags of a descriptor back.
+/// Restores the flags of a descriptor when dropped.
 struct Flags {
     fd: OwnedFd,
     found: OFlags,

@@ -7,7 +7,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use super::*;
 
-/// Certificate and key files of `localhost` in a folder that is removed when dropped.
+/// Certificate and key files for `localhost` in a folder that is removed when dropped.
 pub(crate) struct Files {
     folder: PathBuf,
     pub(crate) cert: PathBuf,
@@ -25,7 +25,7 @@ impl Files {
         files
     }
 
-    /// Writes another certificate and returns it.
+    /// Replaces the certificate by a new one and returns it.
     pub(crate) fn renew(&self) -> CertificateDer<'static> {
         let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
         std::fs::write(&self.cert, made.cert.pem()).unwrap();
@@ -53,7 +53,7 @@ impl Drop for Files {
     }
 }
 
-/// Returns the protocol that client and server agreed on.
+/// Returns the protocol that ALPN selected.
 async fn agreed(tls: &Tls, files: &Files, alpn: &[&[u8]]) -> io::Result<Option<Vec<u8>>> {
     let (near, far) = tokio::io::duplex(16 * 1024);
     let name = ServerName::try_from("localhost").unwrap();
@@ -66,7 +66,7 @@ async fn agreed(tls: &Tls, files: &Files, alpn: &[&[u8]]) -> io::Result<Option<V
     Ok(protocol)
 }
 
-/// R14.2: HTTP/2 is chosen by ALPN; a client that offers neither protocol is refused.
+/// R14.2: ALPN selects HTTP/2; a client that offers neither protocol is refused.
 #[tokio::test]
 async fn alpn_chooses_the_protocol() {
     let files = Files::new();
@@ -77,7 +77,7 @@ async fn alpn_chooses_the_protocol() {
     assert!(agreed(&tls, &files, &[b"spdy/1"]).await.is_err());
 }
 
-/// R14.2: certificates reload; files that cannot be used change nothing.
+/// R14.2: certificates are reloaded; unusable files change nothing.
 #[tokio::test]
 async fn a_changed_certificate_is_in_force_and_a_bad_one_changes_nothing() {
     let files = Files::new();
@@ -103,7 +103,7 @@ async fn a_changed_certificate_is_in_force_and_a_bad_one_changes_nothing() {
     assert_eq!(in_force(), before);
 }
 
-/// `TLS_FILE_BYTES_MAX`
+/// `TLS_FILE_BYTES_MAX`: a larger file is refused.
 #[test]
 fn a_file_over_tls_file_bytes_max_is_refused() {
     let files = Files::new();
@@ -111,7 +111,7 @@ fn a_file_over_tls_file_bytes_max_is_refused() {
     assert!(Tls::load(&files.cert, &files.key).unwrap_err().to_string().contains("TLS_FILE_BYTES_MAX"));
 }
 
-/// `TLS_HANDSHAKE_MS_MAX`: a client that sends nothing, or a byte now and then, is closed.
+/// `TLS_HANDSHAKE_MS_MAX`: a client that sends nothing, or a byte now and then, is disconnected.
 #[tokio::test(start_paused = true)]
 async fn a_handshake_over_tls_handshake_ms_max_ends() {
     let files = Files::new();

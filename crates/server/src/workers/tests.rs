@@ -8,7 +8,7 @@ use crate::load::LoadLimits;
 use crate::seats::Seats;
 use crate::socket::BoundSocket;
 
-/// Answers each byte with the name of the thread it was answered on.
+/// Answers each byte with the name of the serving thread.
 async fn named(socket: Socket) {
     let Socket::Tcp(mut stream) = socket else { return };
     let mut byte = [0];

@@ -1,4 +1,4 @@
-//! The catalogue as programs hold it: an address, and the two ways to use it.
+//! Handle of the catalogue: opened by an address, used by `write` and `read`.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::migration;
 use crate::postgres::Postgres;
 use crate::store::{Pending, Store};
 
-/// An open catalogue. Clones are the same one.
+/// An open catalogue. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Catalogue(Database);
 
@@ -22,9 +22,9 @@ enum Database {
 }
 
 impl Catalogue {
-    /// Opens what `address` names: a PostgreSQL database by `postgres://…`, else SQLite's file of that path, which is
-    /// made if there is none. Either is brought up to date. The path of a data folder's journal names the catalogue of
-    /// that folder.
+    /// Opens the catalogue at `address`: a PostgreSQL database for `postgres://…`, else the SQLite file of that path,
+    /// which is created if it does not exist. Missing migrations are applied. The path of a data folder's journal
+    /// stands for the catalogue of that folder.
     pub fn open(address: &str) -> Result<Self, StoreError> {
         if !is_url(address) {
             let path = crate::separation::catalogue_file(Path::new(address))?;
@@ -36,13 +36,13 @@ impl Catalogue {
         Err(StoreError::NoPostgres)
     }
 
-    /// A catalogue that dies with the program.
+    /// Opens a catalogue in memory; its content is lost when it is dropped.
     pub fn in_memory() -> Result<Self, StoreError> {
         Ok(Store::in_memory()?.into())
     }
 
-    /// One transaction: all of `work` or, if it fails, nothing of it. Changes happen one after the other, those of
-    /// other processes included.
+    /// Runs `work` in one transaction: all of its changes are kept or, if it fails, none. Writes are serialised,
+    /// including those of other processes.
     pub fn write<T, E, F>(&self, work: F) -> Pending<T, E>
     where
         T: Send + 'static,
@@ -56,7 +56,7 @@ impl Catalogue {
         }
     }
 
-    /// A look at what was last committed.
+    /// Runs a query on the last committed state.
     pub fn read<T, E, F>(&self, work: F) -> Pending<T, E>
     where
         T: Send + 'static,
@@ -71,7 +71,7 @@ impl Catalogue {
     }
 }
 
-/// `true` for the address of a server, as opposed to the path of a file.
+/// Returns `true` for the URL of a database server, `false` for the path of a file.
 fn is_url(address: &str) -> bool {
     ["postgres://", "postgresql://"].iter().any(|scheme| address.starts_with(scheme))
 }

@@ -1,15 +1,15 @@
-//! Which version of a server is its latest.
+//! Election of the latest version of a server.
 
 use super::shelves::Replaces;
 
-/// One version, in the order they were put.
+/// One version. Candidates are listed in the order in which they were stored.
 pub(super) struct Candidate {
     pub(super) id: i64,
     pub(super) version: String,
     pub(super) deleted: bool,
 }
 
-/// The newest version that is not deleted; the newest deleted one where all are.
+/// Returns the id of the newest version that is not deleted, or the newest deleted one if all are.
 pub(super) fn newest(candidates: &[Candidate], replaces: Replaces) -> Option<i64> {
     let mut latest: Option<&Candidate> = None;
     for row in candidates {

@@ -1,7 +1,7 @@
-//! The catalogue in PostgreSQL: full-text search is its own `tsvector`.
+//! The catalogue in PostgreSQL, with full-text search by `tsvector`.
 //!
-//! The same tools are found as in SQLite: words are cut and folded here before the database sees them, and both stem by
-//! Porter's rules. Which of them comes first is each database's own measure, with the same weights.
+//! Finds the same tools as SQLite: words are split and folded here before the database sees them, and both databases
+//! use the Porter stemmer. Ranking uses each database's own function with the same weights.
 
 mod list;
 mod search;
@@ -25,7 +25,7 @@ pub(crate) const MODULE: Module = Module {
     steps: &[Migration { name: "tables", sql: include_str!("postgres/schema.sql") }],
 };
 
-/// The catalogue inside an open transaction of PostgreSQL.
+/// Access to the catalogue inside an open PostgreSQL transaction.
 pub(crate) struct PostgresShelves<'t> {
     transaction: Transaction<'t>,
     statements: &'t mut HashMap<&'static str, Statement>,
@@ -117,7 +117,7 @@ impl Shelves for PostgresShelves<'_> {
     }
 }
 
-/// Text that PostgreSQL can hold: it has no U+0000, which stands only in names and prose that mean mischief.
+/// Replaces U+0000, which PostgreSQL cannot store, by U+FFFD. It occurs only in hostile names and prose.
 fn text(given: &str) -> Cow<'_, str> {
     if given.contains('\0') { Cow::Owned(given.replace('\0', "\u{FFFD}")) } else { Cow::Borrowed(given) }
 }

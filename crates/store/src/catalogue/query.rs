@@ -1,34 +1,34 @@
-//! What of the catalogue is wanted.
+//! Parameters of queries to the catalogue.
 
-/// Where a page begins: after this name and version.
+/// Position in the list: a page begins after this name and version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cursor {
     pub name: String,
     pub version: String,
 }
 
-/// What of the list is wanted.
+/// Filters and page of a list of servers.
 #[derive(Debug, Clone, Default)]
 pub struct ListQuery {
     pub after: Option<Cursor>,
     pub limit: u32,
-    /// A part of the name, whatever its case.
+    /// Part of the name, case-insensitive.
     pub search: Option<String>,
-    /// Changed at this time or later, as the store writes times.
+    /// Lower bound of the time of the last change, in the format in which times are stored.
     pub updated_since: Option<String>,
     /// `latest`, or an exact version.
     pub version: Option<String>,
     pub include_deleted: bool,
-    /// Read the documents as well.
+    /// `true` if the documents are read as well.
     pub documents: bool,
 }
 
-/// What is looked for among the tools.
+/// Words and filters of a search for tools.
 #[derive(Debug, Clone, Default)]
 pub struct ToolQuery {
-    /// Words; none finds every tool.
+    /// Words to match; without any, every tool matches.
     pub words: Vec<String>,
-    /// A part of the server's name, whatever its case.
+    /// Part of the server's name, case-insensitive.
     pub server: Option<String>,
     pub read_only: Option<bool>,
     pub destructive: Option<bool>,

@@ -1,8 +1,8 @@
-//! What stands in the catalogue, and what is put there.
+//! Rows of the catalogue, and the values that are inserted.
 
 use super::shelves::Replaces;
 
-/// Whether a version is to be used.
+/// Status of a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Status {
     Active,
@@ -26,7 +26,7 @@ impl Status {
     }
 }
 
-/// A change of status, and when it was made.
+/// A change of status and its time.
 #[derive(Debug, Clone, Copy)]
 pub struct StatusChange<'c> {
     pub status: Status,
@@ -34,7 +34,7 @@ pub struct StatusChange<'c> {
     pub now: &'c str,
 }
 
-/// One version of a server, as it is listed.
+/// One version of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerRow {
     pub name: String,
@@ -48,9 +48,9 @@ pub struct ServerRow {
     pub updated_at: String,
     pub is_latest: bool,
     pub tool_count: u32,
-    /// The digest of the document.
+    /// Digest of the document.
     pub digest: String,
-    /// server.json; empty where it was not asked for.
+    /// Text of server.json; empty if the query did not ask for it.
     pub document: String,
 }
 
@@ -58,13 +58,13 @@ pub struct ServerRow {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolRow {
     pub name: String,
-    /// The definition's text as given.
+    /// Text of the definition as given.
     pub definition: String,
-    /// The digest of the definition; none where a number in it has no canonical form.
+    /// Digest of the definition; `None` if a number in it has no canonical form.
     pub digest: Option<String>,
 }
 
-/// A tool that was found.
+/// A tool that a search found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolHit {
     pub server: String,
@@ -74,7 +74,7 @@ pub struct ToolHit {
     pub digest: Option<String>,
 }
 
-/// A version of a server to be kept.
+/// A version of a server to be inserted.
 #[derive(Debug, Clone)]
 pub struct NewServer {
     pub name: String,
@@ -82,15 +82,15 @@ pub struct NewServer {
     pub title: Option<String>,
     pub description: String,
     pub status: Status,
-    /// server.json as given.
+    /// Text of server.json as given.
     pub document: String,
     pub digest: String,
     pub tools: Vec<NewTool>,
-    /// Whether it becomes the latest of its name, given the version that is the latest now.
+    /// Decides if this version becomes the latest of its name, given the current latest version.
     pub replaces: Replaces,
 }
 
-/// A tool to be kept.
+/// A tool to be inserted.
 #[derive(Debug, Clone)]
 pub struct NewTool {
     pub name: String,
@@ -99,20 +99,20 @@ pub struct NewTool {
     pub read_only: bool,
     pub destructive: bool,
     pub has_output: bool,
-    /// The words that a name is made of.
+    /// Words of the tool's name.
     pub words: String,
     pub description: String,
-    /// Names and descriptions of its parameters.
+    /// Names and descriptions of the tool's parameters.
     pub parameters: String,
 }
 
-/// What became of a server that was put.
+/// Result of inserting a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Put {
-    /// It was not there.
+    /// The version was inserted.
     Added,
-    /// The same document was there.
+    /// A version with this document was already stored.
     Same,
-    /// Another document of the same version is there; nothing was changed.
+    /// Another document of the same version is stored; nothing was changed.
     Conflict,
 }

@@ -1,4 +1,4 @@
-//! The catalogue in SQLite: full-text search is its own FTS5.
+//! The catalogue in SQLite, with full-text search by FTS5.
 
 mod list;
 mod search;
@@ -18,7 +18,7 @@ pub const MODULE: Module = Module {
     steps: &[Migration { name: "tables", sql: include_str!("sqlite/schema.sql") }],
 };
 
-/// The catalogue inside an open transaction of SQLite.
+/// Access to the catalogue inside an open SQLite transaction.
 #[derive(Debug)]
 pub(crate) struct SqliteShelves<'c>(pub(crate) &'c Connection);
 
@@ -79,7 +79,7 @@ impl Shelves for SqliteShelves<'_> {
     }
 }
 
-/// The columns that [`server_row`] reads, in its order.
+/// Columns that [`server_row`] reads, in its order.
 const SERVER_COLUMNS: &str = "s.name, s.version, s.title, s.description, s.status, s.status_message, \
      s.status_changed_at, s.published_at, s.updated_at, s.is_latest, s.tool_count, s.digest";
 

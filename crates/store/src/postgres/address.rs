@@ -1,4 +1,4 @@
-//! Where the database is, as its URL says, and whether the way there is encrypted.
+//! Address of a PostgreSQL database, read from its URL, with the choice of encryption.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use super::tls::Rustls;
 use crate::error::StoreError;
 use crate::limits::POSTGRES_CONNECT_MS_MAX;
 
-/// What the database sees of this program.
+/// Application name that the database sees.
 const PROGRAM: &str = "toolcrib";
 
-/// How to reach a database. Its password is shown nowhere.
+/// Connection parameters of a database. `Debug` shows hosts only, never the password.
 #[derive(Clone)]
 pub(super) struct Address {
     pub(super) config: Config,
@@ -40,8 +40,8 @@ impl Address {
     }
 }
 
-/// Encryption is demanded of every host but this machine, where there is nobody on the way and the certificate that
-/// comes with a package is signed by nobody. What the URL says itself is kept.
+/// Requires TLS for every host but this machine. On this machine nobody can intercept the connection, and the
+/// certificate that a distribution package generates is self-signed. A mode that the URL sets is kept.
 fn mode(said: SslMode, hosts: &[Host]) -> SslMode {
     match said {
         SslMode::Prefer if hosts.iter().all(is_here) => SslMode::Disable,
@@ -68,7 +68,7 @@ mod tests {
         Address::read(url).unwrap().config.get_ssl_mode()
     }
 
-    /// R6.1: a database on another machine is reached encrypted unless its address says otherwise.
+    /// R6.1: a database on another machine is reached by TLS unless its URL says otherwise.
     #[test]
     fn only_this_machine_is_reached_in_the_clear() {
         assert_eq!(mode_of("postgres://u:p@db.example/x"), SslMode::Require);
@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(mode_of("postgres://u@localhost/x?sslmode=require"), SslMode::Require);
     }
 
-    /// R6.1: `POSTGRES_CONNECT_MS_MAX` holds unless the URL has a timeout of its own.
+    /// R6.1: `POSTGRES_CONNECT_MS_MAX` applies unless the URL has a timeout of its own.
     #[test]
     fn a_connection_is_made_within_postgres_connect_ms_max() {
         let timeout = |url: &str| Address::read(url).unwrap().config.get_connect_timeout().copied();

@@ -1,4 +1,4 @@
-//! How a PostgreSQL database gets its tables: as SQLite does, with the same guarantees.
+//! Schema migrations in PostgreSQL, with the guarantees of those in SQLite.
 
 use crate::catalogue::POSTGRES_MODULE;
 use crate::error::StoreError;
@@ -6,13 +6,13 @@ use crate::migration::{Module, digest};
 
 use super::session::Session;
 
-/// Every module that has tables here.
+/// Modules that have tables in PostgreSQL.
 pub(super) const ALL: &[Module] = &[POSTGRES_MODULE];
 
-/// Whoever changes the tables holds this advisory lock.
+/// Advisory lock that serialises schema changes.
 const TABLES: i64 = 0x746f_6f6c_6372_6963;
 
-/// Brings the database to where this program wants it, in one transaction.
+/// Applies the steps that the database lacks, in one transaction.
 pub(super) fn migrate(session: &mut Session, modules: &[Module]) -> Result<(), StoreError> {
     let mut tx = session.client.transaction()?;
     tx.execute("SELECT pg_advisory_xact_lock($1)", &[&TABLES])?;

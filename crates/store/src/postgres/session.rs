@@ -1,4 +1,4 @@
-//! One connection: its prepared statements, and the transactions on it.
+//! One connection with its prepared statements, and the transactions on it.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -9,13 +9,13 @@ use super::address::Address;
 use crate::catalogue::{PostgresShelves, Shelves};
 use crate::error::StoreError;
 
-/// Whoever changes the catalogue holds this advisory lock, whatever machine it is on.
+/// Advisory lock that serialises changes of the catalogue across all machines.
 const CHANGES: i64 = 0x746f_6f6c_6372_6962;
-/// A connection that rested longer is asked whether it still is one.
+/// A connection that was idle longer is checked before it is used.
 const REST: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What a transaction may do.
+/// Access mode of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
     Read,
@@ -31,17 +31,17 @@ pub(super) struct Session {
 impl Session {
     pub(super) fn connect(address: &Address) -> Result<Self, StoreError> {
         let mut client = address.config.connect(address.tls.clone())?;
-        // A plan for every filter at once would use no index for any of them.
+        // A generic plan, made for every combination of filters, would use no index.
         client.batch_execute("SET plan_cache_mode = force_custom_plan")?;
         Ok(Self { client, statements: HashMap::new(), used: Instant::now() })
     }
 
-    /// `false` for a connection that is none any more.
+    /// Returns `false` for a connection that has broken.
     pub(super) fn is_usable(&mut self) -> bool {
         !self.client.is_closed() && (self.used.elapsed() < REST || self.client.is_valid(PATIENCE).is_ok())
     }
 
-    /// All of `work` or, if it fails, nothing of it. A reader sees one state of the database throughout.
+    /// Runs `work` in one transaction: all of its changes are kept or, if it fails, none. A reader sees one snapshot.
     pub(super) fn transaction<T, E: From<StoreError>>(
         &mut self,
         access: Access,

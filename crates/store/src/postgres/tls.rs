@@ -1,4 +1,4 @@
-//! TLS for PostgreSQL by rustls: the system's certificates, the server's name checked.
+//! TLS for PostgreSQL by rustls: certificates are verified against the system's roots and the host name.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -14,7 +14,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-/// Makes encrypted connections. The certificates are read when the first one is made.
+/// Makes TLS connections. The root certificates are loaded for the first one.
 #[derive(Clone)]
 pub(super) struct Rustls(Arc<OnceLock<Arc<ClientConfig>>>);
 
@@ -35,13 +35,13 @@ impl MakeTlsConnect<Socket> for Rustls {
     type TlsConnect = Handshake;
     type Error = Infallible;
 
-    /// Also called for connections that stay in the clear, whose host may be no name at all.
+    /// Also called for unencrypted connections, whose host need not be a valid server name.
     fn make_tls_connect(&mut self, host: &str) -> Result<Handshake, Infallible> {
         Ok(Handshake { host: host.to_owned(), config: self.0.clone() })
     }
 }
 
-/// A connection that is about to be encrypted.
+/// A connection before its TLS handshake.
 pub(super) struct Handshake {
     host: String,
     config: Arc<OnceLock<Arc<ClientConfig>>>,
@@ -61,7 +61,7 @@ impl TlsConnect<Socket> for Handshake {
     }
 }
 
-/// An encrypted connection.
+/// A TLS connection.
 pub(super) struct Encrypted(tokio_rustls::client::TlsStream<Socket>);
 
 impl Encrypted {
@@ -95,7 +95,7 @@ impl AsyncWrite for Encrypted {
 }
 
 impl TlsStream for Encrypted {
-    /// None: the certificate is checked, so nobody can stand between.
+    /// No channel binding: the server's certificate is verified, which already excludes a man in the middle.
     fn channel_binding(&self) -> ChannelBinding {
         ChannelBinding::none()
     }

@@ -1,4 +1,4 @@
-//! The threads that hold the connections: a connection is made when its thread first has something to do.
+//! Threads that hold the connections. A thread connects when it gets its first job.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use super::session::Session;
 use crate::error::StoreError;
 use crate::limits::{POSTGRES_CONNECTIONS, READS_WAITING_MAX};
 
-/// Is given a connection, or the reason why there is none.
+/// Work for a connection. Called with a session, or with the reason why none could be made.
 pub(super) type Job = Box<dyn FnOnce(Result<&mut Session, StoreError>) + Send>;
 
 #[derive(Debug)]
@@ -51,7 +51,7 @@ fn run(address: &Address, waiting: &Mutex<Receiver<Job>>) {
         if !open.as_mut().is_some_and(Session::is_usable) {
             open = None;
         }
-        // A panic drops the job's sender, which tells whoever waits; its transaction is rolled back.
+        // A panic drops the job's sender, so its receiver gets an error; the transaction is rolled back.
         let done = catch_unwind(AssertUnwindSafe(|| match &mut open {
             Some(session) => job(Ok(session)),
             None => match Session::connect(address) {
@@ -75,7 +75,7 @@ mod tests {
     /// R6.1: `POSTGRES_CONNECTIONS` connections are in use at once; further work waits for one of them.
     #[test]
     fn no_more_than_postgres_connections_are_in_use() {
-        // Nothing listens there: a job gets the reason instead of a connection, and holds its place all the same.
+        // Nothing listens at this port: a job gets an error instead of a connection, and still occupies its thread.
         let workers = Workers::start(&Address::read("postgres://u@127.0.0.1:1/x").unwrap()).unwrap();
         let (started, has_started) = channel();
         let (release, released) = channel::<()>();

@@ -1,4 +1,4 @@
-//! One call passes: what clears it is burnt, its intent and its record are written, in one transaction.
+//! Admits one call: its clearance is burnt, its intent and its audit record are written, in one transaction.
 
 use rusqlite::{Connection, params};
 use toolcrib_engine::safety::audit::{Event, Signer};
@@ -54,7 +54,7 @@ fn burn(db: &Connection, clearance: Clearance, call: &Binding, now_ms: u64) -> R
     }
 }
 
-/// Burns a name that passes once; `kind` begins the ticket's name in the audit.
+/// Burns a nonce, which passes once; `kind` is the prefix of the ticket's name in the audit.
 fn burn_name(
     db: &Connection,
     kind: &str,
@@ -65,7 +65,7 @@ fn burn_name(
     let new = db
         .prepare_cached("INSERT INTO burnt (nonce, expires_ms) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
         .execute(params![nonce, number(expires_ms)])?;
-    // What has expired is refused before it comes here, so its name need not be kept.
+    // An expired answer is refused before this point, so its nonce need not be kept for good.
     db.prepare_cached("DELETE FROM burnt WHERE expires_ms < ?1")?
         .execute([number(now_ms.saturating_sub(crate::limits::TOKENS_SPENT_KEPT_MS))])?;
     Ok(if new == 1 { Ok(Some(format!("{kind}-{nonce}"))) } else { Err(Spent::Used) })

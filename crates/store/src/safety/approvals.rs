@@ -1,4 +1,4 @@
-//! Calls that wait, or waited, for a person.
+//! The approval queue: calls that wait, or waited, for a person's decision.
 
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 use toolcrib_engine::limits::APPROVALS_SHOWN_BYTES_MAX;
@@ -72,14 +72,14 @@ pub(super) fn put(db: &Connection, approval: &Approval, room: &Room) -> Result<Q
     Ok(Queued::New)
 }
 
-/// Text of the address that a waiting call is counted under; absent for authenticated callers.
+/// Network address that a waiting call of an anonymous caller is counted under; `None` for an authenticated caller.
 fn address(room: &Room) -> Option<String> {
     let known = || room.user.address.map_or_else(|| "unknown".to_owned(), |address| address.to_string());
     room.user.is_anonymous().then(known)
 }
 
-/// Returns the bound that one more would exceed. Reads one index and no arguments: whoever fills the queue must not make
-/// every further call expensive.
+/// Returns the first bound that one more call would exceed. Reads only an index and no arguments, so that a full queue
+/// does not make further calls expensive.
 fn full(db: &Connection, approval: &Approval, room: &Room) -> Result<Option<Queued>, StoreError> {
     let [share, address, anonymous, total] = db
         .prepare_cached(
@@ -114,7 +114,7 @@ fn full(db: &Connection, approval: &Approval, room: &Room) -> Result<Option<Queu
     }))
 }
 
-/// Calls that wait, the bytes of their arguments, and when the first expires.
+/// Number of waiting calls, bytes of their arguments, and the earliest expiry.
 #[derive(Debug, Clone, Copy)]
 struct Count {
     calls: usize,
@@ -123,7 +123,7 @@ struct Count {
 }
 
 impl Count {
-    /// Reads three columns; a sum or minimum of nothing is absent.
+    /// Reads three columns from `first` on; the sum and minimum of no rows are NULL and read as 0.
     fn read(row: &Row<'_>, first: usize) -> rusqlite::Result<Self> {
         let value = |at: usize| -> rusqlite::Result<u64> {
             Ok(positive(row.get::<_, Option<i64>>(at)?.unwrap_or_default()))
@@ -164,7 +164,7 @@ pub(super) fn find(db: &Connection, id: &str) -> Result<Option<Approval>, StoreE
     query.query_row([id], |row| Ok(read(row))).optional()?.transpose()
 }
 
-/// Marks an allowed approval used; false if it is not allowed any more.
+/// Marks an allowed approval used; returns `false` if its state is not `allowed` any more.
 pub(super) fn burn(db: &Connection, id: &str) -> Result<bool, StoreError> {
     let burnt = db
         .prepare_cached("UPDATE approvals SET state = 'used' WHERE id = ?1 AND state = 'allowed'")?
@@ -172,7 +172,7 @@ pub(super) fn burn(db: &Connection, id: &str) -> Result<bool, StoreError> {
     Ok(burnt == 1)
 }
 
-/// Lists what waits, each share in turn: whoever fills the queue does not hide the calls of others.
+/// Lists waiting calls round-robin by share, so that a caller who fills the queue does not hide the calls of others.
 pub(super) fn waiting(db: &Connection, now_ms: u64) -> Result<Waiting, StoreError> {
     let mut query = db.prepare_cached(
         "SELECT id, bytes FROM approvals WHERE state = 'pending' AND expires_ms > ?1
@@ -182,7 +182,7 @@ pub(super) fn waiting(db: &Connection, now_ms: u64) -> Result<Waiting, StoreErro
     let (mut approvals, mut more, mut bytes) = (Vec::new(), 0, 0_u64);
     while let Some(row) = rows.next()? {
         bytes = bytes.saturating_add(positive(row.get(1)?));
-        // Arguments are read here and not by the query, which would sort all of them.
+        // Arguments are read here and not in the query, which would sort all of them.
         let fits = approvals.is_empty() || bytes <= APPROVALS_SHOWN_BYTES_MAX as u64;
         if fits {
             approvals.extend(find(db, &row.get::<_, String>(0)?)?);
@@ -232,7 +232,7 @@ mod tests {
         User::new(Share::Address(address), Some(address))
     }
 
-    /// Puts a call with so many bytes of arguments, at a time; every one is another call.
+    /// Queues a call with `bytes` bytes of arguments at `now_ms`; each `number` is another call.
     fn put_call(db: &Connection, user: &User, number: usize, bytes: usize, now_ms: u64) -> Queued {
         let digest = |text: &str| Digest::of_bytes(text.as_bytes());
         let approval = Approval {
@@ -263,8 +263,8 @@ mod tests {
         }
     }
 
-    /// R4.5, `APPROVALS_TOTAL_MAX`: a share, anonymous callers and everybody are refused at their own bounds, until the
-    /// first call expires.
+    /// R4.5, `APPROVALS_TOTAL_MAX`: a share, all anonymous callers together and all callers together are each refused
+    /// at their own bound, until the first call expires.
     #[test]
     fn waiting_calls_are_bounded_by_share_for_anonymous_callers_and_in_total() {
         let db = database();
@@ -289,8 +289,8 @@ mod tests {
         assert_eq!(put_call(&db, &one, 2, 1, 2_000), Queued::New, "all have expired");
     }
 
-    /// R4.5, `APPROVALS_SHOWN_BYTES_MAX`: each share's first call is shown before anybody's second, within the bytes that
-    /// are shown at once.
+    /// R4.5, `APPROVALS_SHOWN_BYTES_MAX`: the first call of each share is listed before the second call of any, within
+    /// the bytes that are listed at once.
     #[test]
     fn each_share_is_shown_in_turn_within_approvals_shown_bytes_max() {
         let db = database();
@@ -311,7 +311,7 @@ mod tests {
         assert_eq!(waiting(&db, 3).unwrap().approvals.len(), 1, "one is always shown");
     }
 
-    /// R4.5, `APPROVALS_BYTES_MAX`, `APPROVALS_TOTAL_BYTES_MAX`: bytes of arguments that wait are bounded too.
+    /// R4.5, `APPROVALS_BYTES_MAX`, `APPROVALS_TOTAL_BYTES_MAX`: the bytes of waiting arguments are bounded too.
     #[test]
     fn bytes_of_waiting_calls_are_bounded_by_share_and_in_total() {
         let db = database();

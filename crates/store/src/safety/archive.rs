@@ -1,7 +1,7 @@
-//! Archives of the audit: files of whole segments, in the format of an export, with a signed end of their own.
+//! Archives of the audit: files of whole segments in the export format, each with its own signed end.
 //!
-//! Guarantees: an archive has its name only when it is on disk and was read back and verified. A file that is there
-//! already is never replaced by another one.
+//! Guarantees: a file gets the name of an archive only after it is on disk and was read back and verified. An existing
+//! file is never replaced by a different one.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, BufWriter, Write as _};
@@ -18,15 +18,15 @@ use crate::connection;
 use crate::error::StoreError;
 use crate::store::Store;
 
-/// One file, as the audit names it.
+/// One archive file, as the audit names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Archive {
     pub path: PathBuf,
-    /// Digest of its bytes, `sha256:` and hexadecimal digits.
+    /// Digest of the file: `sha256:` and hexadecimal digits.
     pub digest: String,
 }
 
-/// Writes the records after `base` up to `end`, which is their last checkpoint.
+/// Writes the records after `base` up to the checkpoint `end` into a file in `folder`.
 pub(super) fn write(
     store: &Store,
     signer: &Signer,
@@ -48,7 +48,7 @@ pub(super) fn write(
         place(&draft, &path, &digest, signer.public())?;
         Ok(Archive { path: path.clone(), digest })
     });
-    // The draft has a second name by now, or is worth nothing.
+    // The draft was linked to its final name, or it is worthless.
     let _ = std::fs::remove_file(&draft);
     written
 }
@@ -82,7 +82,7 @@ fn draw_up(
     file.sync_all().map_err(failed)
 }
 
-/// Reads a file to its end and verifies it; gives its extent and its digest.
+/// Reads a file to its end and verifies it; returns its extent and its digest.
 fn read_back(path: &Path, key: PublicKey) -> Result<(Extent, String), StoreError> {
     let failed = |cause| StoreError::File { path: path.to_path_buf(), cause: Arc::new(cause) };
     let mut input = BufReader::new(File::open(path).map_err(failed)?);
@@ -97,7 +97,7 @@ fn read_back(path: &Path, key: PublicKey) -> Result<(Extent, String), StoreError
     Ok((reading.extent()?, format!("sha256:{}", to_hex(&digest))))
 }
 
-/// Gives the draft its name. The same archive may be there from an attempt that was interrupted.
+/// Links the draft to its final name. The same archive may already exist, from an attempt that was interrupted.
 fn place(draft: &Path, path: &Path, digest: &str, key: PublicKey) -> Result<(), StoreError> {
     let failed = |cause| StoreError::File { path: path.to_path_buf(), cause: Arc::new(cause) };
     match std::fs::hard_link(draft, path) {

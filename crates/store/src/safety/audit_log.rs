@@ -1,4 +1,4 @@
-//! The audit as rows: appended to in the transaction of what it tells of, walked from end to end to verify.
+//! The audit as database rows: appended to in the transaction of the change that they record, walked to verify them.
 
 use std::path::{Path, PathBuf};
 
@@ -60,7 +60,7 @@ pub(super) fn base(db: &Connection) -> Result<Option<Checkpoint>, StoreError> {
     checkpoint(db, "SELECT seq, link, signature FROM audit_base WHERE id = ?1", 1)
 }
 
-/// Whether the log holds this record, or began anew after it.
+/// Returns `true` if the log holds the anchored record, or starts with a signed base at or after it.
 pub(crate) fn holds(db: &Connection, key: PublicKey, anchor: &Checkpoint) -> Result<bool, StoreError> {
     if let Some(base) = base(db)?
         && base.seq >= anchor.seq
@@ -72,7 +72,7 @@ pub(crate) fn holds(db: &Connection, key: PublicKey, anchor: &Checkpoint) -> Res
     Ok(link.is_some_and(|link| link == anchor.link))
 }
 
-/// Begins the log anew after `base`, with `event` as its first record.
+/// Empties the log and starts it anew after `base`, with `event` as its first record.
 pub(crate) fn restart(
     db: &Connection,
     signer: &Signer,
@@ -86,7 +86,7 @@ pub(crate) fn restart(
     append(db, signer, &[event])
 }
 
-/// Puts a signed link before the first record that is kept.
+/// Stores the signed link that precedes the first remaining record.
 pub(super) fn set_base(db: &Connection, base: &Checkpoint) -> Result<(), StoreError> {
     db.execute(
         "INSERT INTO audit_base (id, seq, link, signature) VALUES (1, ?1, ?2, ?3)
@@ -113,21 +113,21 @@ fn checkpoint(db: &Connection, query: &str, key: u64) -> Result<Option<Checkpoin
     }
 }
 
-/// Some records, in order.
+/// Records in order, with the checkpoints among them.
 #[derive(Debug, Clone, Default)]
 pub struct Page {
     pub records: Vec<Kept>,
     pub checkpoints: Vec<Checkpoint>,
 }
 
-/// Reading the audit of a data folder.
+/// Read access to the audit of a data folder, and its pruning.
 #[derive(Debug, Clone)]
 pub struct AuditLog {
     store: Store,
     folder: PathBuf,
 }
 
-/// What a walk over the whole log found.
+/// Result of verifying the whole log.
 pub type Verified = Result<u64, Broken>;
 
 impl AuditLog {
@@ -136,12 +136,12 @@ impl AuditLog {
         Self { store, folder: folder.to_path_buf() }
     }
 
-    /// Records after `seq`, at most a page of them.
+    /// Returns the records after `seq`, at most one page.
     pub fn after(&self, seq: u64) -> Result<Page, StoreError> {
         self.store.read(move |db| page(db, seq)).wait_blocking()
     }
 
-    /// Returns the number of the last record that the log or its anchor names.
+    /// Returns the number of the last record that the log or its anchor names, whichever is later.
     pub fn end(&self, key: PublicKey) -> Result<u64, StoreError> {
         let anchored = match anchor::read(&self.folder, key)? {
             Anchored::At(anchor) => anchor.seq,
@@ -150,14 +150,14 @@ impl AuditLog {
         Ok(self.head()?.map_or(0, |head| head.seq).max(anchored))
     }
 
-    /// Begins the log anew after record `seq`. The digest of the file with all earlier records stands before the first
-    /// new one.
+    /// Starts the log anew after record `seq`. `earlier` is the digest of the file with all earlier records; it is the
+    /// link that precedes the first new one.
     pub fn restart(&self, signer: &Signer, seq: u64, earlier: &Link, event: Event) -> Result<(), StoreError> {
         let (base, signer) = (signer.sign(Purpose::Base, seq, earlier), signer.clone());
         self.store.write(move |db| restart(db, &signer, &base, event)).wait_blocking()
     }
 
-    /// The last `count` records.
+    /// Returns the last `count` records.
     pub fn last(&self, count: u64) -> Result<Page, StoreError> {
         let end = self.head()?.map_or(0, |head| head.seq);
         let mut page = Page::default();
@@ -170,39 +170,40 @@ impl AuditLog {
         }
     }
 
-    /// Returns the signed link before the first record, where earlier ones are kept elsewhere.
+    /// Returns the signed link before the first record, if earlier records were removed.
     pub fn base(&self) -> Result<Option<Checkpoint>, StoreError> {
         self.store.read(base).wait_blocking()
     }
 
-    /// Returns what a pruning would take out of the log.
+    /// Returns the records that pruning would remove.
     pub fn cut(&self, retention: &Retention) -> Result<Option<Cut>, StoreError> {
         let retention = retention.clone();
         self.store.read(move |db| retention::cut(db, &retention, u64::MAX)).wait_blocking()
     }
 
-    /// Takes the oldest segments out of the log, as many as one step may; nothing where none has to go.
+    /// Removes the oldest segments, as many as one step allows; returns `None` if none has to go.
     pub fn prune(&self, signer: &Signer, retention: &Retention) -> Result<Option<Pruned>, StoreError> {
         retention::prune(&self.store, signer, retention)
     }
 
-    /// Calls whose end nobody knows, and those that have not ended.
+    /// Returns the calls with an unknown outcome and those that have not ended.
     pub fn unended(&self) -> Result<Vec<Intent>, StoreError> {
         self.store.read(intents::unended).wait_blocking()
     }
 
-    /// The signed end.
+    /// Returns the signed end of the log.
     pub fn head(&self) -> Result<Option<Checkpoint>, StoreError> {
         self.store.read(head).wait_blocking()
     }
 
-    /// Walks all of it, and compares the states of calls and tokens with what it tells of them. Records that are
-    /// appended meanwhile do not disturb.
+    /// Verifies the whole log and compares the states of calls and tokens in their tables with those in the records.
+    /// Records that are appended meanwhile do not disturb it.
     pub fn verify(&self, key: PublicKey) -> Result<Verified, StoreError> {
-        // The anchor is read before the records: those grow first.
+        // The anchor is read before the records, because the records are committed first and it must not be ahead of
+        // them.
         let anchor = anchor::read(&self.folder, key)?;
         let verify = move |db: &Connection| {
-            // One snapshot, so that the end belongs to the records.
+            // One snapshot, so that the signed end belongs to the records.
             db.execute_batch("BEGIN")?;
             let verified = walk(db, key, anchor);
             db.execute_batch("COMMIT")?;
@@ -241,7 +242,7 @@ fn walk(db: &Connection, key: PublicKey, anchor: Anchored) -> Result<Verified, S
     Ok(walk.end(head.as_ref()).and_then(|count| states.check(base.is_some()).map(|()| count)))
 }
 
-/// Walks the records up to `last` and takes in the states that they tell.
+/// Walks the records up to `last` and takes in the states that they report.
 pub(super) fn steps(
     db: &Connection,
     walk: &mut Walk,
@@ -252,7 +253,7 @@ pub(super) fn steps(
     let mut rows = query.query([number(last)])?;
     while let Some(row) = rows.next()? {
         let seq = positive(row.get("seq")?);
-        // A link of another length is an edit like any other.
+        // A link of another length was edited.
         let Ok(link) = bytes::<32>(row, "link") else { return Ok(Err(Broken::Changed { seq })) };
         let body: String = match row.get("body") {
             Ok(body) => body,

@@ -1,4 +1,4 @@
-//! Stops, credentials and the revision: what every process has to know of at once.
+//! Stops, credentials, and the revision by which other processes notice a change of them.
 
 use rusqlite::{Connection, params};
 use toolcrib_engine::limits::STOPS_MAX;
@@ -13,7 +13,7 @@ fn bump(db: &Connection) -> Result<(), StoreError> {
     next_revision(db).map(|_| ())
 }
 
-/// Raises the revision, so that other processes look again; returns the new number.
+/// Increments the revision, so that other processes reread; returns the new number.
 pub(super) fn next_revision(db: &Connection) -> Result<u64, StoreError> {
     db.prepare_cached("UPDATE revision SET number = number + 1")?.execute([])?;
     revision(db)
@@ -24,8 +24,8 @@ pub(super) fn revision(db: &Connection) -> Result<u64, StoreError> {
     Ok(positive(number))
 }
 
-/// Puts a stop in force and returns the revision that has it. A scope that is stopped already keeps its beginning and
-/// shows the newest reason; a stop that ends by itself never replaces one that does not.
+/// Puts a stop in force and returns the new revision. A scope that is already stopped keeps its start time and gets
+/// the newest reason; a stop with an expiry never replaces one without.
 pub(super) fn put_stop(db: &Connection, stop: &Stop) -> Result<u64, StoreError> {
     db.execute("DELETE FROM stops WHERE expires_ms <= ?1", [number(stop.since_ms)])?;
     db.execute(
@@ -131,7 +131,7 @@ mod tests {
         put_stop(db, &Stop { scope, by: "b".into(), reason: "r".into(), since_ms, expires_ms }).unwrap();
     }
 
-    /// R12.5: a scope that is stopped again shows the newest reason, and since when it is stopped.
+    /// R12.5: a scope that is stopped again shows the newest reason and the first start time.
     #[test]
     fn a_repeated_stop_has_the_newest_reason() {
         let db = database();
@@ -153,7 +153,7 @@ mod tests {
         all.into_iter().map(|stop| (stop.scope.key().to_owned(), stop.expires_ms)).collect()
     }
 
-    /// R4.7: a stop ends by itself at its time, and an operator's takes the place of one that would.
+    /// R4.7: a stop with an expiry ends by itself, and an operator's stop without one replaces it.
     #[test]
     fn a_stop_with_an_end_ends_and_an_operators_takes_its_place() {
         let db = database();
@@ -171,7 +171,7 @@ mod tests {
         );
     }
 
-    /// `STOPS_MAX`: the stop with an end that began first makes room; one without an end stays.
+    /// `STOPS_MAX`: the oldest stop with an expiry is evicted; a stop without one stays.
     #[test]
     fn no_more_than_stops_max_stops_with_an_end_are_kept() {
         let db = database();

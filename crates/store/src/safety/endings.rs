@@ -1,7 +1,8 @@
-//! Ends of calls that could not be written when they ended.
+//! Endings of calls that could not be written when the call ended.
 //!
-//! Guarantees: an end that the database did not take is kept, up to `AUDIT_WAITING_MAX` of them, and tried again until it
-//! is written. One that has no room is counted and logged; its intent stays open and is *unknown* after the next start.
+//! Guarantees: an ending that the database refused is kept in a queue of at most `AUDIT_WAITING_MAX` and retried until
+//! it is written. One that does not fit is counted and logged; its intent stays open and becomes *unknown* at the next
+//! start.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,10 +16,10 @@ use toolcrib_engine::safety::audit::{Event, Signer};
 use super::{audit_log, intents};
 use crate::error::StoreError;
 
-/// Ends that are written in one transaction when they are tried again.
+/// Maximum endings per transaction when they are retried.
 const RETRIED_AT_ONCE: usize = 256;
 
-/// How one call ended, and the record of it.
+/// Ending of one call and its audit record.
 #[derive(Debug)]
 pub(super) struct Ended {
     pub(super) intent: String,
@@ -27,7 +28,7 @@ pub(super) struct Ended {
 }
 
 impl Ended {
-    /// Writes the end, unless there is no such call under way.
+    /// Writes the ending and its record, unless the intent is not open.
     pub(super) fn write(&self, db: &Connection, signer: &Signer) -> Result<(), StoreError> {
         match intents::finish(db, &self.intent, self.ending)? {
             true => audit_log::append(db, signer, std::slice::from_ref(&self.event)),
@@ -36,6 +37,7 @@ impl Ended {
     }
 }
 
+/// Queue of endings that wait for a retry, and the number of lost ones.
 #[derive(Debug, Default)]
 pub(super) struct Endings {
     waiting: Mutex<VecDeque<Arc<Ended>>>,
@@ -43,7 +45,7 @@ pub(super) struct Endings {
 }
 
 impl Endings {
-    /// Keeps an end that the database did not take.
+    /// Queues an ending that the database refused; counts it as lost if the queue is full.
     pub(super) fn keep(&self, ended: Arc<Ended>, error: &StoreError) {
         let word = ended.ending.word();
         let mut waiting = self.lock();
@@ -62,14 +64,14 @@ impl Endings {
         }
     }
 
-    /// Takes the oldest ends, to try them again.
+    /// Takes the oldest endings out of the queue to retry them.
     pub(super) fn take(&self) -> Vec<Arc<Ended>> {
         let mut waiting = self.lock();
         let count = waiting.len().min(RETRIED_AT_ONCE);
         waiting.drain(..count).collect()
     }
 
-    /// Puts ends back that could not be written again.
+    /// Puts endings back whose retry failed.
     pub(super) fn put_back(&self, ended: Vec<Arc<Ended>>) {
         let mut waiting = self.lock();
         for one in ended.into_iter().rev() {
@@ -81,7 +83,7 @@ impl Endings {
         self.lock().len()
     }
 
-    /// Number of ends that will never be written.
+    /// Returns the number of endings that will never be written.
     pub(super) fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! Intents: what was about to run, and how it ended.
+//! Intents: calls that were about to run, and how they ended.
 
 use rusqlite::{Connection, Row, named_params, params};
 use toolcrib_engine::ending::Ending;
@@ -12,7 +12,7 @@ use super::rows::{digest, number, positive};
 use crate::error::StoreError;
 use crate::limits::INTENTS_KEPT_MS;
 
-/// Word of a call that has not ended.
+/// Outcome column of a call that has not ended.
 const OPEN: &str = "open";
 
 pub(super) fn put(db: &Connection, process: &str, intent: &Intent) -> Result<(), StoreError> {
@@ -36,7 +36,7 @@ pub(super) fn put(db: &Connection, process: &str, intent: &Intent) -> Result<(),
     Ok(())
 }
 
-/// Writes how a call ended; `false` if there is no such call under way.
+/// Writes how a call ended; returns `false` if there is no open intent of this id.
 pub(super) fn finish(db: &Connection, id: &str, ending: Ending) -> Result<bool, StoreError> {
     let mut update =
         db.prepare_cached("UPDATE intents SET outcome = ?2 WHERE id = ?1 AND outcome = 'open'")?;
@@ -64,7 +64,7 @@ fn read(row: &Row<'_>) -> Result<Intent, StoreError> {
     })
 }
 
-/// Open intents of processes that are no more become unknown, each with its record.
+/// Marks open intents of dead processes as unknown, each with an audit record. Returns them.
 pub(super) fn recover(
     db: &Connection,
     signer: &Signer,
@@ -82,7 +82,7 @@ pub(super) fn recover(
             }
         }
     }
-    // How these ended stands in the audit.
+    // Their endings stand in the audit.
     let long_ago = number(now_ms.saturating_sub(INTENTS_KEPT_MS));
     db.execute(
         "DELETE FROM intents WHERE outcome IN ('done', 'failed', 'asked', 'refused') AND started_ms < ?1",
@@ -107,7 +107,7 @@ pub(super) fn recover(
     Ok(found)
 }
 
-/// Calls whose end nobody knows, and those that have not ended, latest first.
+/// Returns the calls with an unknown outcome and those that have not ended, latest first.
 pub(super) fn unended(db: &Connection) -> Result<Vec<Intent>, StoreError> {
     let mut query = db.prepare_cached(
         "SELECT * FROM intents WHERE outcome IN ('unknown', 'open') ORDER BY started_ms DESC, id",

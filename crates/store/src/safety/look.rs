@@ -1,7 +1,7 @@
-//! A look at a data folder that changes nothing: what an operator has to know about it (R12.5).
+//! Summary of a data folder for an operator (R12.5: a stop is visible wherever a person looks).
 //!
-//! Guarantees: nothing is made, migrated or repaired, and the cost does not grow with the audit. The end of the audit is
-//! compared with its anchor; only `AuditLog::verify` walks all records.
+//! Guarantees: the database is not changed, migrated or repaired, and the cost does not grow with the audit. The end
+//! of the audit is compared with its anchor; only `AuditLog::verify` walks all records.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use crate::anchor::{self, Anchored};
 use crate::connection;
 use crate::error::StoreError;
 
-/// File of the safety journal.
+/// File name of the safety journal.
 const JOURNAL: &str = "toolcrib.db";
-/// File of the audit's public key.
+/// File name of the audit's public key.
 const PUBLIC_KEY: &str = "audit.pub";
 
 /// State of a data folder at one moment.
@@ -26,21 +26,22 @@ const PUBLIC_KEY: &str = "audit.pub";
 pub struct Look {
     /// Stops in force.
     pub stops: Vec<Stop>,
-    /// Calls whose end nobody knows.
+    /// Number of calls with an unknown outcome.
     pub unknown: u64,
-    /// Why the end of the audit is not to be trusted.
+    /// Reason why the end of the audit is not to be trusted.
     pub broken: Option<Broken>,
 }
 
 impl Look {
-    /// Looks at a folder; `None` where nothing is kept yet.
+    /// Reads the state of a folder; `None` if it has no safety journal yet.
     pub fn at(folder: &Path, now_ms: u64) -> Result<Option<Self>, StoreError> {
         let path = folder.join(JOURNAL);
         if !path.exists() {
             return Ok(None);
         }
         let key = public_key(folder)?;
-        // The anchor is read before the records: those grow first.
+        // The anchor is read before the records, because the records are committed first and it must not be ahead of
+        // them.
         let anchor = key.map(|key| anchor::read(folder, key)).transpose()?;
         let db = connection::open_reader(&path)?;
         let sql = "SELECT count(*) FROM intents WHERE outcome = 'unknown'";

@@ -1,7 +1,7 @@
-//! Processes that live: each holds a lock on a file of its own, which the system releases when the process ends.
+//! Liveness of processes: each holds a lock on a file of its own, which the system releases when the process ends.
 //!
-//! Guarantees: a file under its final name is locked from its first moment, so a file whose lock is free belongs to a
-//! dead process. The file's content is the newest revision of stops and credentials that the process has put in force.
+//! Guarantees: a file under its final name was locked before it got that name, so a file whose lock is free belongs to
+//! a dead process. Its content is the newest revision of stops and credentials that the process has put in force.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt as _;
@@ -11,9 +11,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::error::StoreError;
 
-/// Begins the name of a file whose lock is not held yet.
+/// Prefix of the name of a file that is not locked yet.
 const UNLOCKED_PREFIX: &str = "new-";
 
+/// Lock file of this process; removed when dropped.
 #[derive(Debug)]
 pub(super) struct ProcessLock {
     name: String,
@@ -37,10 +38,10 @@ impl ProcessLock {
         Ok(Self { name, folder: Some(folder), file: Some(file) })
     }
 
-    /// Tells other processes that this one has put everything up to `revision` in force.
+    /// Records for other processes that this one has put everything up to `revision` in force.
     pub(super) fn acknowledge(&self, revision: u64) -> Result<(), StoreError> {
         let (Some(file), Some(folder)) = (&self.file, &self.folder) else { return Ok(()) };
-        // One write of a fixed length: a reader sees the old number or the new one.
+        // One write of fixed length, so that a reader sees the old number or the new one.
         file.write_all_at(format!("{revision:020}").as_bytes(), 0)
             .map_err(|cause| StoreError::File { path: folder.join(&self.name), cause: Arc::new(cause) })
     }
@@ -53,7 +54,7 @@ impl ProcessLock {
         let mut behind = Vec::new();
         for entry in std::fs::read_dir(folder).map_err(failed)? {
             let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
-            // A process whose file is not locked yet reads the stops later than now.
+            // A process whose file is not locked yet will read the stops after this point.
             if name == self.name || name.starts_with(UNLOCKED_PREFIX) || !self.lives(&name) {
                 continue;
             }
@@ -71,7 +72,7 @@ impl ProcessLock {
         &self.name
     }
 
-    /// Whether a process of that name still runs. A dead one's file is taken away.
+    /// Returns `true` if the process of that name still runs. Removes the file of a dead one.
     pub(super) fn lives(&self, name: &str) -> bool {
         if name == self.name {
             return true;
@@ -108,7 +109,7 @@ mod tests {
         path
     }
 
-    /// R12.5: a process counts as behind until it has acknowledged, and not any more when it is gone.
+    /// R12.5: a process counts as behind until it acknowledges or ends.
     #[test]
     fn a_live_process_is_behind_until_it_acknowledges() {
         let path = folder("behind");

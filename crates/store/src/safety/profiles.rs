@@ -1,7 +1,8 @@
-//! What modern principals have enabled (R3.4), at hand in memory and kept in the store.
+//! Toolsets that modern principals have enabled (R3.4: enabling is per session or per principal), cached in memory and
+//! kept in the store.
 //!
-//! Guarantees: a profile that another process changed is at hand here after [`SqliteProfiles::refresh`], which the
-//! housekeeper calls when the store's revision has grown; an older state never replaces a newer one.
+//! Guarantees: a profile that another process changed is cached after [`SqliteProfiles::refresh`], which the
+//! housekeeper calls when the store's revision has grown. An older state never replaces a newer one.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -17,6 +18,7 @@ use super::rows::{number, positive};
 use crate::error::StoreError;
 use crate::store::{Pending, Store};
 
+/// Toolset profiles in an SQLite database, cached in memory.
 #[derive(Debug)]
 pub struct SqliteProfiles {
     store: Store,
@@ -26,11 +28,11 @@ pub struct SqliteProfiles {
 #[derive(Debug, Default)]
 struct AtHand {
     profiles: HashMap<String, Profile>,
-    /// Newest change that was read from the store.
+    /// Number of the newest change that was read from the store.
     read: u64,
 }
 
-/// One principal's toolsets, and the change that wrote them.
+/// Toolsets of one principal, and the number of the change that wrote them.
 #[derive(Debug, Clone)]
 struct Profile {
     changed: u64,
@@ -38,7 +40,7 @@ struct Profile {
 }
 
 impl AtHand {
-    /// Takes a profile over, unless a newer one is at hand.
+    /// Caches a profile, unless a newer one is cached.
     fn put(&mut self, principal: String, profile: Profile) {
         let newer = self.profiles.get(&principal).is_some_and(|kept| kept.changed > profile.changed);
         if !newer {
@@ -48,7 +50,7 @@ impl AtHand {
 }
 
 impl SqliteProfiles {
-    /// Reads every profile; blocks while it does.
+    /// Reads all profiles. Blocks the calling thread.
     pub fn open(store: Store) -> Result<Self, StoreError> {
         let profiles = Self { store, at_hand: RwLock::default() };
         // Profiles of an earlier version have the number 0.
@@ -57,7 +59,7 @@ impl SqliteProfiles {
         Ok(profiles)
     }
 
-    /// Reads the profiles that any process changed since the last reading.
+    /// Reads the profiles that any process has changed since the last read.
     pub async fn refresh(&self) -> Result<(), StoreError> {
         let read = self.at_hand.read().unwrap_or_else(PoisonError::into_inner).read;
         let newer = self.newer_than(number(read)).wait().await?;
@@ -102,7 +104,8 @@ impl Profiles for SqliteProfiles {
         step: Step,
     ) -> BoxFuture<'a, Result<(), ProfileError>> {
         let key = principal.key();
-        // Read and written in one transaction: another process may have changed it since it was last read here.
+        // Read and written in one transaction, because another process may have changed the profile since it was
+        // cached.
         let row = key.clone();
         let written = self.store.write(move |db| change(db, &row, start, &step));
         Box::pin(async move {
@@ -117,7 +120,7 @@ impl Profiles for SqliteProfiles {
     }
 }
 
-/// The changed profile; `None` where there is no room for a new one.
+/// Applies `step` to a profile and stores it; returns `None` if a new profile would exceed `PROFILES_MAX`.
 fn change(db: &Connection, key: &str, start: Enabled, step: &Step) -> Result<Option<Profile>, StoreError> {
     let known: Option<String> = db
         .query_row("SELECT enabled FROM profiles WHERE principal = ?1", [key], |row| row.get(0))
@@ -154,7 +157,7 @@ fn read(text: &str) -> Result<Enabled, StoreError> {
 mod tests {
     use super::*;
 
-    /// R3.4: a profile outlives the process, belongs to one principal, and of many changes at once none is lost.
+    /// R3.4: a profile outlives the process, belongs to one principal, and no concurrent change is lost.
     #[test]
     fn a_profile_is_kept_and_no_change_is_lost() {
         let store = Store::in_memory().unwrap();
@@ -176,7 +179,7 @@ mod tests {
         assert_eq!((again.get(&bob), again.get(&ann)), (None, profiles.get(&ann)));
     }
 
-    /// R3.4: a profile that another process of the same folder changes is seen by the housekeeper's next look, and an
+    /// R3.4: a profile that another process of the same folder changed is seen at the housekeeper's next check, and an
     /// older state never replaces a newer one.
     #[test]
     fn a_profile_that_another_process_changed_is_seen() {
@@ -195,7 +198,7 @@ mod tests {
             assert!(std::time::Instant::now() < end, "the change was never seen");
             std::thread::park_timeout(std::time::Duration::from_millis(5));
         }
-        // A change here builds upon the one made there, and the one after it there upon both.
+        // A change here builds on the one made there, and the next one there builds on both.
         runtime.block_on(here.change(&ann, Enabled::new(), load("second"))).unwrap();
         runtime.block_on(there.change(&ann, Enabled::new(), load("third"))).unwrap();
         while here.get(&ann).is_none_or(|enabled| enabled.len() < 3) {

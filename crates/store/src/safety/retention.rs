@@ -1,10 +1,10 @@
-//! Retention: the oldest segments of the audit are taken out of the database, and what is left verifies.
+//! Retention of the audit: the oldest segments are removed from the database, and the rest still verifies.
 //!
-//! A segment ends at a signed checkpoint. Guarantees: records leave the database only whole segments at a time, in the
-//! transaction that signs the link before the first record that is left and appends a record of the pruning; with an
-//! archive, only after its file is on disk and was read back. Broken segments are never taken out. The state of a call
-//! that is open or unknown, and of a token, is carried by a new record, so that it is verified as before. A process
-//! that is killed in between leaves the records, and perhaps a file that the next attempt finds to be the same.
+//! A segment ends at a signed checkpoint. Guarantees: only whole segments are removed, in the transaction that signs
+//! the link before the first remaining record and appends a record of the pruning; with an archive folder, only after
+//! the archive is on disk and was read back. Broken segments are never removed. The state of an open or unknown call
+//! and of a token is carried over by a new record, so it is verified as before. A process killed in between leaves the
+//! records in place, and perhaps an archive file that the next attempt finds identical.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,10 +25,10 @@ use crate::error::StoreError;
 use crate::limits::{AUDIT_PRUNE_PAGES, AUDIT_PRUNE_SEGMENTS, TOKENS_SPENT_KEPT_MS};
 use crate::store::Store;
 
-/// Bytes that a record takes beside its text: its link, and what the database keeps with a row.
+/// Estimated bytes of a record beside its text: its link and the row's own overhead.
 const RECORD_OVERHEAD_BYTES: u64 = 48;
 
-/// Records that a pruning takes out.
+/// Range of records that a pruning removes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cut {
     pub first: u64,
@@ -37,21 +37,21 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// Number of records.
+    /// Returns the number of records.
     #[must_use]
     pub fn records(&self) -> u64 {
         self.last + 1 - self.first
     }
 }
 
-/// One step of a pruning that was done.
+/// One completed step of a pruning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pruned {
     pub cut: Cut,
     pub archive: Option<Archive>,
 }
 
-/// Returns the next records that have to go, at most `segments_max` segments of them.
+/// Returns the next records to remove, at most `segments_max` segments.
 pub(super) fn cut(
     db: &Connection,
     retention: &Retention,
@@ -87,14 +87,14 @@ pub(super) fn cut(
     Ok((cut.last >= cut.first).then_some(cut))
 }
 
-/// Bytes of the database without its free pages.
+/// Returns the bytes of the database without its free pages.
 fn used_bytes(db: &Connection) -> Result<u64, StoreError> {
     let pragma = |name: &str| db.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0));
     let pages = pragma("page_count")? - pragma("freelist_count")?;
     Ok(positive(pages).saturating_mul(positive(pragma("page_size")?)))
 }
 
-/// Time of a record.
+/// Returns the time of a record in milliseconds, if it is there and readable.
 fn written_ms(db: &Connection, seq: u64) -> Result<Option<u64>, StoreError> {
     #[derive(Deserialize)]
     struct Dated {
@@ -109,11 +109,11 @@ fn body(db: &Connection, seq: u64) -> Result<Option<String>, StoreError> {
     Ok(query.query_row([number(seq)], |row| row.get(0)).optional()?)
 }
 
-/// Records that were looked at and may go.
+/// A verified range of records, ready to be removed.
 struct Plan {
     cut: Cut,
     base: Option<Checkpoint>,
-    /// The last checkpoint of the records that go.
+    /// The last checkpoint of the range.
     end: Checkpoint,
     states: Vec<Carried>,
 }
@@ -131,7 +131,7 @@ fn plan(db: &Connection, signer: &Signer, retention: &Retention) -> Result<Optio
     Ok(Some(Plan { cut, base, end, states: states.told() }))
 }
 
-/// Takes the oldest segments out, as many as one step may; nothing where none has to go.
+/// Removes the oldest segments, as many as one step allows; returns `None` if none has to go.
 pub(super) fn prune(
     store: &Store,
     signer: &Signer,
@@ -139,7 +139,7 @@ pub(super) fn prune(
 ) -> Result<Option<Pruned>, StoreError> {
     let (by, wanted) = (signer.clone(), retention.clone());
     let planned = store.read(move |db| {
-        // One snapshot: another process may prune meanwhile.
+        // One snapshot, because another process may prune meanwhile.
         db.execute_batch("BEGIN")?;
         let planned = plan(db, &by, &wanted);
         db.execute_batch("COMMIT")?;
@@ -172,7 +172,7 @@ fn now_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The record of a pruning.
+/// Audit record of a pruning.
 fn told(cut: &Cut, archive: Option<&Archive>, by: &str) -> Event {
     let fate = match archive {
         Some(Archive { path, digest }) => {
@@ -185,7 +185,7 @@ fn told(cut: &Cut, archive: Option<&Archive>, by: &str) -> Event {
     Event { by: Some(by.to_owned()), note: Some(note), ..Event::new(now_ms(), Kind::Pruned) }
 }
 
-/// One transaction of a pruning.
+/// Input of the transaction that removes records.
 struct Step {
     cut: Cut,
     base: Option<Checkpoint>,
@@ -196,7 +196,7 @@ struct Step {
 }
 
 impl Step {
-    /// Takes the records out; `false` where another process was faster or nothing would be gained.
+    /// Removes the records; returns `false` if another process has pruned since the plan was made.
     fn take_out(&self, db: &Connection, signer: &Signer) -> Result<bool, StoreError> {
         let before = base(db)?;
         if before != self.base {
@@ -225,8 +225,8 @@ impl Step {
         Ok(true)
     }
 
-    /// Returns the record that carries a state on. A call that ended and a token that expired long ago go with their
-    /// records, if their tables say the same of them.
+    /// Returns the record that carries a state over. If the table row agrees with the audit, the row of a call that
+    /// ended or of a token that expired long ago is deleted instead, and the result is `None`.
     fn carry(&self, db: &Connection, state: &Carried) -> Result<Option<Event>, StoreError> {
         let (table, column, id, told) = match state {
             Carried::Call { id, told } => ("intents", "outcome", id, told),
@@ -264,7 +264,7 @@ impl Step {
     }
 }
 
-/// Whether the last pruning left a log that tells every state.
+/// Returns `true` if the log reported every state after the last pruning.
 fn was_complete(db: &Connection) -> Result<bool, StoreError> {
     #[derive(Deserialize)]
     struct Told<'a> {
@@ -280,7 +280,7 @@ fn was_complete(db: &Connection) -> Result<bool, StoreError> {
     Ok(told.is_some_and(|told| told.kind == "pruned" && told.complete == Some(true)))
 }
 
-/// Gives free pages back to the file system, a few with each write. A database that was made without the means keeps
+/// Returns free pages to the file system, `AUDIT_PRUNE_PAGES` per write. A database without incremental vacuum keeps
 /// them for later records.
 fn give_back(store: &Store) -> Result<(), StoreError> {
     let mut before = i64::MAX;
@@ -294,7 +294,7 @@ fn give_back(store: &Store) -> Result<(), StoreError> {
     }
 }
 
-/// Gives some free pages back; returns how many are left to give.
+/// Returns some free pages to the file system; returns how many are left.
 fn free_pages(db: &Connection) -> Result<i64, StoreError> {
     let pragma = |name: &str| db.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0));
     if pragma("auto_vacuum")? != 2 {
@@ -303,13 +303,13 @@ fn free_pages(db: &Connection) -> Result<i64, StoreError> {
     {
         let mut vacuum = db.prepare(&format!("PRAGMA incremental_vacuum({AUDIT_PRUNE_PAGES})"))?;
         let mut rows = vacuum.query([])?;
-        // Each row is one page.
+        // The statement frees one page per row.
         while rows.next()?.is_some() {}
     }
     Ok(pragma("freelist_count")?)
 }
 
-/// Pruning beside everything else, on a thread of its own, one at a time.
+/// Pruning in the background, on a thread of its own, one run at a time.
 #[derive(Debug, Clone)]
 pub(super) struct Pruning {
     store: Store,
@@ -322,7 +322,7 @@ impl Pruning {
         Self { store, signer, is_busy: Arc::default() }
     }
 
-    /// Begins to prune, unless that goes on already.
+    /// Starts pruning, unless a run is under way.
     pub(super) fn begin(&self, retention: Retention) {
         if self.is_busy.swap(true, Ordering::AcqRel) {
             return;
@@ -377,7 +377,8 @@ mod tests {
         written.wait_blocking().unwrap();
     }
 
-    /// R4.8, `AUDIT_PRUNE_SEGMENTS`: one step takes out no more segments than that, and never one that is not sealed.
+    /// R4.8, `AUDIT_PRUNE_SEGMENTS`: one step removes at most that many segments, and never one without its
+    /// checkpoint.
     #[test]
     fn one_step_takes_out_at_most_audit_prune_segments() {
         let folder = folder("segments");
@@ -393,7 +394,7 @@ mod tests {
         std::fs::remove_dir_all(folder).unwrap();
     }
 
-    /// R4.8, `AUDIT_PRUNE_PAGES`: one write gives back no more free pages than that.
+    /// R4.8, `AUDIT_PRUNE_PAGES`: one write returns at most that many free pages.
     #[test]
     fn one_write_gives_back_audit_prune_pages() {
         let folder = folder("pages");
@@ -410,7 +411,7 @@ mod tests {
         std::fs::remove_dir_all(folder).unwrap();
     }
 
-    /// R4.8: broken segments stay where they are, so that what is broken can be looked at.
+    /// R4.8: broken segments stay in place, so that they can be examined.
     #[test]
     fn broken_segments_are_not_taken_out() {
         let folder = folder("broken");

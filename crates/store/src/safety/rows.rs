@@ -1,4 +1,4 @@
-//! Values as columns hold them.
+//! Conversions between values and database columns.
 
 use rusqlite::Row;
 use toolcrib_contract::Digest;

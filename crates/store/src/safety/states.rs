@@ -1,7 +1,7 @@
-//! States of calls and tokens, in their tables and as the audit tells of them.
+//! States of calls and tokens, compared between their tables and the audit.
 //!
-//! The tables can be edited like any other. The audit cannot, so that a state which differs from it is found. Where the
-//! first records were pruned, further ones carry the states that those told.
+//! The tables can be edited by anybody who can write the file; the audit is signed, so a state that differs from it is
+//! detected. If the first records were pruned, later records carry the states that those reported.
 
 use std::collections::HashMap;
 
@@ -11,39 +11,41 @@ use toolcrib_engine::safety::audit::Broken;
 
 use crate::error::StoreError;
 
-/// Word of a call that has not ended and of a token that was not used.
+/// State of a call that has not ended, and of a token that was not used.
 const OPEN: &str = "open";
 const LIVE: &str = "live";
-/// Word of a call whose end nobody knows.
+/// Outcome of a call whose ending nobody knows.
 const UNKNOWN: &str = "unknown";
 
-/// One row: its state in the table, and in the audit so far.
+/// State of one row: in its table, and according to the audit so far.
 #[derive(Debug)]
 struct State {
     kept: String,
     told: Option<String>,
-    /// Whether the told state was carried over from records that were pruned: any other record is newer.
+    /// `true` if the told state was carried over from pruned records. Any other record is newer.
     is_carried: bool,
 }
 
-/// A state that pruned records told, and that the records which are left have to carry.
+/// State that pruned records reported and that the remaining records have to carry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Carried {
     Call { id: String, told: String },
     Token { id: String, told: String },
 }
 
+/// States of all calls and tokens, in their tables and according to the audit.
 #[derive(Debug)]
 pub(super) struct States {
     calls: HashMap<String, State>,
     tokens: HashMap<String, State>,
-    /// Calls that the audit tells of as open or unknown and that have no row. Rows of such calls are kept for good.
+    /// Calls that the audit reports as open or unknown and that have no row. Rows of such calls are never deleted by
+    /// us.
     deleted: HashMap<String, &'static str>,
-    /// Whether a pruning said that the records which it left tell every state.
+    /// `true` if a pruning recorded that the remaining records report every state.
     is_complete: bool,
 }
 
-/// Members of a record that say what became of a call or a token.
+/// Members of an audit record that report the state of a call or token.
 #[derive(Debug, Deserialize)]
 struct Told<'a> {
     kind: &'a str,
@@ -69,7 +71,7 @@ impl States {
         })
     }
 
-    /// Returns the states that were told so far, of calls and tokens that are kept.
+    /// Returns the states reported so far, of calls and tokens that have a row.
     pub(super) fn told(self) -> Vec<Carried> {
         let told = |states: HashMap<String, State>, carried: fn(String, String) -> Carried| {
             states.into_iter().filter_map(move |(id, state)| Some(carried(id, state.told?)))
@@ -79,9 +81,9 @@ impl States {
         all
     }
 
-    /// Takes in what a record tells.
+    /// Takes in the states that one record reports.
     pub(super) fn hear(&mut self, body: &str) {
-        // A record that cannot be read breaks the chain, which is found elsewhere.
+        // An unreadable record breaks the chain, which the walk detects.
         let Ok(told) = serde_json::from_str::<Told<'_>>(body) else { return };
         let tell = |state: Option<&mut State>, word: &str| {
             if let Some(state) = state {
@@ -122,8 +124,8 @@ impl States {
         }
     }
 
-    /// Compares. Calls and tokens of which nothing was told are forged, unless the beginning of the log is elsewhere and
-    /// nothing was carried over from it.
+    /// Compares tables and audit. A row without any record is forged, unless the log starts later and its first
+    /// records do not carry every state.
     pub(super) fn check(self, begins_later: bool) -> Result<(), Broken> {
         let begins_later = begins_later && !self.is_complete;
         let different = |what: &'static str, states: HashMap<String, State>| {

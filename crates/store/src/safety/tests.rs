@@ -1,4 +1,4 @@
-//! How long entries are kept, and how many are read at once.
+//! Tests of how long entries are kept and how many are read at once.
 
 use rusqlite::Connection;
 use toolcrib_contract::Digest;
@@ -63,7 +63,8 @@ fn approval(id: u8, created_ms: u64) -> Approval {
     }
 }
 
-/// R4.3: a spent ticket is remembered for `TOKENS_SPENT_KEPT_MS` after its end, so that a late use hears why.
+/// R4.3: a spent ticket is remembered for `TOKENS_SPENT_KEPT_MS` after its expiry, so that a late use is refused with
+/// its reason.
 #[test]
 fn spent_tickets_are_kept_for_tokens_spent_kept_ms() {
     let end = 1_000;
@@ -101,7 +102,7 @@ fn spent_tickets_are_kept_for_tokens_spent_kept_ms() {
     assert_eq!(burnt, 0, "both names ended long ago");
 }
 
-/// R4.8: an intent that has ended is kept for `INTENTS_KEPT_MS`; one without an outcome is kept for good.
+/// R4.8: an intent that has ended is kept for `INTENTS_KEPT_MS`; one that is open or unknown is kept for good.
 #[test]
 fn ended_intents_are_kept_for_intents_kept_ms() {
     let db = database();
@@ -170,7 +171,7 @@ fn records(store: &Store, kind: &'static str) -> usize {
     usize::try_from(read.wait_blocking().unwrap()).unwrap()
 }
 
-/// Issue 21, two stores: a long write of the catalogue delays no intent, because it is in a database of its own.
+/// Issue 21, two stores: a long write to the catalogue delays no intent, because the catalogue is a separate database.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_write_of_the_catalogue_delays_no_intent() {
     let folder = folder("undelayed");
@@ -195,7 +196,7 @@ async fn a_long_write_of_the_catalogue_delays_no_intent() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// R12.1, R4.8: the end of a call that cannot be written is written later, exactly once.
+/// R12.1, R4.8: an ending that cannot be written is written later, exactly once.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_end_that_cannot_be_written_is_written_later() {
     let folder = folder("ends");
@@ -210,7 +211,7 @@ async fn an_end_that_cannot_be_written_is_written_later() {
     };
     tokio::task::block_in_place(|| rename("audit", "audit_away"));
     safety.finish("a".to_owned(), Ending::Done, ended("a"));
-    // The write is made in its turn.
+    // The write fails on the writer's thread, some time after `finish` returned.
     while safety.endings.count() == 0 {
         tokio::task::yield_now().await;
     }
@@ -225,7 +226,7 @@ async fn an_end_that_cannot_be_written_is_written_later() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// R4.8: a call whose intent is durable but not anchored is refused, and its intent does not stay open; a stop and
+/// R4.8: a call whose intent is durable but not anchored is refused, and its intent does not stay open. A stop and
 /// records that are durable are neither refused nor written twice.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_is_not_let_through_while_the_anchor_is_behind() {

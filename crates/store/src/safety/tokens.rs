@@ -1,4 +1,4 @@
-//! Tokens.
+//! Confirmation tokens.
 
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 use toolcrib_engine::safety::ticket::{Issuer, Keyed, Token};
@@ -31,7 +31,7 @@ pub(super) fn put(db: &Connection, token: &Token) -> Result<(), StoreError> {
         ":created_ms": number(token.created_ms),
         ":expires_ms": number(token.expires_ms),
     })?;
-    // Spent and expired ones are kept for a while, so that a late use hears why; then they go.
+    // Spent and expired tokens are kept for `TOKENS_SPENT_KEPT_MS`, so that a late use is refused with its reason.
     let long_ago = number(token.created_ms.saturating_sub(TOKENS_SPENT_KEPT_MS));
     db.prepare_cached("DELETE FROM tokens WHERE expires_ms < ?1")?.execute([long_ago])?;
     Ok(())
@@ -60,7 +60,7 @@ fn read(row: &Row<'_>) -> Result<Token, StoreError> {
     })
 }
 
-/// The token with this hash, and whether it is live, used or revoked.
+/// Returns the token with this hash and its state: live, used or revoked.
 pub(super) fn find(db: &Connection, hash: Keyed) -> Result<Option<(Token, String)>, StoreError> {
     let mut query = db.prepare_cached("SELECT * FROM tokens WHERE hash = ?1")?;
     let found = query.query_row([hash.0], |row| Ok((read(row), row.get::<_, String>("state")))).optional()?;
@@ -70,7 +70,7 @@ pub(super) fn find(db: &Connection, hash: Keyed) -> Result<Option<(Token, String
     }
 }
 
-/// Marks a live token used; false if it is not live any more.
+/// Marks a live token used; returns `false` if it is not live any more.
 pub(super) fn burn(db: &Connection, id: &str) -> Result<bool, StoreError> {
     let burnt = db
         .prepare_cached("UPDATE tokens SET state = 'used' WHERE id = ?1 AND state = 'live'")?

@@ -1,8 +1,8 @@
-//! The body of an HTTP answer, piece by piece, and the return of its connection to the pool.
+//! Body of an HTTP response, read piece by piece; returns its connection to the pool.
 //!
-//! Guarantees: a body that was read to its end gives its connection back; one that was not closes it, which tells a
-//! modern server that the call is given up. A body never costs more memory than its limit; of one server's large bodies
-//! one at a time is kept, and all of them together are read no faster than leaves the thread to others.
+//! Guarantees: a body that is read to its end returns its connection; one that is dropped before closes it, which
+//! cancels the call at a modern server. A body never takes more memory than its limit. Large bodies of one server are
+//! buffered one at a time, and reading them pauses so that other tasks get the thread.
 
 use std::sync::Arc;
 
@@ -23,13 +23,14 @@ use crate::limits::{
     UPSTREAM_LARGE_BYTES, UPSTREAM_REFUSAL_BYTES_MAX, UPSTREAM_STREAM_TURN_BYTES_MAX, UPSTREAM_TURN_BYTES_MAX,
 };
 
+/// Body of a response, decompressed while it is read.
 pub(crate) struct Body {
     raw: Raw,
-    /// Decoder of a compressed body.
+    /// Decompressor of a compressed body.
     inflater: Option<Box<Inflater>>,
 }
 
-/// A body as it comes, before it is decoded.
+/// A body before decompression.
 struct Raw {
     source: Source,
     pool: Arc<Pool>,
@@ -43,21 +44,21 @@ enum Source {
     Done,
 }
 
-/// How much was read, and whether it may go on.
+/// Progress of reading, for pauses.
 struct Turn {
     /// Bytes between two pauses.
     bytes_max: usize,
     total: usize,
     since_pause: usize,
     since_rest: usize,
-    /// Held while much of it is kept in memory.
+    /// Held while more than `UPSTREAM_LARGE_BYTES` of the body are in memory.
     permit: Option<OwnedSemaphorePermit>,
 }
 
-/// Bytes of a long body that are read before other tasks have a turn; also the largest piece.
+/// Bytes of a long body that are read before the task yields; also the maximum size of a piece.
 const REST_BYTES: usize = 32 * 1024;
 
-/// Cost of handing on one piece, in bytes that could be read meanwhile: a flood of one-byte chunks has its pauses as
+/// Cost of handling one piece, in bytes that could be read in the same time: a flood of one-byte chunks pauses as
 /// often as one of long chunks.
 const PIECE_COST_BYTES: usize = 256;
 
@@ -89,19 +90,19 @@ impl Body {
         Ok(Self { raw: Raw { source, pool, turn: Turn::new(media) }, inflater })
     }
 
-    /// The whole body as text, if it is no longer than `bytes_max`, which is what `limit` says.
+    /// Reads the whole body as text; refuses a body of more than `bytes_max` bytes by the name in `limit`.
     pub(crate) async fn text(&mut self, limit: &'static str, bytes_max: usize) -> Result<String, Cause> {
         let too_large = || Cause::TooLarge { limit, max: bytes_max };
         let whole = match self.announced_bytes().map(usize::try_from) {
             Some(Ok(bytes)) if bytes <= bytes_max => self.raw.announced(bytes).await?,
             Some(_) => return Err(too_large()),
-            // Boxed: one whose length is known is no larger for it.
+            // Boxed, so that reading a body of known length has a smaller future.
             None => Box::pin(self.gathered(bytes_max, too_large)).await?,
         };
         String::from_utf8(whole).map_err(|_| Cause::Garbage("it is not UTF-8"))
     }
 
-    /// Bytes that are still to come, where they are known and come as they are.
+    /// Returns the missing bytes, if the length is known and the body is not compressed.
     fn announced_bytes(&self) -> Option<u64> {
         match &self.raw.source {
             _ if self.inflater.is_some() => None,
@@ -111,12 +112,12 @@ impl Body {
         }
     }
 
-    /// The body of a refusal, if it is short enough to be looked at.
+    /// Reads the body of a refusal, if it is short.
     pub(crate) async fn refusal(&mut self) -> Option<String> {
         self.text("UPSTREAM_REFUSAL_BYTES_MAX", UPSTREAM_REFUSAL_BYTES_MAX).await.ok()
     }
 
-    /// A body that does not say how long it is.
+    /// Reads a body of unknown length.
     async fn gathered(&mut self, bytes_max: usize, too_large: impl Fn() -> Cause) -> Result<Vec<u8>, Cause> {
         let mut whole = Gathered::default();
         while self
@@ -134,7 +135,7 @@ impl Body {
         Ok(whole.joined())
     }
 
-    /// Shows the next piece, of at most `REST_BYTES`, to `take`; false at the end.
+    /// Passes the next piece, of at most `REST_BYTES`, to `take`; returns `false` at the end of the body.
     pub(crate) async fn piece(
         &mut self,
         take: impl FnOnce(&[u8]) -> Result<(), Cause>,
@@ -159,18 +160,18 @@ impl Body {
         }
     }
 
-    /// Says how much of what was read is kept in memory: of one server's bodies one at a time may be large.
+    /// Reports how many bytes of the body are in memory; waits if another body of the server is large already.
     pub(crate) async fn keeps(&mut self, bytes: usize) {
         self.raw.keeps(bytes).await;
     }
 }
 
 impl Raw {
-    /// A body whose length is known: read where it will stay.
+    /// Reads a body of known length into one buffer of that size.
     async fn announced(&mut self, bytes: usize) -> Result<Vec<u8>, Cause> {
         let Source::Http1 { conn, .. } = &mut self.source else { return Ok(Vec::new()) };
         let here = bytes.min(conn.ahead().len());
-        // With room for one byte more, a read that is not filled says that nothing waits behind it.
+        // Room for one more byte: a read that does not fill it shows that no data follows the body.
         let mut whole = Vec::with_capacity(if here == bytes { bytes } else { bytes + 1 });
         whole.extend_from_slice(conn.ahead().get(..here).unwrap_or_default());
         conn.take(here);
@@ -185,7 +186,7 @@ impl Raw {
             }
         }
         if let Source::Http1 { reader, keeps_alive, .. } = &mut self.source {
-            // More than was announced: who knows what it belongs to.
+            // More data than announced: it cannot be attributed to a request, so the connection is not reused.
             *keeps_alive &= whole.len() == bytes;
             reader.skip(bytes as u64);
         }
@@ -194,7 +195,7 @@ impl Raw {
         Ok(whole)
     }
 
-    /// Shows the next piece as it came.
+    /// Passes the next raw piece to `take`.
     async fn piece(&mut self, take: impl FnOnce(&[u8]) -> Result<(), Cause>) -> Result<bool, Cause> {
         self.rest().await;
         let turn = &mut self.turn;
@@ -224,7 +225,7 @@ impl Raw {
         taken.transpose().map(|taken| taken.is_some())
     }
 
-    /// Says how much of what was read is kept in memory: of one server's bodies one at a time may be large.
+    /// Takes the permit for a large body once `bytes` exceeds `UPSTREAM_LARGE_BYTES`.
     async fn keeps(&mut self, bytes: usize) {
         if bytes <= UPSTREAM_LARGE_BYTES {
             self.turn.permit = None;
@@ -233,7 +234,7 @@ impl Raw {
         }
     }
 
-    /// Lets everybody else have a turn: often where there is much to read, and with a pause where it is large.
+    /// Lets other tasks run: yields in a long body, sleeps in a large one.
     async fn rest(&mut self) {
         if self.turn.total <= UPSTREAM_TURN_BYTES_MAX || self.turn.since_rest <= REST_BYTES {
             return;
@@ -247,7 +248,7 @@ impl Raw {
         }
     }
 
-    /// Gives the connection back once the body was read to its end.
+    /// Returns the connection to the pool once the body was read to its end.
     fn finish_if_done(&mut self) {
         let is_done = matches!(&self.source, Source::Http1 { reader, .. } if reader.is_done());
         if !is_done {
@@ -262,7 +263,8 @@ impl Raw {
     }
 }
 
-/// What was read so far. One that grows large does so part by part: growing in place would take twice its size.
+/// Buffer of a body of unknown length. A large one consists of parts, because growing in place would take twice its
+/// size.
 #[derive(Default)]
 struct Gathered {
     first: Vec<u8>,
@@ -333,7 +335,7 @@ mod tests {
         }
     }
 
-    /// R5.6: what a server says in a refusal is looked at only where it is short.
+    /// R5.6: the body of a refusal is read only if it is short.
     #[tokio::test]
     async fn a_refusal_over_upstream_refusal_bytes_max_is_not_looked_at() {
         let refusal = async |bytes: usize| {

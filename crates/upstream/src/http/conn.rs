@@ -1,4 +1,4 @@
-//! One connection to an HTTP server: the byte stream below HTTP, and when it was last used.
+//! One connection to an HTTP server: the byte stream below HTTP, and the time of its last use.
 
 use std::io;
 use std::ops::{Deref, DerefMut};
@@ -11,23 +11,25 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::client::TlsStream;
 use toolcrib_http1::client::ClientConnection;
 
+/// Byte stream to a server.
 pub(crate) enum Stream {
     Plain(TcpStream),
     Unix(UnixStream),
-    /// TLS over any of the others: a proxy may be reached over TLS of its own.
+    /// TLS over any of the others; a proxy may have TLS of its own.
     Secure(Box<TlsStream<Self>>),
-    /// Peer in memory, for the fuzz targets.
+    /// In-memory peer for fuzz targets.
     Scripted(Box<dyn Peer>),
 }
 
-/// Both directions of a connection.
+/// Both directions of a byte stream.
 pub(crate) trait Peer: AsyncRead + AsyncWrite + Send + Sync + Unpin {}
 
 impl<P: AsyncRead + AsyncWrite + Send + Sync + Unpin> Peer for P {}
 
+/// An HTTP/1.1 connection to a server.
 pub(crate) struct Conn {
     http: ClientConnection<Stream>,
-    /// Time at which it was last put aside.
+    /// Time at which it was last returned to the pool.
     pub(crate) idle_since: Instant,
 }
 
@@ -36,9 +38,9 @@ impl Conn {
         Self { http: ClientConnection::new(stream), idle_since: Instant::now() }
     }
 
-    /// Whether nothing was sent on it since the last answer, and the server has not hung up as far as is known.
+    /// Returns `true` if nothing arrived after the last response and the server is not known to have closed.
     pub(crate) fn is_quiet(&self) -> bool {
-        // Answers of a script follow each other without requests.
+        // A script contains its responses back to back, without waiting for requests.
         matches!(self.http.stream(), Stream::Scripted(_))
             || (self.http.ahead().is_empty() && self.http.stream().is_quiet())
     }
@@ -58,7 +60,7 @@ impl DerefMut for Conn {
     }
 }
 impl Stream {
-    /// Whether the socket has nothing to read and is open, as far as is known.
+    /// Returns `true` if the socket is open and has nothing to read, as far as known.
     fn is_quiet(&self) -> bool {
         let mut byte = [0; 1];
         let read = match self {
@@ -70,7 +72,7 @@ impl Stream {
         matches!(read, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
     }
 
-    /// Whether both sides chose HTTP/2 in their handshake.
+    /// Returns `true` if ALPN selected HTTP/2.
     pub(super) fn chose_http2(&self) -> bool {
         matches!(self, Self::Secure(tls) if tls.get_ref().1.alpn_protocol() == Some(b"h2"))
     }

@@ -1,4 +1,4 @@
-//! Byte stream to a server: TCP, a unix socket, or a tunnel through a proxy, with TLS on top where the URL says so.
+//! Opens byte streams to a server: TCP, a unix socket, or a tunnel through a proxy, with TLS if the URL says so.
 
 use std::io;
 use std::net::SocketAddr;
@@ -14,12 +14,13 @@ use super::tls::{Tls, TlsFiles};
 use crate::error::Cause;
 use crate::spec::Endpoint;
 
+/// Opens connections to one server.
 pub(crate) struct Connector {
     pub(crate) target: Target,
     proxy: Option<Proxy>,
-    /// Present where the server, or the proxy on the way, speaks TLS.
+    /// Present if the server or the proxy uses TLS.
     tls: Option<Tls>,
-    /// Addresses that were looked up and judged before; no other one is connected to.
+    /// Addresses that were resolved and checked before; no other address is used.
     addresses: Option<Vec<SocketAddr>>,
 }
 
@@ -36,7 +37,8 @@ impl Connector {
         Ok(Self { target, proxy, tls, addresses })
     }
 
-    /// Request target and the fields that go with it: a plain request through a proxy names its server whole.
+    /// Returns the request target, `Host` and the proxy's field. A plain-text request through a proxy has an absolute
+    /// target.
     pub(crate) fn request_target(&self, path: &str) -> String {
         let (origin, field) = match &self.proxy {
             Some(proxy) if !self.target.secure => {
@@ -78,7 +80,7 @@ impl Connector {
         Ok(Stream::Plain(tcp))
     }
 
-    /// Connects to the proxy, and through it to the server where that speaks TLS.
+    /// Connects to the proxy, and through a tunnel to the server if that uses TLS.
     async fn proxied(&self, proxy: &Proxy) -> Result<Stream, Cause> {
         let through =
             |cause: Cause| Cause::Proxy { proxy: proxy.address(), reason: cause.to_string().into() };
@@ -110,7 +112,7 @@ impl Connector {
     }
 }
 
-/// Host as it stands before a port.
+/// Returns the host as it is written before a port: IPv6 addresses in brackets.
 fn bracketed(host: &str) -> String {
     if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
 }

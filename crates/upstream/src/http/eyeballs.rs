@@ -1,6 +1,6 @@
-//! Connecting to a host that has several addresses, in the way of RFC 8305 ("happy eyeballs").
+//! Connects to a host with several addresses, by RFC 8305 ("happy eyeballs").
 //!
-//! Guarantees: an address that does not answer delays the others by `CONNECT_STAGGER_MS` and not by its own timeout.
+//! Guarantees: an address that does not answer delays the next one by `CONNECT_STAGGER_MS`, not by its own timeout.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,7 +11,8 @@ use tokio::task::JoinSet;
 
 use crate::limits::{ADDRESSES_MAX, CONNECT_STAGGER_MS};
 
-/// Connects to whichever address answers first. Attempts begin one after the other, families in turn.
+/// Connects to the address that answers first. Attempts start one after the other, alternating between address
+/// families.
 pub(super) async fn connect(addresses: Vec<SocketAddr>) -> io::Result<TcpStream> {
     let mut waiting = in_turn(addresses).into_iter().take(ADDRESSES_MAX);
     let mut attempts = JoinSet::new();
@@ -40,7 +41,7 @@ pub(super) async fn connect(addresses: Vec<SocketAddr>) -> io::Result<TcpStream>
     }
 }
 
-/// Addresses of both families in turn, beginning with the family of the first.
+/// Orders addresses so that families alternate, starting with the family of the first address.
 fn in_turn(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
     let first = addresses.first().is_some_and(SocketAddr::is_ipv6);
     let (one, other): (Vec<_>, Vec<_>) = addresses.into_iter().partition(|one| one.is_ipv6() == first);
@@ -64,7 +65,7 @@ mod tests {
         text.parse().unwrap()
     }
 
-    /// `ADDRESSES_MAX`: families take turns, and no host is tried at more addresses.
+    /// `ADDRESSES_MAX`: families alternate, and at most that many addresses of a host are tried.
     #[tokio::test]
     async fn families_take_turns() {
         let turns =
@@ -78,11 +79,11 @@ mod tests {
         assert!(connect(many).await.is_err());
     }
 
-    /// R14.1: a dead address costs `CONNECT_STAGGER_MS`, not the whole time.
+    /// R14.1: a dead address costs `CONNECT_STAGGER_MS`, not a connect timeout.
     #[tokio::test]
     async fn a_dead_address_delays_the_others_by_connect_stagger_ms() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        // A listener whose queue is full answers nothing.
+        // A listener with a full backlog answers nothing.
         let full = tokio::net::TcpSocket::new_v4().unwrap();
         full.bind(address("127.0.0.1:0")).unwrap();
         let full = full.listen(1).unwrap();

@@ -1,4 +1,4 @@
-//! Documents from and to a URL: the keys of an issuer, the spans for a collector.
+//! HTTP exchanges that are not MCP: fetches the keys of an issuer, posts spans to a collector.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,34 +8,34 @@ use crate::error::{Cause, UpstreamError};
 use crate::limits::{DOCUMENT_BYTES_MAX, DOCUMENT_MS_MAX};
 use crate::spec::Endpoint;
 
-/// Sends documents to one URL over kept connections; no redirect is followed.
+/// Posts documents to one URL over pooled connections; follows no redirect outside the URL's origin.
 #[allow(missing_debug_implementations, reason = "its endpoint may hold secrets")]
 pub struct Outbox {
     link: HttpLink,
     within: Duration,
 }
 
-/// What a server said about a document that it was sent.
+/// Response to a posted document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Receipt {
     pub status: u16,
-    /// Pause that the server asks for before the next one.
+    /// Delay that the server asks for before the next document.
     pub retry_after: Option<Duration>,
 }
 
 impl Outbox {
-    /// `within` is the time for one document.
+    /// `within` is the timeout for one document.
     pub fn new(endpoint: &Endpoint, within: Duration) -> Result<Self, UpstreamError> {
         Ok(Self { link: HttpLink::new(endpoint).map_err(UpstreamError::unsent)?, within })
     }
 
-    /// Posts a document. `fields` are further lines of the head, each with its line break.
+    /// Posts a document. `fields` are additional header lines, each with its line break.
     pub async fn post(&self, fields: &str, body: &[u8]) -> Result<Receipt, UpstreamError> {
         let posted = async {
             let mut answer = self.link.plain("POST", fields, body).await?;
             let status = answer.status();
             let seconds = answer.head.get("retry-after").and_then(|text| text.parse().ok());
-            // The connection can be used again once the answer was read.
+            // A response that is read to its end returns its connection to the pool.
             let _ = answer.body.text("DOCUMENT_BYTES_MAX", DOCUMENT_BYTES_MAX).await;
             Ok(Receipt { status, retry_after: seconds.map(Duration::from_secs) })
         };
@@ -43,7 +43,7 @@ impl Outbox {
     }
 }
 
-/// Reads a document; no redirect is followed.
+/// Fetches a document; follows no redirect outside the URL's origin.
 pub async fn fetch(url: &str, ca_file: Option<&Path>) -> Result<String, UpstreamError> {
     fetch_within(Duration::from_millis(DOCUMENT_MS_MAX), url, ca_file).await
 }
@@ -86,7 +86,7 @@ mod tests {
         Outbox::new(&endpoint, within).unwrap()
     }
 
-    /// R5.9
+    /// R5.9: the size of a fetched document is bounded.
     #[tokio::test]
     async fn a_document_over_document_bytes_max_is_refused() {
         let most = once::serve(DOCUMENT_BYTES_MAX).await;
@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(refused, "DOCUMENT_BYTES_MAX: the server sent more than 1048576 bytes");
     }
 
-    /// R5.9: the keys of an issuer, and the spans for a collector.
+    /// R5.9: fetching keys and posting spans time out.
     #[tokio::test(start_paused = true)]
     async fn a_server_that_is_silent_for_document_ms_max_is_given_up() {
         let url = once::silent().await;
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(outbox.post("", b"{}").await.map(drop), too_slow);
     }
 
-    /// R5.9: however the server talks. Real time, and less of it.
+    /// R5.9: the timeout holds however slowly or endlessly the server sends. Uses real time, with a shorter timeout.
     #[tokio::test]
     async fn a_document_that_drips_or_never_ends_is_given_up_in_time() {
         for (talk, says) in once::TALKS {

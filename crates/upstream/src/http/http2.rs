@@ -1,6 +1,6 @@
-//! HTTP/2 towards a server, by hyper: chosen in the TLS handshake, or by prior knowledge where that is configured.
+//! HTTP/2 towards a server, by hyper: selected by ALPN, or used by prior knowledge if configured.
 //!
-//! Requests are written as on HTTP/1 and translated, so that both versions say the same.
+//! Requests are written as HTTP/1 and translated, so that both versions send the same fields.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri};
@@ -16,14 +16,14 @@ use super::target::Target;
 use crate::error::{Cause, UpstreamError};
 use crate::limits::{UPSTREAM_HTTP2_STREAM_WINDOW_BYTES, UPSTREAM_HTTP2_WINDOW_BYTES};
 
-/// A connection that many requests share.
+/// A connection that is shared by many requests.
 pub(super) type Sender = http2::SendRequest<Full<Bytes>>;
 
-/// Fields that mean something on an HTTP/1 connection alone.
+/// Fields that have a meaning only on an HTTP/1 connection.
 const CONNECTION_FIELDS: [&str; 5] =
     ["connection", "host", "keep-alive", "proxy-authorization", "transfer-encoding"];
 
-/// Begins HTTP/2 on a stream. The connection ends with its last sender.
+/// Starts HTTP/2 on a stream. The connection ends when its last sender is dropped.
 pub(super) async fn handshake(stream: Stream) -> Result<Sender, Cause> {
     const NO_HTTP2: Cause = Cause::Garbage("it is no HTTP/2");
     let mut builder = http2::Builder::new(TokioExecutor::new());
@@ -36,7 +36,7 @@ pub(super) async fn handshake(stream: Stream) -> Result<Sender, Cause> {
     Ok(sender)
 }
 
-/// Sends a request that was written for HTTP/1; returns the head and the body of its answer.
+/// Sends a request that was written for HTTP/1; returns the head and the body of the response.
 pub(super) async fn exchange(
     sender: &mut Sender,
     target: &Target,
@@ -46,7 +46,7 @@ pub(super) async fn exchange(
     sender.ready().await.map_err(|_| UpstreamError::unsent(Cause::Closed))?;
     let sent = sender.send_request(request).await;
     let (parts, body) = sent.map_err(|_| UpstreamError::sent(Cause::Closed))?.into_parts();
-    // HTTP/2 frames bodies itself; a length that is repeated in a field would be read as HTTP/1's.
+    // HTTP/2 frames the body itself; a `Content-Length` field would be taken for HTTP/1 framing.
     let fields = parts.headers.iter().filter(|(name, _)| *name != http::header::CONTENT_LENGTH);
     let fields = fields.map(|(name, value)| (name.as_str(), value.as_bytes()));
     let head = ResponseHead::assemble(parts.status.as_u16(), fields)
@@ -54,7 +54,7 @@ pub(super) async fn exchange(
     Ok((head, body))
 }
 
-/// The HTTP/2 request that says the same as a request of HTTP/1.
+/// Translates an HTTP/1 request into an HTTP/2 request.
 fn translated(target: &Target, text: &[u8]) -> Result<Request<Full<Bytes>>, Cause> {
     const UNSENDABLE: Cause = Cause::Url("one of its headers cannot be sent");
     let mut lines = [httparse::EMPTY_HEADER; HEADERS_MAX];
@@ -83,7 +83,7 @@ fn translated(target: &Target, text: &[u8]) -> Result<Request<Full<Bytes>>, Caus
 mod tests {
     use super::*;
 
-    /// R14.1: HTTP/2 says what HTTP/1 says, without the fields of a connection.
+    /// R14.1: an HTTP/2 request has the fields of the HTTP/1 request, except those of the connection.
     #[test]
     fn a_request_is_translated_whole() {
         let target = Target::read("https://a.example/mcp?x").unwrap();
@@ -95,7 +95,8 @@ mod tests {
         assert_eq!((values.len(), request.headers().contains_key("host")), (2, false));
         assert_eq!(request.method(), http::Method::POST);
     }
-    /// R5.6: `UPSTREAM_HTTP2_STREAM_WINDOW_BYTES` and `UPSTREAM_HTTP2_WINDOW_BYTES` are what a server may send unread.
+    /// R5.6: `UPSTREAM_HTTP2_STREAM_WINDOW_BYTES` and `UPSTREAM_HTTP2_WINDOW_BYTES` bound the unread bytes of a
+    /// server.
     #[tokio::test]
     async fn windows_are_announced_to_the_server() {
         use tokio::io::AsyncReadExt as _;

@@ -1,8 +1,7 @@
-//! Decoding of compressed answers: gzip, deflate and brotli.
+//! Decompression of responses: gzip, deflate and brotli.
 //!
-//! Guarantees: output comes in pieces of at most `PIECE_BYTES`, however far the input expands, so that the limits of
-//! the layers above count what was decoded. Refuses: other codings by their name, several codings one on the other, and
-//! answers that end in the middle.
+//! Guarantees: output comes in pieces of at most `PIECE_BYTES`, however far the input expands, so the limits above
+//! this layer count decompressed bytes. Refuses other codings by name, stacked codings, and truncated responses.
 
 use compression_codecs::{BrotliDecoder, DecodeV2 as _, DeflateDecoder, GzipDecoder, ZlibDecoder};
 use compression_core::util::{PartialBuffer, WriteBuffer};
@@ -10,16 +9,16 @@ use toolcrib_http1::ResponseHead;
 
 use crate::error::Cause;
 
-/// Bytes that are decoded at once.
+/// Maximum bytes of one piece of output.
 const PIECE_BYTES: usize = 32 * 1024;
 
-/// Longest name of a coding that a message shows.
+/// Maximum bytes of an unknown coding's name in an error message.
 const SHOWN_BYTES_MAX: usize = 40;
 
-/// Decoder of one answer's body.
+/// Decompressor of one response body.
 pub(super) struct Inflater {
     codec: Codec,
-    /// Compressed bytes that were read and not decoded yet begin at `taken`.
+    /// Compressed input; the bytes from `taken` on are not decompressed yet.
     input: Vec<u8>,
     taken: usize,
     output: Box<[u8]>,
@@ -29,15 +28,15 @@ pub(super) struct Inflater {
 enum Codec {
     Gzip(Box<GzipDecoder>),
     Zlib(ZlibDecoder),
-    /// Some servers send plain deflate where the name means zlib.
+    /// Raw deflate, which some servers send although the name means zlib.
     Deflate(DeflateDecoder),
-    /// Not known before the first byte.
+    /// Decided by the first byte.
     EitherDeflate,
     Brotli(BrotliDecoder),
 }
 
 impl Inflater {
-    /// The decoder that an answer needs; `None` where it is not compressed.
+    /// Returns the decompressor for a response; `None` if it is not compressed.
     pub(super) fn of(head: &ResponseHead) -> Result<Option<Self>, Cause> {
         let mut codings = head.values("content-encoding").flat_map(|value| value.split(',')).map(str::trim);
         let Some(coding) = codings.next().filter(|coding| !coding.is_empty()) else { return Ok(None) };
@@ -57,19 +56,19 @@ impl Inflater {
         Ok(Some(Self { codec, input, taken: 0, output, is_done: false }))
     }
 
-    /// Whether decoding needs a window of megabytes.
+    /// Returns `true` if decompression needs a window of megabytes.
     pub(super) fn is_large(&self) -> bool {
         matches!(self.codec, Codec::Brotli(_))
     }
 
-    /// Adds compressed bytes. All that were added before must have been decoded.
+    /// Sets the next compressed input. The previous input must have been consumed.
     pub(super) fn add(&mut self, piece: &[u8]) {
         self.input.clear();
         self.input.extend_from_slice(piece);
         self.taken = 0;
     }
 
-    /// Decodes the next piece of what was added; an empty one where more must be added first.
+    /// Returns the next piece of output; empty if more input is needed.
     pub(super) fn next(&mut self) -> Result<&[u8], Cause> {
         const BROKEN: Cause = Cause::Garbage("its compression is broken");
         let mut input = PartialBuffer::new(self.input.get(self.taken..).unwrap_or_default());
@@ -77,8 +76,8 @@ impl Inflater {
             return if input.unwritten().is_empty() { Ok(&[]) } else { Err(BROKEN) };
         }
         if let (Codec::EitherDeflate, Some(first)) = (&self.codec, input.unwritten().first()) {
-            // The low bits of a zlib header say "deflate". Plain deflate would begin so only with a stored block whose
-            // padding is not zero.
+            // The low four bits of a zlib header are 8 ("deflate"). Raw deflate starts like this only with a stored
+            // block whose padding is not zero.
             let is_zlib = first & 0x0f == 8;
             self.codec = match is_zlib {
                 true => Codec::Zlib(ZlibDecoder::new()),
@@ -118,7 +117,7 @@ impl Inflater {
         Ok(self.output.get(..written).unwrap_or_default())
     }
 
-    /// Judges the end of the body: a compressed answer that ends in the middle is broken off.
+    /// Ends the body; refuses one that is truncated.
     pub(super) fn end(&mut self) -> Result<(), Cause> {
         let mut output = WriteBuffer::new_initialized(&mut self.output);
         let is_done = self.is_done
@@ -143,7 +142,7 @@ mod tests {
         ResponseHead::assemble(200, [("content-encoding", coding.as_bytes())]).unwrap()
     }
 
-    /// Decodes a body that arrives in pieces of `size`; returns it and its largest piece.
+    /// Decompresses a body that arrives in pieces of `size`; returns it and the size of its largest piece.
     fn decoded(coding: &str, body: &[u8], size: usize) -> Result<(Vec<u8>, usize), Cause> {
         let mut inflater = Inflater::of(&head(coding))?.unwrap();
         let (mut whole, mut largest) = (Vec::new(), 0);
@@ -182,7 +181,7 @@ mod tests {
         ]
     }
 
-    /// R14.1: answers in the codings that servers use, however they arrive.
+    /// R14.1: responses in common codings are decompressed, however they are split.
     #[test]
     fn compressed_answers_are_decoded_in_pieces_that_are_bounded() {
         let text: Vec<u8> = (0..200_000_u32).flat_map(|number| (number % 977).to_le_bytes()).collect();
@@ -209,7 +208,7 @@ mod tests {
         assert!(decoded("gzip", b"no gzip at all", 100).is_err());
     }
 
-    /// R14.3: a coding that is not supported is refused by its name.
+    /// R14.3: an unsupported coding is refused by name.
     #[test]
     fn other_codings_are_refused_by_their_name() {
         assert!(matches!(Inflater::of(&head("zstd")), Err(Cause::Coding { coding }) if &*coding == "zstd"));

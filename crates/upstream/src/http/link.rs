@@ -1,4 +1,4 @@
-//! The HTTP side of one server: its address, its session, its streams.
+//! HTTP client of one server: its address, its session, its streams.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -25,27 +25,28 @@ use crate::oauth::{Bearer, more_rights};
 use crate::request::Request;
 use crate::spec::Endpoint;
 
-/// Field that says who calls: fronts such as Cloudflare refuse requests without it.
+/// `User-Agent` field: proxies such as Cloudflare refuse requests without it.
 const USER_AGENT: &str = concat!("User-Agent: toolcrib/", env!("CARGO_PKG_VERSION"), "\r\n");
 
-/// How long a stream of unsolicited messages rests before it is opened again.
+/// Pause before the stream of unsolicited messages is reopened.
 const REOPEN: Duration = Duration::from_secs(1);
 
+/// HTTP client of one server; shared by all of its calls.
 pub(crate) struct HttpLink {
     pub(crate) link: Arc<Link>,
     pub(super) pool: Arc<Pool>,
-    /// The rest of a request's first line and the fields that every request to this server has; another where the
-    /// server moved for good (308).
+    /// Rest of the request line and the fields that are common to all requests; replaced after a permanent redirect
+    /// (308).
     target: ArcSwap<String>,
-    /// Fields of the operator, each with its line end.
+    /// Header fields set by the operator, each with its line end.
     headers: Box<str>,
-    /// The token that goes with every request, where tokens are used.
+    /// Source of the bearer token, if tokens are used.
     bearer: Option<Arc<Bearer>>,
     session: Mutex<Option<Arc<str>>>,
     revision: OnceLock<Revision>,
 }
 
-/// The head and body of an answer.
+/// Head and body of a response.
 pub(crate) struct Answer {
     pub(crate) head: ResponseHead,
     pub(crate) media: Media,
@@ -57,19 +58,19 @@ impl Answer {
         self.head.status()
     }
 
-    /// Id of the session that the server opened, if it can be sent back.
+    /// Returns the id of the session that the server opened, if it can be sent back.
     pub(super) fn session(&self) -> Option<&str> {
         let is_visible = |id: &&str| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_graphic());
         self.head.get("mcp-session-id").filter(is_visible)
     }
 
-    /// Whether a page for people came, as firewalls and bot filters send it.
+    /// Returns `true` for an HTML page without a challenge, which firewalls and bot filters send.
     fn is_page(&self) -> bool {
         let is_html = |kind: &str| kind.trim_start().to_ascii_lowercase().starts_with("text/html");
         self.challenge().is_none() && self.head.get("content-type").is_some_and(is_html)
     }
 
-    /// `WWW-Authenticate` of a refusal.
+    /// Returns `WWW-Authenticate` of a 401 or 403.
     pub(crate) fn challenge(&self) -> Option<&str> {
         self.head.get("www-authenticate").filter(|_| matches!(self.status(), 401 | 403))
     }
@@ -80,7 +81,7 @@ impl HttpLink {
         Self::at(endpoint, None)
     }
 
-    /// The same towards addresses that were looked up and judged before.
+    /// Creates a client that connects only to `addresses`, if given; they were resolved and checked before.
     pub(crate) fn at(endpoint: &Endpoint, addresses: Option<Vec<SocketAddr>>) -> Result<Self, Cause> {
         let connector = Connector::new(endpoint, addresses)?;
         let mut headers = String::new();
@@ -107,12 +108,12 @@ impl HttpLink {
         })
     }
 
-    /// The same with the tokens that a server of this name is given.
+    /// Creates a client that uses the OAuth tokens of the server called `name`.
     pub(crate) fn for_server(name: &str, endpoint: &Endpoint) -> Result<Self, Cause> {
         Ok(Self { bearer: Bearer::of(name, endpoint), ..Self::new(endpoint)? })
     }
 
-    /// Both sides agreed on this revision.
+    /// Stores the negotiated revision.
     pub(crate) fn agree(&self, revision: Revision) {
         let _ = self.revision.set(revision);
     }
@@ -125,7 +126,7 @@ impl HttpLink {
         *self.session.lock().unwrap_or_else(PoisonError::into_inner) = Some(id.into());
     }
 
-    /// Posts a request of `revision` and gives back its answer as it comes.
+    /// Posts a request in `revision` and returns the pending response.
     #[expect(clippy::manual_async_fn, reason = "the future of an `async fn` would hold two of everything")]
     pub(crate) fn call(
         self: &Arc<Self>,
@@ -136,7 +137,7 @@ impl HttpLink {
     ) -> impl Future<Output = Result<Box<HttpPending>, UpstreamError>> {
         async move {
             let seat = match revision.era() {
-                // A legacy server may ask and report on its other stream.
+                // A legacy server may send questions and progress on its other stream.
                 Era::Legacy => Some(self.link.sit(id, request.asker)?),
                 Era::Modern => None,
             };
@@ -160,7 +161,7 @@ impl HttpLink {
         }
     }
 
-    /// What a status other than success means.
+    /// Interprets an unsuccessful response.
     async fn refused(
         self: &Arc<Self>,
         id: u64,
@@ -174,13 +175,13 @@ impl HttpLink {
         if matches!(status, 401 | 403) {
             return Err(UpstreamError::unsent(Cause::Unauthorized { status }));
         }
-        // A refusal says in its body what it means, if anything.
+        // The body of a refusal may contain a JSON-RPC error.
         let body = match answer.media {
             Media::Json => answer.body.refusal().await,
             Media::Events | Media::Other => None,
         };
         if status == 404 && era == Era::Legacy && self.session().is_some() {
-            // Some servers say this of a call that they have begun.
+            // Some servers answer this to a call that they have started.
             return Err(UpstreamError::sent(Cause::SessionGone));
         }
         match body.and_then(|text| Message::read(text).ok()) {
@@ -191,11 +192,11 @@ impl HttpLink {
         }
     }
 
-    /// Posts a notification or a response; nothing comes back.
+    /// Posts a notification or a response.
     pub(crate) async fn tell(&self, text: &[u8]) -> Result<(), UpstreamError> {
         let mut answer = self.post(text, None, self.revision.get().copied()).await?;
         let status = answer.status();
-        // Read to its end so that the connection can be used again.
+        // A response that is read to its end returns its connection to the pool.
         let _ = answer.body.refusal().await;
         match status {
             200..=299 => Ok(()),
@@ -204,8 +205,7 @@ impl HttpLink {
         }
     }
 
-    /// The same for a message that nobody waits for: a server that does not take it is left alone after
-    /// `UPSTREAM_ASIDE_MS_MAX`.
+    /// Posts a message that no task waits for; gives up after `UPSTREAM_ASIDE_MS_MAX`.
     pub(crate) async fn tell_aside(&self, text: &[u8]) {
         let within = Duration::from_millis(UPSTREAM_ASIDE_MS_MAX);
         let _ = tokio::time::timeout(within, self.tell(text)).await;
@@ -220,12 +220,12 @@ impl HttpLink {
         let outgoing = Outgoing { method: "POST", revision, fields: POSTED, mirrored, body: text };
         match &self.bearer {
             None => self.exchange(&outgoing).await,
-            // Boxed: a request without a token is no larger for it.
+            // Boxed, so that requests without a token have a smaller future.
             Some(bearer) => Box::pin(self.exchange_with(bearer, &outgoing)).await,
         }
     }
 
-    /// The same with a token, and with another one if the first is not enough.
+    /// Sends a request with a token; repeats it with another token if the first is refused.
     async fn exchange_with(
         &self,
         bearer: &Arc<Bearer>,
@@ -235,7 +235,7 @@ impl HttpLink {
         let token = bearer.ready().await.map_err(none)?;
         let answer = self.exchange(outgoing).await?;
         match (answer.status(), answer.challenge().and_then(more_rights)) {
-            // It was taken back, or has ended by the server's clock: one more try with another.
+            // The token was revoked or has expired by the server's clock: one retry with a new one.
             (401, _) => drop(Box::pin(bearer.renew(token.as_ref())).await.map_err(none)?),
             (403, Some(scopes)) => {
                 let widened = Box::pin(bearer.widen(token.as_ref(), &scopes)).await;
@@ -246,8 +246,8 @@ impl HttpLink {
         self.exchange(outgoing).await
     }
 
-    /// Sends a whole request and reads the head of its answer. A redirect that keeps method and body (307, 308) is
-    /// followed within the server's origin; the server has not carried the request out then.
+    /// Sends a whole request and reads the head of the response. Follows redirects that keep method and body (307,
+    /// 308) within the server's origin; a server that redirects has not executed the request.
     async fn exchange(&self, outgoing: &Outgoing<'_>) -> Result<Answer, UpstreamError> {
         let target = self.target.load();
         let mut answer = self.exchange_at(outgoing, &target).await?;
@@ -266,7 +266,7 @@ impl HttpLink {
         }
     }
 
-    /// Sends a request again where the answer to it points to.
+    /// Sends a request again, to the location in its response.
     async fn follow(&self, outgoing: &Outgoing<'_>, mut answer: Answer) -> Result<Answer, UpstreamError> {
         let status = answer.status();
         let location = answer.head.get("location").unwrap_or_default().to_owned();
@@ -275,7 +275,7 @@ impl HttpLink {
         let Some(path) = path else {
             return Err(UpstreamError::unsent(Cause::redirected(status, &location)));
         };
-        // Read to its end so that the connection can be used again.
+        // A response that is read to its end returns its connection to the pool.
         let _ = answer.body.refusal().await;
         let target = Arc::new(connector.request_target(&path) + &self.headers);
         if status == 308 {
@@ -301,7 +301,7 @@ impl HttpLink {
                 },
             };
             if conn.send(|out| self.write(out, outgoing, target)).await.is_err() {
-                // The server hung up while nobody looked and took nothing of this.
+                // The server closed an idle connection before it read the request.
                 if was_kept {
                     continue;
                 }
@@ -314,7 +314,7 @@ impl HttpLink {
         }
     }
 
-    /// The same over a connection of HTTP/2.
+    /// Sends a request over a shared HTTP/2 connection.
     async fn exchange_shared(
         &self,
         mut sender: http2::Sender,
@@ -335,7 +335,7 @@ impl HttpLink {
         outgoing.write(out, target, token.as_ref().map(|token| token.text()), session.as_deref());
     }
 
-    /// One exchange that is no MCP.
+    /// One exchange that is not MCP.
     pub(crate) async fn plain(
         &self,
         method: &str,
@@ -346,7 +346,7 @@ impl HttpLink {
         self.exchange(&Outgoing { method, revision, fields, mirrored, body }).await
     }
 
-    /// Takes up a stream that broke, after the event that was seen last.
+    /// Resumes a broken stream after the last event that arrived.
     pub(crate) async fn resume(&self, last_event: &str) -> Result<Answer, UpstreamError> {
         let answer = self.get(Some(last_event)).await?;
         match (answer.status(), answer.media) {
@@ -368,7 +368,7 @@ impl HttpLink {
         self.exchange(&Outgoing { method, revision, fields, mirrored, body: b"" }).await
     }
 
-    /// A stream of events that is asked for without a session: the transport of 2024-11-05 begins so.
+    /// Opens a stream of events without a session, which is how the transport of 2024-11-05 starts.
     pub(crate) async fn open_stream(&self) -> Result<Answer, UpstreamError> {
         if let Some(bearer) = &self.bearer {
             bearer.ready().await.map_err(|error| UpstreamError::unsent(Cause::Token(error)))?;
@@ -382,7 +382,7 @@ impl HttpLink {
         }
     }
 
-    /// Listens to a legacy server's unsolicited messages until it says that it has none, or the session is gone.
+    /// Receives a legacy server's unsolicited messages until the server refuses the stream or the session is gone.
     pub(crate) async fn listen(self: Arc<Self>) {
         let mut last_event: Option<String> = None;
         let mut brake = Brake::default();
@@ -432,7 +432,7 @@ impl HttpLink {
         }
     }
 
-    /// Ends a legacy session politely; a server that does not care is left alone.
+    /// Ends a legacy session by DELETE; the response does not matter.
     pub(crate) async fn end_session(&self) {
         if self.session().is_none() {
             return;
@@ -448,7 +448,7 @@ mod tests {
     use super::*;
     use crate::http::once;
 
-    /// R5.6: an answer to a ping, or a cancellation, that the server does not take.
+    /// R5.6: `tell_aside` gives up when the server does not accept the message.
     #[tokio::test(start_paused = true)]
     async fn a_message_that_nobody_waits_for_has_upstream_aside_ms_max() {
         let endpoint = Endpoint { url: once::silent().await, ..Endpoint::default() };

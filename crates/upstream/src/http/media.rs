@@ -1,7 +1,8 @@
-//! Kinds of bodies that an MCP server answers with.
+//! Content types with which an MCP server answers.
 
 use toolcrib_http1::ResponseHead;
 
+/// Kind of a response body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Media {
     Json,

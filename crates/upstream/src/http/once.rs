@@ -1,17 +1,17 @@
-//! For tests: an HTTP server that answers one request.
+//! HTTP servers for tests, each with one fixed behaviour.
 
 use std::future::Future;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-/// Answers with so many bytes; the URL.
+/// Answers with a body of `bytes` bytes; returns the URL.
 pub(crate) async fn serve(bytes: usize) -> String {
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {bytes}\r\n\r\n");
     say(head + &"x".repeat(bytes)).await
 }
 
-/// Answers every request with this text and closes the connection; the URL.
+/// Answers every request with this text and closes the connection; returns the URL.
 pub(crate) async fn say(text: String) -> String {
     act(move |mut visitor| {
         let text = text.clone();
@@ -22,7 +22,7 @@ pub(crate) async fn say(text: String) -> String {
     .await
 }
 
-/// Takes requests and never answers; the URL.
+/// Accepts requests and never answers; returns the URL.
 pub(crate) async fn silent() -> String {
     act(|visitor| async move {
         std::future::pending::<()>().await;
@@ -31,7 +31,7 @@ pub(crate) async fn silent() -> String {
     .await
 }
 
-/// Ways to talk without an answer, each with what is said about it where no limit of the body's bytes is met first.
+/// Ways to send without completing a response, each with the expected error if no limit on body bytes is hit first.
 pub(crate) const TALKS: [(Talk, &str); 5] = [
     (Talk::Drip, "did not answer within 300 ms"),
     (Talk::Repeat("", "HTTP/1.1 103 Early Hints\r\n\r\n"), "INTERIM_HEADS_MAX"),
@@ -47,11 +47,11 @@ const CHUNKED_END: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n
 pub(crate) enum Talk {
     /// One byte of a body every 20 ms.
     Drip,
-    /// A beginning, and then the same for ever.
+    /// The first text once, then the second one endlessly.
     Repeat(&'static str, &'static str),
 }
 
-/// Answers every request in this way until the client goes away; the URL.
+/// Answers every request in this way until the client disconnects; returns the URL.
 pub(crate) async fn talk(talk: Talk) -> String {
     act(move |mut visitor| async move {
         match talk {
@@ -71,7 +71,7 @@ pub(crate) async fn talk(talk: Talk) -> String {
     .await
 }
 
-/// Hands every connection whose first request was read to `answer`; the URL.
+/// Passes each connection to `answer` after its first request was read; returns the URL.
 pub(crate) async fn act<F: Future<Output = ()> + Send + 'static>(
     answer: impl Fn(TcpStream) -> F + Send + 'static,
 ) -> String {

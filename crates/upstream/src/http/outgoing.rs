@@ -1,27 +1,27 @@
-//! One HTTP request as it goes out.
+//! One outgoing HTTP request.
 
 use toolcrib_protocol::{Era, Revision, write};
 
 use crate::request::Request;
 
-/// Everything about a request that its server's address does not say.
+/// The parts of a request that do not follow from the server's address.
 pub(super) struct Outgoing<'a> {
     pub(super) method: &'a str,
     pub(super) revision: Option<Revision>,
-    /// Further fields, each with its line break.
+    /// Additional fields, each with its line break.
     pub(super) fields: &'a str,
-    /// What a modern server wants repeated in the head.
+    /// Request whose method, name and parameters a modern server expects in the head.
     pub(super) mirrored: Option<&'a Request<'a>>,
     pub(super) body: &'a [u8],
 }
 
-/// Fields of every message that is posted.
+/// Fields of every posted message.
 pub(super) const POSTED: &str =
     "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n";
 
 impl Outgoing<'_> {
-    /// Writes it whole: after the method come `target`, which ends the first line and has the fields that every request
-    /// to this server has, then what is known of the caller.
+    /// Writes the whole request. `target` is the rest of the request line and the fields that are common to all
+    /// requests to this server.
     pub(super) fn write(&self, out: &mut Vec<u8>, target: &str, token: Option<&str>, session: Option<&str>) {
         out.reserve(target.len() + self.fields.len() + self.body.len() + 320);
         out.extend_from_slice(self.method.as_bytes());
@@ -62,7 +62,8 @@ impl Outgoing<'_> {
 mod tests {
     use super::*;
 
-    /// R5.2: what a modern server compares with the body stands in the head; a legacy one is told its session.
+    /// R5.2: the head repeats the parts that a modern server compares with the body; a legacy server gets its session
+    /// id.
     #[test]
     fn a_request_has_the_head_that_its_era_wants() {
         let mut request = Request::new("tools/call");

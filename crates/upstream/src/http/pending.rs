@@ -1,7 +1,7 @@
-//! One request to an HTTP server that is being answered.
+//! One request to an HTTP server that is waiting for its answer.
 //!
-//! Guarantees: what comes is bounded in bytes; an answer with another id is garbage; giving up closes the stream and
-//! tells a legacy server so.
+//! Guarantees: the response is bounded in bytes; a response with another id is refused as garbage. Dropping the
+//! request closes the stream and sends a cancellation to a legacy server.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,19 +19,20 @@ use crate::limits::{
 use crate::link::Seat;
 use crate::message::{Kind, Message};
 
+/// A request in flight over HTTP.
 pub(crate) struct HttpPending {
     http: Arc<HttpLink>,
     id: u64,
     era: Era,
     body: Option<Body>,
     ready: VecDeque<Message>,
-    /// What a stream needs; a plain answer has none.
+    /// State of a stream of events; `None` for a plain JSON response.
     stream: Option<Box<Stream>>,
     seat: Option<Seat>,
     done: bool,
 }
 
-/// How far a stream of events was read.
+/// Progress of reading a stream of events.
 struct Stream {
     decoder: sse::Decoder,
     events: Vec<sse::Event>,
@@ -54,13 +55,13 @@ impl HttpPending {
         Self { http, id, era, body: Some(body), ready: VecDeque::new(), stream, seat, done: false }
     }
 
-    /// A refusal that came with an HTTP status of its own.
+    /// A JSON-RPC error that came with an unsuccessful HTTP status.
     pub(super) fn refused(http: Arc<HttpLink>, id: u64, message: Message) -> Self {
         let ready = VecDeque::from([message]);
         Self { http, id, era: Era::Modern, body: None, ready, stream: None, seat: None, done: true }
     }
 
-    /// The next message of this request; the answer is the last one.
+    /// Returns the next message of this request; the response is the last one.
     pub(crate) async fn next(&mut self) -> Result<Message, UpstreamError> {
         loop {
             if let Some(message) = self.ready.pop_front() {
@@ -68,7 +69,7 @@ impl HttpPending {
                 return Ok(message);
             }
             if self.stream.is_some() {
-                // Boxed: a plain answer is no larger for it.
+                // Boxed, so that a plain response has a smaller future.
                 Box::pin(self.read_events()).await.map_err(UpstreamError::sent)?;
                 continue;
             }
@@ -127,7 +128,7 @@ impl HttpPending {
         }
     }
 
-    /// The stream ended without an answer: a legacy server may have kept the rest.
+    /// Resumes a stream that ended without a response; only legacy servers support this.
     async fn resume(&mut self) -> Result<(), Cause> {
         let Some(stream) = &mut self.stream else { return Err(Cause::Closed) };
         let (Era::Legacy, Some(last)) = (self.era, stream.last_event.as_deref()) else {
@@ -144,18 +145,18 @@ impl HttpPending {
         Ok(())
     }
 
-    /// Answers a question that the server asked in this call.
+    /// Answers a request that the server sent during this call.
     pub(crate) async fn reply(&self, text: Vec<u8>) -> Result<(), UpstreamError> {
         self.http.tell(&text).await
     }
 }
 
-/// The id of an event, if it is short enough to be kept and sent back.
+/// Returns the id of an event if it is short enough to be stored and sent back.
 pub(super) fn resumable(id: Option<String>) -> Option<String> {
     id.filter(|id| id.len() <= UPSTREAM_EVENT_ID_BYTES_MAX)
 }
 
-/// Refuses an answer to anything else.
+/// Refuses a response to another request.
 fn answers(message: &Message, asked: u64) -> Result<(), Cause> {
     match message.kind() {
         Kind::Response(id) if *id != Some(asked) => {
@@ -198,7 +199,7 @@ mod tests {
     use crate::request::Request;
     use crate::spec::Spec;
 
-    /// R5.6: a stream that breaks off behind an event, whenever it is taken up.
+    /// R5.6: a stream that breaks after each event is resumed a limited number of times.
     #[tokio::test(start_paused = true)]
     async fn a_broken_stream_is_taken_up_upstream_resumes_max_times() {
         let resumed = Arc::new(AtomicUsize::new(0));
@@ -223,7 +224,7 @@ mod tests {
         assert_eq!(resumed.load(Ordering::Relaxed), UPSTREAM_RESUMES_MAX);
     }
 
-    /// R5.6: an id is kept and sent back, as long as it is one.
+    /// R5.6: an event id is stored and sent back only up to the limit.
     #[test]
     fn an_event_id_over_upstream_event_id_bytes_max_is_not_kept() {
         let id = |bytes: usize| Some("x".repeat(bytes));

@@ -1,4 +1,4 @@
-//! Connections to one server: made when needed, kept while warm.
+//! Connection pool for one server.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,21 +14,22 @@ use crate::limits::{
     UPSTREAM_CONNECT_MS_MAX, UPSTREAM_IDLE_CONNECTIONS_MAX, UPSTREAM_IDLE_MS_MAX, UPSTREAM_TURN_PAUSE_MS,
 };
 
+/// Connection pool for one server, partitioned by thread.
 pub(crate) struct Pool {
     pub(super) connector: Connector,
-    /// HTTP/2 is spoken without being chosen in a handshake.
+    /// `true` to use HTTP/2 by prior knowledge, without ALPN.
     knows_http2: bool,
-    /// Whose large answer is being read.
+    /// Permit to buffer a large body; one per server.
     pub(super) large: Arc<Semaphore>,
-    /// Whose turn it is to read more of one.
+    /// Permit to pause; serialises the pauses of concurrent bodies.
     turn: Semaphore,
     #[expect(clippy::vec_box, reason = "a connection changes hands often, and as a pointer")]
     idle: ByThread<Vec<Box<Conn>>>,
-    /// Connection of HTTP/2, one for each thread.
+    /// Shared HTTP/2 connections, one per thread.
     shared: ByThread<Option<Sender>>,
 }
 
-/// A connection that was made.
+/// A new connection.
 pub(super) enum Made {
     Http1(Box<Conn>),
     Http2(Sender),
@@ -41,7 +42,7 @@ impl Pool {
         Arc::new(Self { connector, knows_http2, large, turn, idle, shared })
     }
 
-    /// The connection of HTTP/2 that stands, if there is one.
+    /// Returns this thread's open HTTP/2 connection, if there is one.
     pub(super) fn shared(&self) -> Option<Sender> {
         let mut shared = self.shared.lock()?;
         if shared.as_ref().is_some_and(Sender::is_closed) {
@@ -50,7 +51,7 @@ impl Pool {
         shared.clone()
     }
 
-    /// The connection used last, if it still stands.
+    /// Returns the most recently used idle connection that is still open.
     pub(crate) fn take(&self) -> Option<Box<Conn>> {
         let oldest = Duration::from_millis(UPSTREAM_IDLE_MS_MAX);
         loop {
@@ -70,7 +71,8 @@ impl Pool {
         }
     }
 
-    /// All that one server sends at once together is read no faster than one large answer.
+    /// Pauses a large body. Pauses of one server are serialised, so its concurrent bodies together are read no faster
+    /// than one.
     pub(super) async fn pause(&self) {
         let _turn = self.turn.acquire().await;
         tokio::time::sleep(Duration::from_millis(UPSTREAM_TURN_PAUSE_MS)).await;
@@ -105,7 +107,7 @@ mod tests {
     use super::*;
     use crate::spec::Endpoint;
 
-    /// R5.6: connections are kept while they may still stand, and no more than so many.
+    /// R5.6: idle connections are kept up to a maximum number and age.
     #[tokio::test]
     async fn no_more_than_upstream_idle_connections_max_are_kept_and_none_longer_than_upstream_idle_ms_max() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -130,7 +132,7 @@ mod tests {
         assert!(pool.take().is_some());
     }
 
-    /// R5.6: a server that takes the connection and leaves the handshake unanswered.
+    /// R5.6: a server that accepts the connection and does not answer the TLS handshake.
     #[tokio::test(start_paused = true)]
     async fn a_connection_has_upstream_connect_ms_max_to_be_made() {
         let url = crate::http::once::silent().await.replace("http://", "https://");

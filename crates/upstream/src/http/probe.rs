@@ -1,4 +1,4 @@
-//! Answers that the HTTP client reads from a script, for the fuzz targets.
+//! Runs the HTTP client on scripted responses, for fuzz targets.
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -9,20 +9,20 @@ use crate::error::Cause;
 use crate::limits::UPSTREAM_REFUSAL_BYTES_MAX;
 use crate::spec::Endpoint;
 
-/// One answer.
+/// One response as the client read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answered {
     pub status: u16,
     pub session: Option<String>,
     pub challenge: Option<String>,
-    /// The body, or why there is none.
+    /// The body, or the reason why there is none.
     pub body: Result<Vec<u8>, Cause>,
-    /// Bytes of the script behind this answer; `None` where the connection was not kept for another one.
+    /// Bytes of the script after this response; `None` if the connection was not kept.
     pub left: Option<usize>,
 }
 
-/// Sends up to `requests` requests over one kept connection and returns their answers, and the cause that ended the
-/// sequence early. `unread` tells how many bytes of the script were not read yet.
+/// Sends up to `requests` requests over one kept connection. Returns their responses, and the cause if the sequence
+/// ended early. `unread` returns the bytes of the script that were not read yet.
 pub async fn answers<S>(
     stream: S,
     requests: usize,

@@ -1,8 +1,8 @@
-//! Proxy on the way to a server: from the usual variables of the environment, or from the configuration.
+//! Proxy for a server, from the configuration or the environment.
 //!
-//! `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` count, in upper and lower case; `proxy` of a server counts
-//! before them, and `proxy = "none"` stands for no proxy. Loopback addresses are never reached through a proxy of the
-//! environment. Refuses: SOCKS proxies.
+//! Reads `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` in upper and lower case. A server's setting `proxy`
+//! has priority; `proxy = "none"` disables the proxy. Loopback addresses never use a proxy from the environment.
+//! Refuses SOCKS proxies.
 
 use std::net::IpAddr;
 
@@ -11,9 +11,10 @@ use hyper_util::client::proxy::matcher::Matcher;
 use super::target::Target;
 use crate::error::Cause;
 
-/// Word of the configuration for "no proxy, whatever the environment says".
+/// Setting that disables the proxy whatever the environment says.
 const NONE: &str = "none";
 
+/// Address and credentials of a proxy.
 #[derive(Clone)]
 pub(crate) struct Proxy {
     pub(super) secure: bool,
@@ -24,7 +25,7 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
-    /// Finds the proxy for a server; `configured` is the server's own setting.
+    /// Returns the proxy for a server; `configured` is the server's own setting.
     pub(super) fn of(target: &Target, configured: Option<&str>) -> Result<Option<Self>, Cause> {
         if target.unix.is_some() || configured == Some(NONE) {
             return Ok(None);
@@ -55,12 +56,12 @@ impl Proxy {
         Ok(Some(Self { secure, host: host.into(), port, authorization }))
     }
 
-    /// Address as messages name it.
+    /// Address for messages.
     pub(super) fn address(&self) -> Box<str> {
         format!("{}:{}", self.host, self.port).into()
     }
 
-    /// Field that authenticates at the proxy, with its line end.
+    /// Returns the `Proxy-Authorization` field with its line end; empty without credentials.
     pub(super) fn field(&self) -> String {
         let field = |value: &str| format!("Proxy-Authorization: {value}\r\n");
         self.authorization.as_deref().map(field).unwrap_or_default()
@@ -83,7 +84,7 @@ mod tests {
         }))
     }
 
-    /// R14.1: a server's own proxy counts before the environment's.
+    /// R14.1: a server's own proxy setting has priority over the environment.
     #[test]
     fn a_configured_proxy_is_used_and_none_means_none() {
         let server = "https://a.example/mcp";

@@ -1,9 +1,10 @@
-//! Address of an HTTP server, read once from its URL.
+//! Address of an HTTP server, parsed once from its URL.
 
 use std::path::Path;
 
 use crate::error::Cause;
 
+/// Parsed address of a server.
 #[derive(Debug, Clone)]
 pub(crate) struct Target {
     pub(crate) secure: bool,
@@ -13,15 +14,15 @@ pub(crate) struct Target {
     pub(crate) authority: Box<str>,
     /// Path and query.
     pub(crate) path: Box<str>,
-    /// Socket file that takes the place of host and port.
+    /// Unix socket that is used instead of host and port.
     pub(crate) unix: Option<Box<Path>>,
 }
 
-/// Path that is asked for where a unix address names none.
+/// Path of a unix address that has none.
 const UNIX_PATH: &str = "/mcp";
 
 impl Target {
-    /// Reads `http://…`, `https://…`, `unix:/run/server.sock` or `unix:/run/server.sock:/path`.
+    /// Parses `http://…`, `https://…`, `unix:/run/server.sock` or `unix:/run/server.sock:/path`.
     pub(crate) fn read(url: &str) -> Result<Self, Cause> {
         if let Some(address) = url.strip_prefix("unix:") {
             return Self::unix(address);
@@ -68,7 +69,7 @@ impl Target {
         })
     }
 
-    /// Address as messages name it.
+    /// Address for messages.
     pub(crate) fn address(&self) -> Box<str> {
         match &self.unix {
             Some(socket) => socket.display().to_string().into(),
@@ -76,8 +77,8 @@ impl Target {
         }
     }
 
-    /// Path and query that a `Location` leads to, if it stays within this origin. A server behind a TLS proxy often
-    /// names itself with http: such a redirect is followed over https, so credentials never leave it.
+    /// Returns path and query of a `Location`, if it stays within this origin. A server behind a TLS proxy often names
+    /// itself with http; such a redirect is followed over https, so credentials are never sent in clear text.
     pub(crate) fn follow(&self, location: &str) -> Option<Box<str>> {
         let location = location.split('#').next().unwrap_or_default();
         if location.contains("://") && !location.starts_with('/') {
@@ -122,7 +123,7 @@ mod tests {
         }
     }
 
-    /// R14.1: a unix address names a socket file, and a path where `/mcp` is not meant.
+    /// R14.1: a unix address has a socket file, and optionally a path instead of `/mcp`.
     #[test]
     fn a_unix_address_names_a_socket_and_a_path() {
         let read = |url: &str| {
@@ -133,7 +134,7 @@ mod tests {
         assert_eq!(read("unix:/run/x.sock:/a?b"), ("/run/x.sock".to_owned(), "/a?b".to_owned()));
     }
 
-    /// R14.1: redirects are followed within the origin alone.
+    /// R14.1: redirects are followed within the origin only.
     #[test]
     fn a_location_leads_to_a_path_of_the_same_origin_or_nowhere() {
         let plain = Target::read("http://a.example:8001/x/mcp?q").unwrap();

@@ -1,6 +1,6 @@
-//! TLS towards servers: the system's certificates, the operator's own where files are named.
+//! TLS towards servers: the system's root certificates, and the operator's files if configured.
 //!
-//! Guarantees: a configuration is made once for the same files and shared by servers, OAuth, key sets and spans.
+//! Guarantees: one configuration per set of files is created and shared by servers, OAuth, key sets and spans.
 
 use std::collections::HashMap;
 use std::io;
@@ -18,21 +18,21 @@ use super::conn::Stream;
 use crate::error::Cause;
 use crate::limits::TLS_CONFIGS_MAX;
 
-/// Files that a configuration is made of.
+/// Files from which a configuration is made.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct TlsFiles {
-    /// Certificates to trust besides the system's.
+    /// Certificates that are trusted besides the system's.
     pub(crate) ca_file: Option<PathBuf>,
-    /// Certificate and key that are shown to the server.
+    /// Client certificate and its key.
     pub(crate) identity: Option<(PathBuf, PathBuf)>,
 }
 
-/// Files and when each was written.
+/// Cache key: the files and their modification times.
 type Key = (TlsFiles, [Option<SystemTime>; 3]);
 
 static CONFIGS: Mutex<Option<HashMap<Key, Arc<ClientConfig>>>> = Mutex::new(None);
 
-/// Configuration for one server.
+/// TLS configuration for one server.
 #[derive(Clone)]
 pub(crate) struct Tls(TlsConnector);
 
@@ -50,7 +50,7 @@ impl Tls {
         Ok(Self(TlsConnector::from(config)))
     }
 
-    /// Shakes hands with the server that is called `host`.
+    /// Performs the handshake with the server called `host`.
     pub(crate) async fn connect(
         &self,
         host: &str,
@@ -74,7 +74,7 @@ impl TlsFiles {
     }
 }
 
-/// Keeps a configuration for the next connection with the same files.
+/// Caches a configuration for later connections with the same files; clears a full cache.
 fn keep(configs: &mut HashMap<Key, Arc<ClientConfig>>, key: Key, config: Arc<ClientConfig>) {
     if configs.len() >= TLS_CONFIGS_MAX {
         configs.clear();
@@ -110,7 +110,7 @@ fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     if read.is_empty() { Err(failed(&"there is no certificate in it")) } else { Ok(read) }
 }
 
-/// The system's certificates, read once.
+/// The system's root certificates, read once.
 fn system_roots() -> &'static RootCertStore {
     static ROOTS: OnceLock<RootCertStore> = OnceLock::new();
     ROOTS.get_or_init(|| {
@@ -120,7 +120,7 @@ fn system_roots() -> &'static RootCertStore {
     })
 }
 
-/// Cause of a failed handshake, with the setting that helps.
+/// Text for a failed handshake, with the setting that can help.
 pub(super) fn reason(error: &io::Error) -> String {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
     match inner {
@@ -149,7 +149,7 @@ pub(super) fn reason(error: &io::Error) -> String {
 mod tests {
     use super::*;
 
-    /// R5.6: `TLS_CONFIGS_MAX`
+    /// R5.6: `TLS_CONFIGS_MAX` bounds the cache.
     #[test]
     fn no_more_than_tls_configs_max_are_kept() {
         let shared = Arc::new(config(&TlsFiles::default()).unwrap());

@@ -1,23 +1,23 @@
-//! Which addresses a login may lead to.
+//! Checks the URLs that a login may use.
 //!
-//! Refuses: anything but https, except on this machine for a server that is on this machine; addresses inside private
-//! networks, unless the server itself is at one (it is the operator who named that).
+//! Refuses plain http, unless URL and server are both on this machine. Refuses addresses in private networks, unless
+//! the server itself, which the operator configured, is in one.
 
 use std::net::{IpAddr, SocketAddr};
 
 use super::error::OAuthError;
 use crate::http::Target;
 
-/// A URL that a login may lead to.
+/// A URL that passed the checks.
 #[derive(Debug)]
 pub(super) struct Judged {
     pub(super) target: Target,
-    /// Addresses that were judged: whoever connects must use these, because a second look-up may give others. `None`
-    /// where the name is unknown here and a proxy may know it.
+    /// Addresses that were checked. A connection must use these, because resolving again may give others. `None` if
+    /// the name cannot be resolved here and a proxy may know it.
     pub(super) addresses: Option<Vec<SocketAddr>>,
 }
 
-/// Judges a URL that metadata named, on behalf of the server at `server`.
+/// Checks a URL from the metadata of the server at `server`.
 pub(super) async fn check(url: &str, server: &str) -> Result<Judged, OAuthError> {
     let refused = |why| OAuthError::Address { url: super::error::plain(url), why };
     let target = Target::read(url).map_err(|_| refused("it is no URL"))?;
@@ -49,7 +49,7 @@ enum Reach {
     Public,
 }
 
-/// Addresses of a host; none where its name is unknown here.
+/// Resolves a host; empty if its name is unknown here.
 async fn look_up(target: &Target) -> Vec<SocketAddr> {
     if target.unix.is_some() {
         return vec![SocketAddr::from(([127, 0, 0, 1], target.port))];
@@ -58,7 +58,7 @@ async fn look_up(target: &Target) -> Vec<SocketAddr> {
     found.map(Iterator::collect).unwrap_or_default()
 }
 
-/// The nearest of the addresses that a host has.
+/// Returns the most restricted reach among a host's addresses.
 fn reach(addresses: &[SocketAddr]) -> Reach {
     let reaches: Vec<Reach> = addresses.iter().map(|address| of(address.ip())).collect();
     if !reaches.is_empty() && reaches.iter().all(|one| *one == Reach::ThisMachine) {
@@ -83,7 +83,7 @@ fn of(ip: IpAddr) -> Reach {
 mod tests {
     use super::*;
 
-    /// R5.9: a server's metadata cannot send the gateway into a private network or make it speak without TLS.
+    /// R5.9: a server's metadata cannot direct the gateway into a private network or to plain http.
     #[tokio::test]
     async fn metadata_leads_only_to_https_and_never_inwards() {
         let public = "https://192.0.2.7/mcp";

@@ -1,8 +1,8 @@
-//! The token that goes with every request to one server, renewed before it ends and when it is refused.
+//! Bearer token for the requests to one server; renewed before it expires and after a refusal.
 //!
-//! Guarantees: one renewal at a time, however many calls need it; a token that another process renewed is taken from
-//! the file instead of renewing it twice (refresh tokens are often good once); a renewal that fails is told, never
-//! guessed around.
+//! Guarantees: one renewal at a time, however many calls need it. A token that another process renewed is read from
+//! the file instead of being renewed again, because refresh tokens often work only once. A failed renewal is reported
+//! as an error.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,16 +18,17 @@ use super::wire::Way;
 use super::{Grant, OAuth};
 use crate::spec::Endpoint;
 
+/// Token source of one server.
 pub(crate) struct Bearer {
     name: Box<str>,
     way: Way,
     settings: OAuth,
     current: ArcSwapOption<Token>,
-    /// Where tokens come from, once known; held while one is had.
+    /// Discovered source of tokens; locked during a renewal.
     source: Mutex<Option<Found>>,
 }
 
-/// What is sent.
+/// Tokens in use.
 pub(crate) struct Token {
     tokens: Tokens,
 }
@@ -39,7 +40,7 @@ impl Token {
 }
 
 impl Bearer {
-    /// For a server of this name; `None` where the operator gave it another credential or none is wanted.
+    /// Creates the token source of a server; `None` if no OAuth is configured for it.
     pub(crate) fn of(name: &str, endpoint: &Endpoint) -> Option<Arc<Self>> {
         let settings = endpoint.oauth.clone()?;
         let name = settings.known_as.as_deref().unwrap_or(name).to_owned();
@@ -59,7 +60,7 @@ impl Bearer {
         self.current.load_full()
     }
 
-    /// A token that is good for now. `None` where the operator asked for none and nobody logged in.
+    /// Returns a token that is valid for now; `None` if OAuth is not configured and nobody has logged in.
     pub(crate) async fn ready(&self) -> Result<Option<Arc<Token>>, OAuthError> {
         match self.current() {
             Some(token) if token.tokens.is_fresh() => Ok(Some(token)),
@@ -68,7 +69,7 @@ impl Bearer {
         }
     }
 
-    /// Another token than this one, which has ended or was refused.
+    /// Returns a token other than `refused`, which has expired or was refused.
     pub(crate) async fn renew(&self, refused: Option<&Arc<Token>>) -> Result<Arc<Token>, OAuthError> {
         let mut source = self.source.lock().await;
         let kept = read(self.folder(), &self.name, &self.way.server);
@@ -78,7 +79,7 @@ impl Bearer {
         if let Some(kept) = kept.filter(|kept| kept.tokens.refresh.is_some()) {
             match self.refresh(&mut source, &kept).await {
                 Ok(tokens) => return self.keep_as(Kept { tokens, ..kept }),
-                // It was used up or taken back; whoever can start anew does.
+                // The refresh token was used up or revoked. The client credentials grant can start anew.
                 Err(OAuthError::Refused { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -92,8 +93,8 @@ impl Bearer {
         self.keep(&found, &client, tokens)
     }
 
-    /// A token with these rights as well; the server refused this one for the want of them. Where a person has to agree,
-    /// what is wanted is remembered for the next login.
+    /// Returns a token with additional scopes, after the server refused the current one for missing them. If a person
+    /// has to agree, the scopes are stored for the next login and an error is returned.
     pub(crate) async fn widen(
         &self,
         refused: Option<&Arc<Token>>,
@@ -114,7 +115,7 @@ impl Bearer {
         }
         let mut found = self.found(&mut source, self.settings.issuer.as_deref()).await?;
         let wanted = joined(found.scopes.clone(), scopes);
-        // It was given what it asked for and asks again: once more would not help.
+        // The token has these scopes already; requesting them again would not help.
         if wanted == found.scopes {
             return Err(OAuthError::Insufficient { scopes: shown });
         }
@@ -126,7 +127,7 @@ impl Bearer {
         kept
     }
 
-    /// A token that somebody else has brought meanwhile, in this process or beside it.
+    /// Returns a fresh token that another task or process has obtained in the meantime.
     fn another(&self, refused: Option<&Arc<Token>>, kept: Option<&Kept>) -> Option<Arc<Token>> {
         let is_other = |tokens: &Tokens| {
             tokens.is_fresh() && refused.is_none_or(|refused| refused.tokens.access != tokens.access)
@@ -135,7 +136,7 @@ impl Bearer {
         held.or_else(|| Some(self.take(kept.filter(|kept| is_other(&kept.tokens))?.tokens.clone())))
     }
 
-    /// The client that the operator named.
+    /// Returns the client that the operator configured.
     fn own_client(&self) -> Result<Client, OAuthError> {
         let (Some(id), Some(secret)) = (&self.settings.client_id, &self.settings.client_secret) else {
             return Err(OAuthError::NoCredentials);
@@ -149,7 +150,7 @@ impl Bearer {
         token(&self.way, &found, &kept.client, &Ask::Refresh { token: refresh }).await
     }
 
-    /// Where tokens come from; looked for once.
+    /// Returns the source of tokens; discovers it once.
     async fn found(&self, source: &mut Option<Found>, issuer: Option<&str>) -> Result<Found, OAuthError> {
         if let Some(found) = source {
             return Ok(found.clone());
@@ -177,7 +178,7 @@ impl Bearer {
     fn keep_as(&self, kept: Kept) -> Result<Arc<Token>, OAuthError> {
         let written = write(self.folder(), &self.name, &kept);
         let token = self.take(kept.tokens);
-        // A token that cannot be kept is still good; who cannot be told of it later is told now.
+        // A token that cannot be stored is still usable; the failure is only logged.
         if let Err(error) = written {
             tracing::warn!(target: "toolcrib", upstream = &*self.name, "{error}");
         }

@@ -1,4 +1,4 @@
-//! What is said to an authorization server: registration (RFC 7591) and requests for tokens (RFC 6749).
+//! Requests to an authorization server: registration (RFC 7591) and tokens (RFC 6749).
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,7 +11,7 @@ use super::form;
 use super::store::{Client, Tokens};
 use super::wire::Way;
 
-/// Registers this gateway; it will be sent back to `redirect`.
+/// Registers this gateway with `redirect` as its redirect URI.
 pub(super) async fn register(way: &Way, found: &Found, redirect: &str) -> Result<Client, OAuthError> {
     let issuer = &found.issuer;
     let url = issuer.registration_endpoint.as_deref();
@@ -29,7 +29,7 @@ pub(super) async fn register(way: &Way, found: &Found, redirect: &str) -> Result
     Ok(Client { id: id.to_owned(), secret })
 }
 
-/// Who this client is.
+/// Client metadata of this gateway.
 fn about(redirects: &[&str]) -> Value {
     json!({
         "client_name": "toolcrib", "redirect_uris": redirects, "application_type": "native",
@@ -38,8 +38,8 @@ fn about(redirects: &[&str]) -> Value {
     })
 }
 
-/// The client ID metadata document that an operator publishes at `url`. A browser comes back to any port of its own
-/// machine (RFC 8252, 7.3).
+/// Returns the client ID metadata document that an operator publishes at `url`. The redirect URIs allow any port of
+/// the person's own machine (RFC 8252 section 7.3).
 #[must_use]
 pub fn metadata(url: &str) -> Value {
     let mut document = json!({ "client_id": url });
@@ -51,14 +51,14 @@ pub fn metadata(url: &str) -> Value {
     document
 }
 
-/// What a token is asked for with.
+/// Grant of a token request.
 pub(super) enum Ask<'a> {
     Code { code: &'a str, verifier: &'a str, redirect: &'a str },
     Refresh { token: &'a str },
     Credentials,
 }
 
-/// Asks for a token for the one server.
+/// Requests a token for one server.
 pub(super) async fn token(
     way: &Way,
     found: &Found,
@@ -100,7 +100,7 @@ pub(super) async fn token(
     read_tokens(&said, kept).ok_or_else(|| OAuthError::Incomplete { url: plain(url), what: "bearer token" })
 }
 
-/// Says who asks, in a way that the authorization server knows.
+/// Adds the client's credentials, by a method that the authorization server supports.
 fn identify(client: &Client, methods: &[String], fields: &mut String, body: &mut String) {
     let knows = |method: &str| methods.iter().any(|one| one == method);
     match &client.secret {
@@ -119,11 +119,11 @@ fn identify(client: &Client, methods: &[String], fields: &mut String, body: &mut
     }
 }
 
-/// `kept`: a refresh token that stays good where the answer brings no other.
+/// Reads a token response. `kept` is the refresh token that stays valid if the response has no new one.
 pub(super) fn read_tokens(said: &Value, kept: Option<String>) -> Option<Tokens> {
     let text = |name: &str| said.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     let is_bearer = text("token_type").is_none_or(|kind| kind.eq_ignore_ascii_case("bearer"));
-    // Anything else in a header would be another header.
+    // A token with other bytes could inject another header.
     let legal = |token: &&str| token.bytes().all(|byte| byte.is_ascii_graphic());
     let access = text("access_token").filter(|_| is_bearer).filter(legal)?;
     let lasts_s = said.get("expires_in").and_then(Value::as_u64);

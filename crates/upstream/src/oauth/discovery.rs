@@ -1,6 +1,7 @@
-//! Where tokens for a server come from: its own metadata (RFC 9728), then its authorization server's (RFC 8414).
+//! Discovery of a server's token source: the server's own metadata (RFC 9728), then its authorization server's (RFC
+//! 8414).
 //!
-//! Refuses: metadata of another resource, metadata that names another issuer than the one it was asked for.
+//! Refuses metadata of another resource, and metadata with another issuer than the requested one.
 
 use serde_json::Value;
 
@@ -8,39 +9,39 @@ use super::error::{OAuthError, plain};
 use super::wire::Way;
 use crate::http::Target;
 
-/// An authorization server, as far as it is used here.
+/// The metadata of an authorization server that is used here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Issuer {
     pub(super) issuer: String,
     pub(super) token_endpoint: String,
     pub(super) authorization_endpoint: Option<String>,
     pub(super) registration_endpoint: Option<String>,
-    /// `token_endpoint_auth_methods_supported`; RFC 8414 says `client_secret_basic` where it is absent.
+    /// `token_endpoint_auth_methods_supported`; by RFC 8414, `client_secret_basic` if absent.
     pub(super) auth_methods: Vec<String>,
     pub(super) has_pkce: bool,
     /// `client_id_metadata_document_supported`
     pub(super) reads_clients: bool,
-    /// RFC 9207: the browser comes back with `iss`.
+    /// `true` if the browser returns with the parameter `iss` (RFC 9207).
     pub(super) names_itself: bool,
 }
 
-/// What is asked for, and of whom.
+/// Result of discovery: resource, issuer and scopes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Found {
-    /// What tokens are for, as RFC 8707 wants it named.
+    /// Identifier of the resource that tokens are requested for (RFC 8707).
     pub(super) resource: String,
     pub(super) issuer: Issuer,
     pub(super) scopes: Vec<String>,
 }
 
-/// Parameters of a 401's `WWW-Authenticate`.
+/// Parameters of `WWW-Authenticate` in a 401.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Challenge {
     pub(super) resource_metadata: Option<String>,
     pub(super) scope: Option<String>,
 }
 
-/// Asks the server itself without a token, then everybody it names. `chosen` is the operator's own authorization server.
+/// Asks the server without a token, then follows its metadata. `chosen` is the operator's own authorization server.
 pub(super) async fn discover(
     way: &Way,
     chosen: Option<&str>,
@@ -50,7 +51,7 @@ pub(super) async fn discover(
     let (metadata, resource) = resource_metadata(way, &challenge).await?;
     let named =
         metadata.as_ref().and_then(|metadata| texts(metadata, "authorization_servers").into_iter().next());
-    // A server of before RFC 9728 is its own authorization server.
+    // A server older than RFC 9728 is its own authorization server.
     let issuer = chosen.map(str::to_owned).or(named).map_or_else(|| origin(&way.server), Ok)?;
     let issuer = issuer_metadata(way, &issuer).await?;
     let scopes = if !scopes.is_empty() {
@@ -63,7 +64,7 @@ pub(super) async fn discover(
     Ok(Found { resource, issuer, scopes })
 }
 
-/// What the server answers to somebody without a token. No answer says nothing: there are other places to look.
+/// Returns the challenge to a request without a token. If there is none, discovery continues with well-known URLs.
 async fn challenge(way: &Way) -> Challenge {
     let probe = r#"{"jsonrpc":"2.0","id":0,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
     let fields = "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: server/discover\r\n";
@@ -75,14 +76,14 @@ pub(super) fn read_challenge(text: &str) -> Challenge {
     Challenge { resource_metadata: parameter(text, "resource_metadata"), scope: parameter(text, "scope") }
 }
 
-/// The scopes that a 403 asks for, where it is for the want of them (RFC 6750).
+/// Returns the scopes that a 403 asks for, if its error is `insufficient_scope` (RFC 6750).
 pub(crate) fn more_rights(challenge: &str) -> Option<Vec<String>> {
     (parameter(challenge, "error").as_deref() == Some("insufficient_scope")).then_some(())?;
     let scopes = parameter(challenge, "scope").unwrap_or_default();
     Some(scopes.split(' ').filter(|scope| !scope.is_empty()).map(str::to_owned).collect())
 }
 
-/// Both together, each once.
+/// Returns the union of both lists.
 pub(super) fn joined(mut one: Vec<String>, other: &[String]) -> Vec<String> {
     for scope in other {
         if !one.contains(scope) {
@@ -92,7 +93,8 @@ pub(super) fn joined(mut one: Vec<String>, other: &[String]) -> Vec<String> {
     one
 }
 
-/// The first parameter of this name in a challenge, quoted or not. Text inside another parameter's quotes does not count.
+/// Returns the first parameter of this name in a challenge, quoted or not. Text inside another parameter's quotes is
+/// skipped.
 fn parameter(challenge: &str, name: &str) -> Option<String> {
     let mut rest = challenge;
     while !rest.is_empty() {
@@ -113,7 +115,7 @@ fn parameter(challenge: &str, name: &str) -> Option<String> {
     None
 }
 
-/// The token or quoted string at the start, unescaped, and everything behind it.
+/// Splits off the token or quoted string at the start, unescaped.
 fn parameter_value(text: &str) -> (String, &str) {
     let Some(quoted) = text.strip_prefix('"') else {
         let (value, behind) = text.split_at(text.find([',', ' ', '\t']).unwrap_or(text.len()));
@@ -149,7 +151,7 @@ async fn resource_metadata(way: &Way, challenge: &Challenge) -> Result<(Option<V
     Ok((None, own))
 }
 
-/// The resource that metadata from `place` is about; refuses one that does not cover the server at `own`.
+/// Returns the resource of the metadata from `place`; refuses one that does not cover the server at `own`.
 pub(super) fn read_resource(metadata: &Value, place: &str, own: &str) -> Result<String, OAuthError> {
     let resource = text(metadata, "resource").ok_or_else(|| incomplete(place, "resource"))?;
     if covers(&resource, own) {
@@ -159,7 +161,7 @@ pub(super) fn read_resource(metadata: &Value, place: &str, own: &str) -> Result<
     Err(OAuthError::Mismatch { what: "the resource of the metadata", found, expected })
 }
 
-/// A resource is the server's URL or a part of it that ends at a slash.
+/// Returns `true` if the resource is the server's URL or a prefix of it that ends at a slash.
 fn covers(resource: &str, server: &str) -> bool {
     let (resource, server) = (resource.trim_end_matches('/'), without_fragment(server));
     let rest = server.strip_prefix(resource);
@@ -183,10 +185,10 @@ async fn issuer_metadata(way: &Way, issuer: &str) -> Result<Issuer, OAuthError> 
     Err(OAuthError::Incomplete { url: plain(issuer), what: "authorization server metadata" })
 }
 
-/// Authorization server metadata from `place`; refuses metadata of another issuer than `issuer`.
+/// Reads authorization server metadata from `place`; refuses metadata of another issuer than `issuer`.
 pub(super) fn read_issuer(metadata: &Value, place: &str, issuer: &str) -> Result<Issuer, OAuthError> {
     let named = text(metadata, "issuer").ok_or_else(|| incomplete(place, "issuer"))?;
-    // Exactly, as RFC 8414 asks; a slash at the end of a bare origin makes no other issuer.
+    // RFC 8414 demands equality; only a trailing slash is ignored.
     if named.trim_end_matches('/') != issuer.trim_end_matches('/') {
         let (found, expected) = (plain(&named), issuer.into());
         return Err(OAuthError::Mismatch { what: "the issuer of the metadata", found, expected });
@@ -251,7 +253,7 @@ mod tests {
         assert_eq!(more_rights(r#"Bearer error="invalid_token", scope="a""#), None);
     }
 
-    /// R5.9: metadata of another resource gives no token for this one.
+    /// R5.9: metadata of another resource is not accepted for this one.
     #[test]
     fn a_resource_covers_its_own_url_and_what_is_below_it() {
         let server = "https://example.org/mcp";

@@ -1,11 +1,12 @@
-//! Why there is no token.
+//! Reasons why there is no token.
 //!
-//! What a server wrote is shown only as plain, short text; no token, code or secret is in any of these.
+//! Text from a server is shown only shortened and in plain ASCII. No message contains a token, code or secret.
 
 use std::io;
 
 use crate::error::Cause;
 
+/// Reason why no token could be obtained.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OAuthError {
@@ -43,14 +44,14 @@ pub enum OAuthError {
     NoRandomness,
 }
 
-/// Characters of a server's text that are shown.
+/// Maximum characters of a server's text in a message.
 const SHOWN_CHARS_MAX: usize = 200;
 
 fn shown(description: Option<&str>) -> String {
     description.map(|text| format!(" ({text})")).unwrap_or_default()
 }
 
-/// Text from outside, fit to be shown.
+/// Makes text from outside safe to show.
 pub(super) fn plain(text: &str) -> Box<str> {
     let visible = text.chars().filter(|c| c.is_ascii_graphic() || *c == ' ');
     visible.take(SHOWN_CHARS_MAX).collect::<String>().into()

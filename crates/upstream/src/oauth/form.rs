@@ -1,8 +1,8 @@
-//! `application/x-www-form-urlencoded`, as far as OAuth needs it.
+//! Encoding and decoding of `application/x-www-form-urlencoded`, as far as OAuth needs it.
 
 use std::fmt::Write as _;
 
-/// Adds a member to a form or a query.
+/// Appends a member to a form or a query.
 pub(super) fn push(form: &mut String, key: &str, value: &str) {
     if !form.is_empty() {
         form.push('&');
@@ -25,7 +25,7 @@ pub(super) fn encode(text: &str) -> String {
     out
 }
 
-/// The first value of a member; `None` too if it is not well-formed.
+/// Returns the first value of a member; `None` also if it is malformed.
 pub(super) fn get(form: &str, key: &str) -> Option<String> {
     let (_, value) =
         form.split('&').filter_map(|pair| pair.split_once('=')).find(|(name, _)| *name == key)?;

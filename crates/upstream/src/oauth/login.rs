@@ -1,7 +1,7 @@
-//! A person logs in with a browser, which comes back to a port of this machine (RFC 8252).
+//! Login of a person with a browser, which returns to a loopback port (RFC 8252).
 //!
-//! Guarantees: the code is good only for whoever began this login (PKCE, S256); the browser must bring back the state it
-//! was sent with, once; with RFC 9207 it must come from the issuer that was asked.
+//! Guarantees: only the process that started the login can use the code (PKCE, S256). The browser must bring back the
+//! state that it was sent with. With RFC 9207 it must name the issuer that was asked.
 
 use std::path::Path;
 use std::time::Duration;
@@ -20,23 +20,23 @@ use super::wire::Way;
 use crate::limits::{LOGIN_MS_MAX, LOGIN_REQUEST_BYTES_MAX};
 use crate::spec::Endpoint;
 
-/// What a login came to.
+/// Result of a login.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Login {
     pub issuer: String,
     pub scopes: Vec<String>,
-    /// Whether it can be renewed without the person.
+    /// `true` if the token can be renewed without the person.
     pub is_renewable: bool,
 }
 
-/// Logs in to a server. `show` is given the URL that the person has to open.
+/// Logs in to a server. `show` gets the URL that the person has to open.
 pub async fn login(name: &str, endpoint: &Endpoint, show: impl FnOnce(&str)) -> Result<Login, OAuthError> {
     let settings = endpoint.oauth.clone().unwrap_or_default();
     let name = settings.known_as.as_deref().unwrap_or(name);
     let way = Way::new(endpoint);
     let mut found = discover(&way, settings.issuer.as_deref(), &settings.scopes).await?;
     let before = read(settings.folder.as_deref(), name, &way.server);
-    // What the server asked for in the meantime, and this login is perhaps for.
+    // Scopes that the server asked for since the last login.
     found.scopes = joined(found.scopes, &before.map(|kept| kept.wanted).unwrap_or_default());
     if !found.issuer.has_pkce {
         return Err(OAuthError::NoPkce);
@@ -73,8 +73,8 @@ pub async fn login(name: &str, endpoint: &Endpoint, show: impl FnOnce(&str)) -> 
     Ok(Login { issuer, scopes: found.scopes, is_renewable })
 }
 
-/// A client that was registered before, where the authorization server takes any port of this machine (RFC 8252, 7.3);
-/// who knows: registering again costs nothing.
+/// Registers the client anew, which costs nothing. If that fails, returns the client that was registered before,
+/// because authorization servers should accept any loopback port (RFC 8252 section 7.3).
 async fn known(
     folder: Option<&Path>,
     name: &str,
@@ -91,7 +91,7 @@ async fn known(
     }
 }
 
-/// 32 random bytes as text: what PKCE and state want.
+/// Returns 32 random bytes as text, for PKCE and the state.
 fn random() -> Result<String, OAuthError> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(|_| OAuthError::NoRandomness)?;
@@ -124,7 +124,7 @@ fn authorization(
     Ok(format!("{endpoint}{mark}{query}"))
 }
 
-/// The code that the browser brings within `LOGIN_MS_MAX`.
+/// Waits up to `LOGIN_MS_MAX` for the browser and returns the code that it brings.
 async fn code(listener: &TcpListener, state: &str, found: &Found) -> Result<String, OAuthError> {
     let within = Duration::from_millis(LOGIN_MS_MAX);
     match tokio::time::timeout(within, wait(listener, state, found)).await {
@@ -133,12 +133,13 @@ async fn code(listener: &TcpListener, state: &str, found: &Found) -> Result<Stri
     }
 }
 
-/// The code that the browser brings. Other visitors of the port are turned away and change nothing.
+/// Waits for the browser and returns the code that it brings. Other visitors of the port are refused and change
+/// nothing.
 async fn wait(listener: &TcpListener, state: &str, found: &Found) -> Result<String, OAuthError> {
     loop {
         let Ok((mut visitor, _)) = listener.accept().await else { continue };
         let Some(query) = request(&mut visitor).await else { continue };
-        // Whoever does not know the state is not the browser that was sent.
+        // A visitor without the state is not the browser that was sent.
         if form::get(&query, "state").as_deref() != Some(state) {
             answer(&mut visitor, 400, "This is not the login that was begun here.").await;
             continue;
@@ -174,7 +175,7 @@ fn judge(query: &str, found: &Found) -> Result<String, OAuthError> {
     form::get(query, "code").filter(|code| !code.is_empty()).ok_or_else(missing)
 }
 
-/// The query of a visit to the callback; `None` for anything else.
+/// Returns the query of a request to the callback; `None` for any other request.
 async fn request(visitor: &mut TcpStream) -> Option<String> {
     let mut head = Vec::new();
     let read = async {
@@ -215,7 +216,7 @@ mod tests {
     use super::super::discovery::Issuer;
     use super::*;
 
-    /// R5.9: whoever comes to the port while a person logs in.
+    /// R5.9: other requests to the port while a person logs in.
     #[tokio::test]
     async fn a_visit_over_login_request_bytes_max_is_not_heard() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -231,7 +232,7 @@ mod tests {
         assert_eq!(visit(LOGIN_REQUEST_BYTES_MAX * 2).await, None);
     }
 
-    /// R5.9: nobody comes, or somebody who says nothing.
+    /// R5.9: nobody visits, or a visitor sends nothing.
     #[tokio::test(start_paused = true)]
     async fn a_login_ends_after_login_ms_max() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -1,4 +1,4 @@
-//! OAuth documents as the client reads them, for the fuzz targets.
+//! Parsers of OAuth documents, for fuzz targets.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::client::read_tokens;
 use super::discovery::{more_rights, read_challenge, read_issuer, read_resource};
 use super::error::OAuthError;
 
-/// `WWW-Authenticate` of a refusal.
+/// Parsed `WWW-Authenticate` of a refusal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Challenged {
     pub resource_metadata: Option<String>,
@@ -25,18 +25,18 @@ pub fn challenge(text: &str) -> Challenged {
     }
 }
 
-/// Protected resource metadata, on behalf of the server at `server`; returns the resource.
+/// Reads protected resource metadata for the server at `server`; returns the resource.
 pub fn resource(metadata: &Value, server: &str) -> Result<String, OAuthError> {
     read_resource(metadata, "https://probe.example/", server)
 }
 
-/// Authorization server metadata that was asked for as `issuer`; returns its issuer and its token endpoint.
+/// Reads authorization server metadata requested as `issuer`; returns its issuer and its token endpoint.
 pub fn issuer(metadata: &Value, issuer: &str) -> Result<(String, String), OAuthError> {
     let read = read_issuer(metadata, "https://probe.example/", issuer)?;
     Ok((read.issuer, read.token_endpoint))
 }
 
-/// Answer of a token endpoint; returns the access token and the refresh token.
+/// Reads a token response; returns the access token and the refresh token.
 #[must_use]
 pub fn tokens(said: &Value) -> Option<(String, Option<String>)> {
     let read = read_tokens(said, None)?;

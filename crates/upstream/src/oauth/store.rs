@@ -1,6 +1,6 @@
-//! Tokens that outlive the process: one file per server, which its owner alone can read.
+//! Stored tokens: one file per server, readable by its owner only.
 //!
-//! A file belongs to one name at one URL: a server that moves is logged in to anew.
+//! A file belongs to one name at one URL, so a server whose URL changes needs a new login.
 
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -12,10 +12,10 @@ use toolcrib_contract::Digest;
 use super::client::now_s;
 use super::error::OAuthError;
 
-/// A token that ends this soon is not used any more.
+/// A token that expires within this time is not used any more.
 const MARGIN_S: u64 = 30;
 
-/// Who the gateway is to an authorization server.
+/// Credentials of the gateway at an authorization server.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Client {
     pub(super) id: String,
@@ -28,7 +28,7 @@ pub(super) struct Tokens {
     pub(super) access: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) refresh: Option<String>,
-    /// Seconds since 1970.
+    /// Expiry in seconds since the epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) expires_s: Option<u64>,
 }
@@ -39,7 +39,7 @@ impl Tokens {
     }
 }
 
-/// What is kept of one server.
+/// Content of a token file.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Kept {
     /// The server's URL.
@@ -47,10 +47,10 @@ pub(super) struct Kept {
     pub(super) issuer: String,
     pub(super) client: Client,
     pub(super) tokens: Tokens,
-    /// What the tokens were asked for.
+    /// Scopes that the tokens were requested with.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) scopes: Vec<String>,
-    /// What the server asked for since; the next login asks for it.
+    /// Scopes that the server has asked for since; the next login requests them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) wanted: Vec<String>,
 }
@@ -63,14 +63,14 @@ fn path(folder: &Path, name: &str, url: &str) -> PathBuf {
     folder.join(format!("{clean}-{mark}.json"))
 }
 
-/// What is kept, if anything that can be read.
+/// Reads a token file; `None` if it is missing, unreadable or for another URL.
 pub(super) fn read(folder: Option<&Path>, name: &str, url: &str) -> Option<Kept> {
     let text = std::fs::read_to_string(path(folder?, name, url)).ok()?;
     let kept: Kept = serde_json::from_str(&text).ok()?;
     (kept.server == url).then_some(kept)
 }
 
-/// Replaces the whole file or nothing.
+/// Replaces the token file atomically.
 pub(super) fn write(folder: Option<&Path>, name: &str, kept: &Kept) -> Result<(), OAuthError> {
     let Some(folder) = folder else { return Ok(()) };
     let path = path(folder, name, &kept.server);
@@ -88,7 +88,7 @@ pub(super) fn write(folder: Option<&Path>, name: &str, kept: &Kept) -> Result<()
     std::fs::rename(&fresh, &path).map_err(failed)
 }
 
-/// Logs out of a server; false if nobody was logged in.
+/// Logs out of a server; returns `false` if nobody was logged in.
 pub fn forget(folder: &Path, name: &str, url: &str) -> Result<bool, OAuthError> {
     match std::fs::remove_file(path(folder, name, url)) {
         Ok(()) => Ok(true),

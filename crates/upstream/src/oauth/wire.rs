@@ -1,4 +1,4 @@
-//! One plain HTTP exchange with an authorization server: bounded in time and bytes, no redirect followed.
+//! HTTP exchanges with an authorization server, bounded in time and bytes; redirects are followed within its origin only.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -12,28 +12,28 @@ use crate::http::HttpLink;
 use crate::limits::{OAUTH_ANSWER_BYTES_MAX, OAUTH_ANSWER_MS_MAX};
 use crate::spec::Endpoint;
 
-/// Whom tokens are for, and which certificates are trusted on the way to them.
+/// The server that tokens are for, and the connection settings on the way to its authorization server.
 #[derive(Debug, Clone)]
 pub(super) struct Way {
     /// The server's URL.
     pub(super) server: Box<str>,
-    /// Certificates and proxy on the way; no header or token of the server's.
+    /// Certificates and proxy; no header or token of the server.
     endpoint: Endpoint,
-    /// Time for one exchange.
+    /// Timeout of one exchange in milliseconds.
     ms_max: u64,
 }
 
-/// What came back.
+/// Response to an exchange.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: u16,
-    /// `WWW-Authenticate`, of a 401.
+    /// `WWW-Authenticate` of a 401 or 403.
     pub(super) challenge: Option<Box<str>>,
     pub(super) body: String,
 }
 
 impl Answer {
-    /// The body as a JSON object, whatever the status.
+    /// Returns the body as a JSON object, whatever the status is.
     pub(super) fn json(&self) -> Option<Value> {
         serde_json::from_str(&self.body).ok().filter(Value::is_object)
     }
@@ -51,7 +51,7 @@ impl Way {
         Self { server: endpoint.url.as_str().into(), endpoint: way, ms_max: OAUTH_ANSWER_MS_MAX }
     }
 
-    /// Reads metadata; `None` where there is none.
+    /// Fetches metadata; `None` if there is none.
     pub(super) async fn metadata(&self, url: &str) -> Result<Option<Value>, OAuthError> {
         let answer = self.exchange("GET", url, "Accept: application/json\r\n", "").await?;
         match answer.status {
@@ -68,7 +68,7 @@ impl Way {
         fields: &str,
         body: &str,
     ) -> Result<Answer, OAuthError> {
-        // An address may have to be looked up, which takes its time too.
+        // Resolving the address counts towards the timeout.
         let checked = async {
             let addresses = address::check(url, &self.server).await?.addresses;
             self.reach(addresses, method, url, fields, body).await
@@ -76,7 +76,7 @@ impl Way {
         self.in_time(url, checked).await
     }
 
-    /// The same to the server itself, which the operator named.
+    /// Exchange with the server itself, whose URL needs no check because the operator configured it.
     pub(super) async fn unchecked(
         &self,
         method: &str,
@@ -87,7 +87,7 @@ impl Way {
         self.in_time(url, self.reach(None, method, url, fields, body)).await
     }
 
-    /// Connects to `addresses` where they were judged before, and to no other.
+    /// Performs an exchange; connects only to `addresses` if given.
     async fn reach(
         &self,
         addresses: Option<Vec<SocketAddr>>,
@@ -132,7 +132,7 @@ mod tests {
         Way::new(&Endpoint { url: url.to_owned(), ..Endpoint::default() })
     }
 
-    /// R5.9: an authorization server is a stranger too.
+    /// R5.9: an authorization server is not trusted.
     #[tokio::test]
     async fn an_answer_over_oauth_answer_bytes_max_is_refused() {
         let ask = async |bytes| {
@@ -147,7 +147,7 @@ mod tests {
         );
     }
 
-    /// R5.9
+    /// R5.9: an exchange with an authorization server times out.
     #[tokio::test(start_paused = true)]
     async fn an_authorization_server_that_is_silent_for_oauth_answer_ms_max_is_given_up() {
         let url = once::silent().await;
@@ -164,7 +164,7 @@ mod tests {
         }
     }
 
-    /// R5.9: however it talks. Real time, and less of it.
+    /// R5.9: the timeout holds however the server sends. Uses real time, with a shorter timeout.
     #[tokio::test]
     async fn an_authorization_server_that_drips_or_floods_is_given_up_in_time() {
         for (talk, says) in once::TALKS {

@@ -1,10 +1,9 @@
-//! A server's stdin: lines go out in the order they were given.
+//! Write queue of a server's stdin: lines are written in the order in which they were queued.
 //!
-//! Guarantees: what waits is bounded; a line that no byte of was given to the pipe is known to be unsent. Of the lines that
-//! are given on the thread that drains, the first goes out at once, so that the server begins, then a few, so that it
-//! does not wait, and the rest together, once everything that is ready has run: a server is not woken for every line.
-//! On another thread a line is written where it stands as long as the pipe has room, because to wake that thread costs
-//! more.
+//! Guarantees: the queue is bounded; a line of which no byte reached the pipe is known to be unsent. Batching saves
+//! wake-ups of the server: on the thread that drains, the first line is written at once so that the server starts,
+//! then a few so that it does not wait, and the rest together once all ready tasks have run. On another thread a line
+//! is written directly while the pipe has room, because waking the draining thread costs more.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -16,39 +15,40 @@ use toolcrib_engine::by_thread::thread;
 
 use crate::limits::UPSTREAM_WRITES_MAX;
 
-/// Lines that go out at once, first and then.
+/// Batch sizes: the first line alone, then up to four, then everything queued.
 const FIRST: usize = 1;
 const FEW: usize = 4;
 
-/// Lines that are given to the pipe at once.
+/// Maximum lines per vectored write.
 const SLICES_MAX: usize = 64;
 
-/// The server's stdin is closed.
+/// Error: the server's stdin is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Closed;
 
-/// Which line of a server's something is.
+/// Number of a line in a server's stdin, counted from 1.
 pub(crate) type LineNumber = u64;
 
+/// Write queue of one server's stdin.
 pub(super) struct Writer {
     waiting: Mutex<Waiting>,
-    /// Something waits to be written.
+    /// Notified when a line is queued for the draining task.
     filled: Notify,
-    /// There is room again, or nobody will make any.
+    /// Notified when the queue has room or is closed.
     drained: Notify,
 }
 
 struct Waiting {
-    /// Absent once it is closed.
+    /// `None` once closed.
     pipe: Option<Arc<Sender>>,
     lines: VecDeque<Vec<u8>>,
-    /// Bytes of the first line that are written.
+    /// Bytes of the first line that were written.
     written: usize,
-    /// Lines that were written, in part at least.
+    /// Number of the last line of which at least a part was written.
     begun: LineNumber,
-    /// Where lines are drained.
+    /// Thread of the draining task.
     drains_on: Option<usize>,
-    /// So many lines do not wait for whoever drains; more of them the more went out since it had its turn.
+    /// Queue length at which lines are written at once; grows with each batch until the draining task has its turn.
     at_once: usize,
 }
 
@@ -60,7 +60,7 @@ impl Writer {
         Arc::new(Self { waiting: Mutex::new(waiting), filled: Notify::new(), drained: Notify::new() })
     }
 
-    /// Puts a line behind those before it; waits where too many wait already.
+    /// Queues a line; waits while the queue is full.
     pub(super) async fn send(&self, line: Vec<u8>) -> Result<LineNumber, Closed> {
         let mut line = match self.try_send(line)? {
             Ok(number) => return Ok(number),
@@ -69,7 +69,7 @@ impl Writer {
         loop {
             let drained = self.drained.notified();
             tokio::pin!(drained);
-            // Registered before it is looked for, so that no room is missed.
+            // Registered before the check, so that no notification is missed.
             drained.as_mut().enable();
             line = match self.try_send(line)? {
                 Ok(number) => return Ok(number),
@@ -79,7 +79,7 @@ impl Writer {
         }
     }
 
-    /// The same without waiting; gives the line back where there is no room.
+    /// Queues a line without waiting; returns it if the queue is full.
     pub(super) fn try_send(&self, line: Vec<u8>) -> Result<Result<LineNumber, Vec<u8>>, Closed> {
         let mut waiting = self.lock();
         if waiting.lines.len() >= UPSTREAM_WRITES_MAX {
@@ -106,12 +106,12 @@ impl Writer {
         Ok(Ok(number))
     }
 
-    /// Whether the server may have seen something of this line.
+    /// Returns `true` if the server may have seen something of this line.
     pub(super) fn has_begun(&self, line: LineNumber) -> bool {
         line <= self.lock().begun
     }
 
-    /// Writes what waits, until the server's stdin is closed by either side.
+    /// Writes queued lines until the server's stdin is closed by either side.
     pub(super) async fn drain(&self) {
         loop {
             {
@@ -131,13 +131,13 @@ impl Writer {
         }
     }
 
-    /// Where to write, if something waits.
+    /// Returns the pipe if lines are queued.
     fn behind(&self) -> Option<Arc<Sender>> {
         let waiting = self.lock();
         waiting.pipe.clone().filter(|_| !waiting.lines.is_empty())
     }
 
-    /// Nothing more is written. The pipe is closed when whoever drains has let go of it.
+    /// Discards the queue. The pipe is closed when the draining task drops its reference.
     pub(super) fn close(&self) {
         self.lock().close();
         self.drained.notify_waiters();
@@ -149,7 +149,7 @@ impl Writer {
 }
 
 impl Waiting {
-    /// The number of the line given last.
+    /// Returns the number of the line that was queued last.
     fn last(&self) -> LineNumber {
         let whole = self.lines.len() - usize::from(self.written > 0);
         self.begun + whole as LineNumber
@@ -160,7 +160,7 @@ impl Waiting {
         self.lines.clear();
     }
 
-    /// Gives the pipe what it takes now.
+    /// Writes as much as the pipe accepts now.
     fn write_some(&mut self) -> io::Result<()> {
         let Some(pipe) = &self.pipe else { return Ok(()) };
         let mut lines = self.lines.iter();
@@ -202,7 +202,7 @@ mod tests {
         format!("{number}{}\n", "x".repeat(number % 5_000)).into()
     }
 
-    /// R5.6: what is given to a server that reads slowly arrives whole and in order.
+    /// R5.6: lines to a server that reads slowly arrive whole and in order.
     #[tokio::test]
     async fn lines_arrive_whole_and_in_order_whatever_the_pipe_takes() {
         const LINES: usize = 3_000;
@@ -228,7 +228,7 @@ mod tests {
         draining.abort();
     }
 
-    /// R5.6: a server that does not read costs a bounded number of lines, and its end frees whoever waits.
+    /// R5.6: a server that does not read has a bounded queue, and its end wakes the waiting senders.
     #[tokio::test]
     async fn a_full_line_waits_and_hears_of_the_end() {
         let (sender, receiver) = pipe::pipe().unwrap();

@@ -1,4 +1,4 @@
-//! Pauses, deadlines and waits of a supervised server, on a paused clock.
+//! Backoff, deadlines and waits of a supervised server, on a paused clock.
 
 use std::sync::atomic::AtomicBool;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::fake;
 use crate::limits::UPSTREAM_CALL_MS_MAX;
 
-/// Remembers when each attempt to start began and what was listed.
+/// Observer that records when each attempt to start began.
 struct Diary {
     begun: Instant,
     starts_ms: Mutex<Vec<u64>>,
@@ -21,7 +21,7 @@ impl Diary {
         self.starts_ms.lock().unwrap().clone()
     }
 
-    /// Pauses between the attempts so far.
+    /// Returns the pauses between the attempts so far.
     fn pauses_ms(&self) -> Vec<u64> {
         self.starts_ms().windows(2).map(|pair| pair[1] - pair[0]).collect()
     }
@@ -36,7 +36,7 @@ impl Observer for Diary {
         if matches!(state, State::Starting(_)) {
             let now = self.begun.elapsed().as_millis() as u64;
             let mut starts = self.starts_ms.lock().unwrap();
-            // The end of a connection and the attempt after it may be told at one time.
+            // The end of a connection and the next attempt may be reported at the same time.
             if starts.last() != Some(&now) {
                 starts.push(now);
             }
@@ -48,13 +48,13 @@ fn is_ready(state: &State) -> bool {
     matches!(state, State::Ready(_))
 }
 
-/// A URL that nobody listens at.
+/// A URL at which nobody listens.
 async fn nowhere() -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     format!("http://{}/mcp", listener.local_addr().unwrap())
 }
 
-/// R5.6: the pauses double from `UPSTREAM_RETRY_MS_MIN` and stay at `UPSTREAM_RETRY_MS_MAX`.
+/// R5.6: the backoff doubles from `UPSTREAM_RETRY_MS_MIN` and stays at `UPSTREAM_RETRY_MS_MAX`.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_cannot_be_reached_is_tried_again_with_growing_pauses() {
     let diary = Diary::new();
@@ -64,7 +64,7 @@ async fn a_server_that_cannot_be_reached_is_tried_again_with_growing_pauses() {
     let pauses = diary.pauses_ms();
     assert!(pauses.len() >= 10, "{pauses:?}");
     for pause in &pauses {
-        // A timer goes off up to a millisecond late.
+        // A timer fires up to a millisecond late.
         assert!((expected..=expected + 2).contains(pause), "{expected} in {pauses:?}");
         expected = (expected * 2).min(UPSTREAM_RETRY_MS_MAX);
     }
@@ -72,8 +72,8 @@ async fn a_server_that_cannot_be_reached_is_tried_again_with_growing_pauses() {
     upstream.stop().await;
 }
 
-/// R5.6: a server that held for `UPSTREAM_STEADY_MS_MIN` is tried again at once, one that did not only after the next
-/// longer pause.
+/// R5.6: a server that ran for `UPSTREAM_STEADY_MS_MIN` is restarted at once; one that did not, after the next longer
+/// pause.
 #[tokio::test(start_paused = true)]
 async fn pauses_start_small_again_after_a_server_was_steady() {
     let is_up = Arc::new(AtomicBool::new(false));
@@ -102,7 +102,7 @@ async fn pauses_start_small_again_after_a_server_was_steady() {
     }
 }
 
-/// R5.6: a call does not wait for a server that takes long to start.
+/// R5.6: a call waits a limited time for a server that is starting.
 #[tokio::test(start_paused = true)]
 async fn a_call_waits_upstream_ready_ms_max_for_a_server_that_is_starting() {
     let url = fake::serve(|_| None).await;
@@ -117,7 +117,7 @@ async fn a_call_waits_upstream_ready_ms_max_for_a_server_that_is_starting() {
     upstream.stop().await;
 }
 
-/// R5.6: what a call has unless the operator says otherwise.
+/// R5.6: default timeout of a call.
 #[tokio::test(start_paused = true)]
 async fn a_call_has_upstream_call_ms_max_by_default() {
     let upstream = Upstream::start(Spec::url("any", &nowhere().await), Diary::new());

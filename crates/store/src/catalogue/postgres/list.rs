@@ -1,4 +1,4 @@
-//! Reading servers and tools by name, page by page.
+//! Queries for servers and tools by name, with pagination.
 
 use ::postgres::Row;
 
@@ -7,7 +7,7 @@ use crate::catalogue::query::ListQuery;
 use crate::catalogue::row::{ServerRow, ToolRow};
 use crate::error::StoreError;
 
-/// A question for servers: the columns that [`server_row`] reads, with or without the documents.
+/// SELECT of servers: the columns that [`server_row`] reads, with or without the documents.
 macro_rules! servers {
     ($document:literal, $join:literal, $rest:literal) => {
         concat!(

@@ -1,4 +1,4 @@
-//! Finding tools by words and by what they do.
+//! Search for tools by words and by hints.
 
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
@@ -9,7 +9,7 @@ use crate::catalogue::row::ToolHit;
 use crate::catalogue::words;
 use crate::error::StoreError;
 
-/// A question for tools; `$1` to `$4` are the filters'.
+/// SELECT of tools; `$1` to `$4` are the filters.
 macro_rules! tools {
     ($found:literal, $order:literal) => {
         concat!(
@@ -32,7 +32,7 @@ macro_rules! tools {
 pub(super) fn search(db: &mut PostgresShelves<'_>, query: &ToolQuery) -> Result<Vec<ToolHit>, StoreError> {
     let server = query.server.as_ref().map(|part| text(&part.to_lowercase()).into_owned());
     let found = matching(&query.words);
-    // The weights are those of SQLite's index: parameters, prose and server, words of the name, the name itself.
+    // The weights are those of the SQLite index: parameters, prose and server, words of the name, the name itself.
     let sql = match &found {
         Some(_) => tools!(
             "t.words @@ to_tsquery('catalogue_words', $7)",
@@ -65,15 +65,15 @@ pub(super) fn search(db: &mut PostgresShelves<'_>, query: &ToolQuery) -> Result<
         .collect()
 }
 
-/// The words as a question to the index: all of them, the last one as a beginning.
+/// Builds the `tsquery`: all words have to match, the last one as a prefix.
 fn matching(asked: &[String]) -> Option<String> {
     let folded: Vec<String> =
         words::plain(asked).map(folded).filter(|word| !word.trim().is_empty()).collect();
     (!folded.is_empty()).then(|| format!("{}:*", folded.join(" & ")))
 }
 
-/// Small letters without their accents, and a space for everything that is neither letter nor digit: nothing is left
-/// that PostgreSQL's own reading of words could take for a path, an address or a part of a number.
+/// Lower-cases letters, removes their accents, and replaces every character that is neither letter nor digit by a
+/// space, so that PostgreSQL's parser cannot take any of it for a path, a URL or a number with a sign.
 pub(super) fn folded(given: &str) -> String {
     given
         .nfd()

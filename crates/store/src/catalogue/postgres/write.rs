@@ -1,4 +1,4 @@
-//! Putting servers in, and changing what may change.
+//! Inserts servers and changes their status.
 
 use super::search::folded;
 use super::{PostgresShelves, text};
@@ -47,7 +47,7 @@ pub(super) fn put(db: &mut PostgresShelves<'_>, server: &NewServer, now: &str) -
     Ok(Put::Added)
 }
 
-/// All tools of a server by one statement: a statement of its own for each would be a journey of its own for each.
+/// Inserts all tools of a server with one statement; one statement per tool would be one network round trip per tool.
 fn put_tools(db: &mut PostgresShelves<'_>, id: i64, server: &NewServer) -> Result<(), StoreError> {
     if server.tools.is_empty() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Reading servers and tools by name, page by page.
+//! Queries for servers and tools by name, with pagination.
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
@@ -7,7 +7,7 @@ use crate::catalogue::query::ListQuery;
 use crate::catalogue::row::{ServerRow, ToolRow};
 use crate::error::StoreError;
 
-/// A page of versions, by name and version.
+/// Returns a page of versions, ordered by name and version.
 pub(super) fn list(db: &Connection, query: &ListQuery) -> Result<Vec<ServerRow>, StoreError> {
     let document = if query.documents { "d.document" } else { "''" };
     let join = if query.documents { "JOIN catalogue_documents d ON d.server = s.id" } else { "" };
@@ -40,7 +40,7 @@ pub(super) fn list(db: &Connection, query: &ListQuery) -> Result<Vec<ServerRow>,
     Ok(rows)
 }
 
-/// Every version of `name`, newest first.
+/// Returns every version of `name`, newest first.
 pub(super) fn versions(
     db: &Connection,
     name: &str,
@@ -57,7 +57,7 @@ pub(super) fn versions(
     Ok(rows)
 }
 
-/// One version of `name`; `latest` is a version too.
+/// Returns one version of `name`; `latest` stands for the latest one.
 pub(super) fn server(
     db: &Connection,
     name: &str,
@@ -71,7 +71,7 @@ pub(super) fn server(
     Ok(db.prepare_cached(&sql)?.query_row(params![name, version, include_deleted], server_row).optional()?)
 }
 
-/// The tools of one version, in the order they were given.
+/// Returns the tools of one version, in the order they were given.
 pub(super) fn tools(db: &Connection, name: &str, version: &str) -> Result<Vec<ToolRow>, StoreError> {
     let sql = "SELECT t.name, t.definition, t.digest FROM catalogue_tools t JOIN catalogue_servers s ON s.id = t.server
          WHERE s.name = ?1 AND (s.version = ?2 OR (?2 = 'latest' AND s.is_latest = 1)) ORDER BY t.place";
@@ -84,7 +84,7 @@ pub(super) fn tools(db: &Connection, name: &str, version: &str) -> Result<Vec<To
     Ok(rows)
 }
 
-/// One tool of one version that is not deleted.
+/// Returns one tool of one version that is not deleted.
 pub(super) fn tool(
     db: &Connection,
     name: &str,

@@ -1,4 +1,4 @@
-//! Finding tools by words and by what they do.
+//! Search for tools by words and by hints.
 
 use rusqlite::{Connection, params};
 
@@ -7,14 +7,15 @@ use crate::catalogue::row::ToolHit;
 use crate::catalogue::words;
 use crate::error::StoreError;
 
-/// The condition that the filters make; `?1` to `?4` are theirs.
+/// Condition of the filters, which are `?1` to `?4`.
 const FILTERS: &str = "s.is_latest = 1 AND s.status <> 'deleted'
     AND (?1 IS NULL OR instr(lower(s.name), ?1) > 0)
     AND (?2 IS NULL OR t.read_only = ?2)
     AND (?3 IS NULL OR t.destructive = ?3)
     AND (?4 IS NULL OR t.has_output = ?4)";
 
-/// The tools of latest versions that match, best first: the name counts most, then its words, then the prose.
+/// Returns the matching tools of latest versions, best first: a match in the name weighs most, then in its words, then
+/// in the prose.
 pub(super) fn search(db: &Connection, query: &ToolQuery) -> Result<Vec<ToolHit>, StoreError> {
     let server = query.server.as_ref().map(|text| text.to_lowercase());
     let read = |row: &rusqlite::Row<'_>| {
@@ -58,7 +59,7 @@ pub(super) fn search(db: &Connection, query: &ToolQuery) -> Result<Vec<ToolHit>,
     Ok(hits)
 }
 
-/// The words as a question to the index: all of them, the last one as a beginning. Quoted, so nothing is an operator.
+/// Builds the FTS5 query: all words have to match, the last one as a prefix. Words are quoted, so none is an operator.
 fn matching(words: &[String]) -> Option<String> {
     let quoted: Vec<String> = words::plain(words).map(|word| format!("\"{word}\"")).collect();
     (!quoted.is_empty()).then(|| format!("{}*", quoted.join(" ")))

@@ -1,4 +1,4 @@
-//! Putting servers in, and changing what may change.
+//! Inserts servers and changes their status.
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
@@ -7,7 +7,7 @@ use crate::catalogue::row::{NewServer, NewTool, Put, StatusChange};
 use crate::catalogue::shelves::Replaces;
 use crate::error::StoreError;
 
-/// Keeps a version of a server; `now` is the time of this.
+/// Inserts a version of a server; `now` becomes its time of publication.
 pub(super) fn put(db: &Connection, server: &NewServer, now: &str) -> Result<Put, StoreError> {
     let known: Option<String> = db
         .prepare_cached("SELECT digest FROM catalogue_servers WHERE name = ?1 AND version = ?2")?
@@ -19,7 +19,7 @@ pub(super) fn put(db: &Connection, server: &NewServer, now: &str) -> Result<Put,
         None => {}
     }
     let latest: Option<(i64, String)> = db
-        // The plus keeps SQLite from the index of latest versions, which would be read from end to end.
+        // The unary plus keeps SQLite from using the index of latest versions, which it would scan from end to end.
         .prepare_cached("SELECT id, version FROM catalogue_servers WHERE name = ?1 AND +is_latest = 1")?
         .query_row([&server.name], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
@@ -85,7 +85,7 @@ fn put_tool(
     Ok(())
 }
 
-/// Takes a version out, with its tools and their words; `false` if it was not there.
+/// Deletes a version with its tools and their index entries; returns `false` if it was not stored.
 pub(super) fn remove(
     db: &Connection,
     name: &str,
@@ -103,7 +103,7 @@ pub(super) fn remove(
     Ok(gone > 0)
 }
 
-/// Changes the status of one version, or of every version of a name; says how many changed.
+/// Changes the status of one version, or of every version of a name; returns how many changed.
 pub(super) fn set_status(
     db: &Connection,
     name: &str,
@@ -120,7 +120,7 @@ pub(super) fn set_status(
     Ok(changed)
 }
 
-/// Makes the newest version that is not deleted the latest; the newest deleted one where all are.
+/// Makes the newest version that is not deleted the latest, or the newest deleted one if all are.
 fn elect(db: &Connection, name: &str, replaces: Replaces) -> Result<(), StoreError> {
     let mut statement = db.prepare(
         "SELECT id, version, status = 'deleted' FROM catalogue_servers WHERE name = ?1 ORDER BY id",
@@ -137,11 +137,11 @@ fn elect(db: &Connection, name: &str, replaces: Replaces) -> Result<(), StoreErr
     Ok(())
 }
 
-/// SQLite's cache while a file is imported, and otherwise, in KiB.
+/// Size of SQLite's page cache in KiB, during an import and otherwise.
 const IMPORT_CACHE_KIB: u32 = 48 * 1024;
 const USUAL_CACHE_KIB: u32 = 2_000;
 
-/// An index that grows beyond the usual cache would be written out and read back all the time.
+/// Enlarges the page cache: an index larger than the usual cache would be written out and read back all the time.
 pub(super) fn begin_many(db: &Connection) -> Result<(), StoreError> {
     Ok(db.execute_batch(&format!("PRAGMA cache_size = -{IMPORT_CACHE_KIB}"))?)
 }
