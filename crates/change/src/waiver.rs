@@ -105,23 +105,21 @@ impl Waivers {
         let mut used = vec![false; self.waivers.len()];
         let mut kept = Vec::new();
         for change in std::mem::take(&mut report.changes) {
-            let covering = self.waivers.iter().zip(&mut used).find(|(waiver, _)| waiver.covers(&change));
-            match covering {
-                Some((waiver, used)) => {
-                    *used = true;
-                    if waiver.holds_on(today) {
-                        report.waived.push(Waived { change, reason: waiver.reason.clone() });
-                    } else {
-                        report.stale.push(format!(
-                            "waiver for {} expired on {}",
-                            waiver.target(),
-                            waiver.expires.as_deref().unwrap_or_default()
-                        ));
-                        kept.push(change);
-                    }
-                }
-                None => kept.push(change),
+            let mut covering = Vec::new();
+            for (waiver, used) in self.waivers.iter().zip(&mut used).filter(|(it, _)| it.covers(&change)) {
+                *used = true;
+                covering.push(waiver);
             }
+            // A waiver that was renewed stands beside the expired one.
+            if let Some(waiver) = covering.iter().find(|waiver| waiver.holds_on(today)) {
+                report.waived.push(Waived { change, reason: waiver.reason.clone() });
+                continue;
+            }
+            report.stale.extend(covering.iter().map(|waiver| {
+                let expired = waiver.expires.as_deref().unwrap_or_default();
+                format!("waiver for {} expired on {expired}", waiver.target())
+            }));
+            kept.push(change);
         }
         report.changes = kept;
         let unused = self.waivers.iter().zip(&used).filter(|(_, used)| !**used);
@@ -156,16 +154,24 @@ impl Waiver {
     }
 }
 
+/// Returns true for a day of the calendar as `YYYY-MM-DD`.
 fn is_day(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
-    let number =
-        |text: &str, length: usize| (text.len() == length).then(|| text.parse::<u32>().ok()).flatten();
-    match parts.as_slice() {
-        [year, month, day] => {
-            number(year, 4).is_some()
-                && number(month, 2).is_some_and(|month| (1..=12).contains(&month))
-                && number(day, 2).is_some_and(|day| (1..=31).contains(&day))
-        }
-        _ => false,
-    }
+    let number = |text: &str, length: usize| {
+        let is_number = text.len() == length && text.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| text.parse::<u32>().ok()).flatten()
+    };
+    let [year, month, day] = parts.as_slice() else { return false };
+    let (Some(year), Some(month), Some(day)) = (number(year, 4), number(month, 2), number(day, 2)) else {
+        return false;
+    };
+    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let days = match month {
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        4 | 6 | 9 | 11 => 30,
+        2 if is_leap => 29,
+        2 => 28,
+        _ => return false,
+    };
+    (1..=days).contains(&day)
 }

@@ -329,15 +329,32 @@ fn waivers_need_a_reason_and_end() {
     assert_eq!(fine.suggested_bump().name(), "major");
     let late = apply(&by_print, "2027-01-01");
     assert!(late.fails(FailOn::Breaking, false) && late.stale[0].contains("expired"));
+    let renewed = json!({"waivers": [{"fingerprint": fingerprint, "reason": "moved", "expires": "2026-06-30"},
+        {"fingerprint": fingerprint, "reason": "still moving", "expires": "2026-12-31"}]});
+    let renewed = apply(&renewed, "2026-10-01");
+    assert!(renewed.changes.is_empty() && renewed.stale.is_empty(), "{:?}", renewed.stale);
     let by_rule = json!({"waivers": [{"rule": "tool.removed", "tool": "t", "reason": "moved"}, {"rule": "tool.added", "tool": "x", "reason": "?"}]});
     let partly = apply(&by_rule, "2026-01-01");
     assert!(partly.changes.is_empty() && partly.stale.len() == 1 && partly.fails(FailOn::Breaking, true));
-    for bad in [
-        json!({"waivers": [{"fingerprint": "x", "reason": " "}]}),
-        json!({"waivers": [{"reason": "r"}]}),
-        json!({"waivers": [{"fingerprint": "x", "reason": "r", "expires": "soon"}]}),
+    for bad in [json!({"fingerprint": "x", "reason": " "}), json!({"reason": "r"})] {
+        assert!(Waivers::parse(&json!({"waivers": [bad]}).to_string()).is_err());
+    }
+    for day in [
+        "soon",
+        "2026-02-29",
+        "2026-02-31",
+        "2026-04-31",
+        "2026-13-01",
+        "2026-00-10",
+        "+202-01-01",
+        "2026-1-01",
     ] {
-        assert!(Waivers::parse(&bad.to_string()).is_err());
+        let waivers = json!({"waivers": [{"fingerprint": "x", "reason": "r", "expires": day}]});
+        assert!(Waivers::parse(&waivers.to_string()).is_err(), "{day}");
+    }
+    for day in ["2028-02-29", "2026-12-31"] {
+        let waivers = json!({"waivers": [{"fingerprint": "x", "reason": "r", "expires": day}]});
+        assert!(Waivers::parse(&waivers.to_string()).is_ok(), "{day}");
     }
 }
 

@@ -200,9 +200,15 @@ impl Safe {
         }
         let secret = self.safety.add_credential("operator", true, false).await.map_err(unkept)?;
         let mut options = std::fs::OpenOptions::new();
-        options.write(true).create(true).truncate(true);
+        options.write(true).create_new(true);
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let written = options.open(&path).and_then(|mut file| writeln!(file, "{secret}"));
+        // A file that is left over keeps its mode: it goes first.
+        let cleared = match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        };
+        let written =
+            cleared.and_then(|()| options.open(&path)).and_then(|mut file| writeln!(file, "{secret}"));
         written.map_err(|error| Failure::new(Exit::Internal, error))?;
         Ok(Some(path))
     }

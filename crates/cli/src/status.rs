@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let tools: Vec<Value> = server
             .list(&Filter::default())
             .iter()
-            .map(|entry| json!({"name": entry.name(), "effect": crate::show::badge(entry.contract().effect())}))
+            .map(|entry| json!({"name": entry.name(), "effect": crate::show::badge(entry.judged().effect)}))
             .collect();
         let toolsets = match server.get("list_available_toolsets") {
             Some(_) => server.call("list_available_toolsets", json!({})).await.unwrap_or_default(),

@@ -96,7 +96,7 @@ impl Toolset {
     /// Returns true if at least one condition is set and the tool meets all that are set.
     #[must_use]
     pub fn takes_in(&self, entry: &Entry) -> bool {
-        let effect = entry.contract().effect();
+        let effect = entry.judged().effect;
         let conditions = [
             (self.read_only, effect.read_only),
             (self.destructive, effect.destructive),

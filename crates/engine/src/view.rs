@@ -99,7 +99,7 @@ impl Filter {
         let annotations = entry.contract().annotations();
         let audience =
             self.audience.is_none_or(|wanted| annotations.audience.is_none_or(|audience| audience == wanted));
-        let read_only = self.read_only.is_none_or(|wanted| entry.contract().effect().read_only == wanted);
+        let read_only = self.read_only.is_none_or(|wanted| entry.judged().effect.read_only == wanted);
         let toolset = self.toolset.as_deref().is_none_or(|wanted| entry.toolset() == wanted);
         audience && read_only && toolset
     }

@@ -148,19 +148,24 @@ fn walk(schema: Node<'_>, path: &mut Vec<Box<str>>, found: &mut Vec<ParamHeader>
     Ok(())
 }
 
-/// Counts the keyword in the whole schema. An object under this name is a property called `x-mcp-header`, not a mark.
+/// Keywords whose values are data and no schemas.
+const DATA: [&str; 4] = ["const", "enum", "default", "examples"];
+
+/// Keywords whose members are schemas under free names, of which `x-mcp-header` may be one.
+const NAMED: [&str; 6] =
+    ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"];
+
+/// Counts the keyword in the whole schema.
 fn count(schema: Node<'_>) -> usize {
-    let own = usize::from(schema.is_object() && schema.get(KEYWORD).is_some_and(|mark| !mark.is_object()));
-    let below: usize = if schema.is_object() {
-        schema
-            .members()
-            .filter(|(key, _)| !["const", "enum", "default", "examples"].iter().any(|name| key.is_text(name)))
-            .map(|(_, value)| count(value))
-            .sum()
-    } else {
-        schema.elements().map(count).sum()
-    };
-    own + below
+    if !schema.is_object() {
+        return schema.elements().map(count).sum();
+    }
+    let below = schema.members().filter(|(key, _)| !DATA.iter().any(|name| key.is_text(name)));
+    let below = below.map(|(key, value)| match NAMED.iter().any(|name| key.is_text(name)) {
+        true => value.members().map(|(_, schema)| count(schema)).sum(),
+        false => count(value),
+    });
+    usize::from(schema.get(KEYWORD).is_some()) + below.sum::<usize>()
 }
 
 /// `true` if `text` is a `token` of RFC 9110.
@@ -234,5 +239,16 @@ mod tests {
             Err(IllegalMark::Repeated(_))
         ));
         assert!(read(&property(r#"{"type":"string","x-mcp-header":"Ok"}"#)).is_ok());
+    }
+
+    #[test]
+    fn a_property_of_the_keywords_name_is_no_mark() {
+        let named = |schema: &str| format!(r#"{{"properties":{{"x-mcp-header":{schema}}}}}"#);
+        for schema in ["true", "{}", r#"{"type":"string"}"#] {
+            assert_eq!(read(&named(schema)).map(|marks| marks.0.len()), Ok(0), "{schema}");
+        }
+        assert_eq!(read(&named(r#"{"type":"string","x-mcp-header":"A"}"#)).map(|marks| marks.0.len()), Ok(1));
+        let out_of_reach = r#"{"$defs":{"a":{"type":"string","x-mcp-header":"A"}}}"#;
+        assert!(matches!(read(out_of_reach), Err(IllegalMark::OutOfReach(_))));
     }
 }

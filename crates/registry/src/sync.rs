@@ -23,8 +23,6 @@ pub struct Mismatch {
     pub missing: Vec<String>,
     /// Names that are listed but not defined.
     pub extra: Vec<String>,
-    /// `true` if neither list misses a name of the other.
-    pub reordered: bool,
     names: Vec<String>,
 }
 
@@ -51,8 +49,7 @@ fn mismatch(place: &Pointer, block: Node<'_>) -> Option<Mismatch> {
         these.iter().filter(|name| !those.contains(name)).cloned().collect()
     };
     let (missing, extra) = (without(&defined, &listed), without(&listed, &defined));
-    let reordered = missing.is_empty() && extra.is_empty();
-    Some(Mismatch { pointer: place.join(TOOLS), missing, extra, reordered, names: defined })
+    Some(Mismatch { pointer: place.join(TOOLS), missing, extra, names: defined })
 }
 
 fn sorted(names: &[String]) -> Vec<&String> {

@@ -67,10 +67,13 @@ pub fn normal(text: &str) -> Option<String> {
     let offset = match zone {
         "Z" | "z" => 0,
         _ => {
-            let (hours, minutes) =
-                zone.get(1..)?.split_once(':').filter(|(h, m)| h.len() == 2 && m.len() == 2)?;
-            let minutes =
-                hours.parse::<i64>().ok()? * 60 + minutes.parse::<i64>().ok().filter(|m| *m < 60)?;
+            let two = |text: &str| -> Option<i64> {
+                let is_number = text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
+                is_number.then(|| text.parse().ok()).flatten()
+            };
+            let (hours, minutes) = zone.get(1..)?.split_once(':')?;
+            let hours = two(hours).filter(|hours| *hours < 24)?;
+            let minutes = hours * 60 + two(minutes).filter(|minutes| *minutes < 60)?;
             match zone.get(..1)? {
                 "+" => minutes,
                 "-" => -minutes,
@@ -99,6 +102,11 @@ mod tests {
             "2026-13-01T00:00:00Z",
             "2026-01-01T00:00:00",
             "2026-01-01T00:00:00.Z",
+            "2026-01-01T00:00:00+99:59",
+            "2026-01-01T00:00:00+24:00",
+            "2026-01-01T00:00:00+05:60",
+            "2026-01-01T00:00:00+-1:00",
+            "2026-01-01T00:00:00+05:-5",
             "yesterday",
         ] {
             assert_eq!(normal(bad), None, "{bad}");

@@ -14,11 +14,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use support::{modern, modern_with, serve};
+use support::{modern, modern_body, modern_headers, modern_with, send, serve};
 use toolcrib::contract::json::Node;
 use toolcrib::engine::clock::Clock;
 use toolcrib::engine::registry::Offer;
-use toolcrib::engine::safety::policy::{Demand, Policy};
+use toolcrib::engine::safety::policy::{Demand, Policy, Rule};
+use toolcrib::engine::toolset::glob::Glob;
 use toolcrib::engine::{Answer, BoxFuture, Invocation, Safety, Tool, ToolError, Toolset};
 use toolcrib::{Context, Definition, Elicited, Server, ServerBuilder, ToolResult, ToolSpec};
 use toolcrib_store::{Keys, SqliteSafety, Store};
@@ -107,6 +108,43 @@ async fn a_tools_own_property_of_that_name_is_its_own() {
     let running = serve(&server).await;
     call(running.address, "own", json!({"confirmation_token": "mine"})).await;
     assert_eq!(*seen.lock().unwrap(), [json!({"confirmation_token": "mine"})]);
+}
+
+/// R1.4: the read-only view and its `call_tool` go by effective annotations: the operator's override counts, not what
+/// the tool says of itself.
+#[tokio::test]
+async fn a_read_only_view_goes_by_the_operators_override() {
+    let rule = |tool: &str, read_only: bool| Rule {
+        tools: vec![Glob::new(tool)],
+        demand: None,
+        read_only: Some(read_only),
+        destructive: None,
+    };
+    let rules = vec![rule("claims", false), rule("silent", true)];
+    let (builder, _) = builder(Policy { rules, ..Policy::default() }).await;
+    let server = builder.build().unwrap();
+    for (name, says) in [("claims", Some(true)), ("silent", None), ("reads", Some(true))] {
+        let mut spec = ToolSpec::new(name, "").input_schema(json!({"type": "object"}));
+        if let Some(says) = says {
+            spec = spec.read_only(says);
+        }
+        server.add(spec, |_: Value, _: Context| async { Ok::<_, ToolError>("done") }).unwrap();
+    }
+    let running = serve(&server).await;
+    let ask = async |method: &str, params: Value| {
+        let name = params["name"].as_str().map(str::to_owned);
+        let mut headers = modern_headers(method, name.as_deref());
+        headers.push(("X-MCP-Readonly", "true"));
+        send(running.address, "POST", &headers, &modern_body(1, method, params)).await
+    };
+    let list = ask("tools/list", json!({})).await.result();
+    let names: Vec<&str> =
+        list["tools"].as_array().unwrap().iter().filter_map(|it| it["name"].as_str()).collect();
+    assert!(names.contains(&"silent") && names.contains(&"reads") && !names.contains(&"claims"), "{names:?}");
+    for (name, runs) in [("claims", false), ("silent", true)] {
+        let answer = ask("tools/call", json!({"name": name})).await;
+        assert_eq!(answer.json().get("result").is_some(), runs, "{name}");
+    }
 }
 
 /// R4.3: a token expires to the millisecond.

@@ -82,7 +82,7 @@ pub(super) fn search(
         let definition = entry.contract().definition();
         let description = definition.description().unwrap_or_default();
         let signature = signature(definition);
-        let effect = effect_class(entry.contract().effect());
+        let effect = effect_class(entry.judged().effect);
         // Of several toolsets, one that the caller has loaded is named first.
         let reachable = |kit: &&Kit| catalogue.find(&kit.name).is_some_and(|at| standing.reach.has(at));
         let loaded = |kit: &&Kit| catalogue.find(&kit.name).is_some_and(|at| standing.loaded.has(at));

@@ -298,7 +298,13 @@ impl Policy {
     /// void.
     #[must_use]
     pub fn fingerprint(&self) -> Digest {
-        let decides = (&self.rules, self.destructive, &self.honouring_clients, self.require_arguments);
+        let decides = (
+            &self.rules,
+            self.destructive,
+            &self.honouring_clients,
+            self.require_arguments,
+            &self.trusted_gateways,
+        );
         Digest::of_bytes(&serde_json::to_vec(&decides).unwrap_or_default())
     }
 }

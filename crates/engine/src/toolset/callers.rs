@@ -71,7 +71,7 @@ impl CallerTable {
 pub fn is_callable_from_code(entry: &Entry) -> bool {
     let contract = entry.contract();
     let says_read_only = contract.annotations().hints.read_only == Some(true);
-    says_read_only && contract.effect().read_only && !returns_binary(entry)
+    says_read_only && entry.judged().effect.read_only && !returns_binary(entry)
 }
 
 fn returns_binary(entry: &Entry) -> bool {

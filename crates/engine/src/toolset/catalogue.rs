@@ -171,8 +171,7 @@ impl Catalogue {
         let in_set =
             self.sets().of_entry.get(at).is_some_and(|of| of.iter().any(|kit| within.has(*kit as usize)));
         // `call_tool` counts as read-only: in a read-only view it reaches only read-only tools.
-        let reads =
-            |entry: &Arc<Entry>| entry.contract().effect().read_only || entry.meta() == Some(Meta::Call);
+        let reads = |entry: &Arc<Entry>| entry.judged().effect.read_only || entry.meta() == Some(Meta::Call);
         in_set && (!read_only || self.entry(at).is_some_and(reads))
     }
 

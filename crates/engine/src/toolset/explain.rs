@@ -76,7 +76,7 @@ impl Engine {
         let standing = self.standing(caller, catalogue);
         let toolsets: Vec<Membership> =
             catalogue.toolsets_of(at).map(|kit| membership(catalogue, kit, &standing)).collect();
-        let read_only = entry.contract().effect().read_only;
+        let read_only = entry.judged().effect.read_only;
         let filtered = standing.read_only && !read_only;
         let (callable, reason) = match &toolsets {
             _ if filtered && catalogue.options().read_only => {
@@ -105,7 +105,7 @@ impl Engine {
         Some(Explanation {
             tool: tool.into(),
             server: entry.server().map(Into::into),
-            effect: crate::discovery::effect_class(entry.contract().effect()),
+            effect: crate::discovery::effect_class(entry.judged().effect),
             mode: self.client_mode(caller),
             obstacle: obstacle(self, caller, first).map(Into::into),
             chosen_by: chosen_by(catalogue, caller),
