@@ -1,7 +1,7 @@
 //! The keys of one data folder: created once, readable by the owner only, stored beside the database and not in it.
 
 use std::io::{Read as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use toolcrib_engine::safety::audit::{PublicKey, Signer, from_hex, to_hex};
@@ -83,14 +83,8 @@ impl Keys {
                 text.push_str(&to_hex(&seed));
                 text.push('\n');
             }
-            // Written to a draft file, then linked to the final name unless another process was first.
-            let draft = folder.join(format!("{FILE}.{}", std::process::id()));
-            let mut options = std::fs::OpenOptions::new();
-            options.write(true).create_new(true);
-            #[cfg(unix)]
-            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-            let mut file = options.open(&draft).map_err(failed)?;
-            file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
+            let draft = draft(&path, &text, 0o600).map_err(failed)?;
+            // Linked, not renamed: the keys of a process that was first stay.
             let placed = std::fs::hard_link(&draft, &path);
             let _ = std::fs::remove_file(&draft);
             if let Err(cause) = placed
@@ -102,12 +96,47 @@ impl Keys {
         let keys = Self::load(folder)?;
         let public = folder.join(PUBLIC_FILE);
         if !public.exists() {
-            std::fs::write(&public, format!("{}\n", keys.signer.public())).map_err(failed)?;
+            let draft = draft(&public, &format!("{}\n", keys.signer.public()), 0o644).map_err(failed)?;
+            std::fs::rename(draft, &public).map_err(failed)?;
         }
         Ok(keys)
     }
 }
 
+/// Writes a file beside `path` to be moved there whole. Its name is random: a draft that a crash left behind is in
+/// nobody's way.
+fn draft(path: &Path, text: &str, mode: u32) -> std::io::Result<PathBuf> {
+    let random = random().map_err(std::io::Error::other)?;
+    let suffix: String = to_hex(&random).chars().take(16).collect();
+    let draft = path.with_extension(format!("draft-{suffix}"));
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
+    let mut file = options.open(&draft)?;
+    file.write_all(text.as_bytes()).and_then(|()| file.sync_all())?;
+    Ok(draft)
+}
+
 fn random() -> Result<[u8; 32], NoRandomness> {
     toolcrib_engine::seal::fresh()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// R4.8: a process that ended between writing and placing the keys keeps no later one from starting.
+    #[test]
+    fn a_draft_that_a_crash_left_behind_is_in_nobodys_way() {
+        let folder = std::env::temp_dir().join(format!("toolcrib-keys-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join(format!("{FILE}.{}", std::process::id())), "half").unwrap();
+        let keys = Keys::load_or_create(&folder).unwrap();
+        let again = Keys::load_or_create(&folder).unwrap();
+        assert_eq!(keys.signer.public().to_string(), again.signer.public().to_string());
+        let public = std::fs::read_to_string(folder.join(PUBLIC_FILE)).unwrap();
+        assert_eq!(public.trim(), keys.signer.public().to_string());
+        std::fs::remove_dir_all(folder).unwrap();
+    }
 }
