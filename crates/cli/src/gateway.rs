@@ -22,6 +22,7 @@ use crate::Outcome;
 use crate::exit::{Exit, Failure, print};
 use crate::gateway::pages::Pages;
 use crate::gateway::reload::Running;
+use crate::log::Log;
 use crate::progress::{Beside, Progress};
 use crate::safe::Safe;
 use crate::serve::{ADDRESS, Args, bind, signatures, stop};
@@ -56,8 +57,8 @@ fn exporter(config: &Config) -> anyhow::Result<Option<Arc<Exporter>>> {
 }
 
 pub(crate) async fn run(args: &Args, config: Config, safe: &Safe) -> Outcome {
-    log_to_stderr(args.log_json);
     let internal = |error: std::io::Error| Failure::new(Exit::Internal, error);
+    let _log = log_to_stderr(args.log_json).map_err(internal)?;
     let usage = |error: anyhow::Error| Failure::new(Exit::Usage, error);
     reload::warn_of_two_policies(args, &config);
     let spans = exporter(&config).map_err(usage)?;
@@ -226,10 +227,14 @@ fn named(args: &Args) -> anyhow::Result<Config> {
     Ok(Config { sources: vec![source], ..Config::default() })
 }
 
-fn log_to_stderr(json: bool) {
-    let builder = tracing_subscriber::fmt().with_writer(|| Beside).with_max_level(level());
+/// Starts the log; what is left of it is written when the returned value is dropped.
+fn log_to_stderr(json: bool) -> std::io::Result<Log> {
+    let log = Log::start(Beside)?;
+    let lines = log.lines();
+    let builder = tracing_subscriber::fmt().with_writer(move || lines.clone()).with_max_level(level());
     // Fails only if a subscriber is already set, which nothing does before.
     let _ = if json { builder.json().try_init() } else { builder.with_ansi(false).try_init() };
+    Ok(log)
 }
 
 /// Returns the log level of `TOOLCRIB_LOG`: error, warn, info, debug or trace; info by default.

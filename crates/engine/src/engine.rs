@@ -145,8 +145,8 @@ impl fmt::Display for Fault<'_> {
 
 /// Callback for every fault. Runs on the task that met the fault, so it must not block.
 pub type OnFault = Arc<dyn Fn(&Fault<'_>) + Send + Sync>;
-/// Server engine: registry, options and the state that requests share. Answers the messages of every transport.
 
+/// Server engine: registry, options and the state that requests share. Answers the messages of every transport.
 pub struct Engine {
     info: ServerInfo,
     options: Options,

@@ -67,8 +67,8 @@ pub struct Render {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the cursor is not valid for this list; start again without one")]
 pub struct BadCursor;
-/// List with its rendered first page in each era.
 
+/// List with its rendered first page in each era.
 #[derive(Debug)]
 pub struct Listing {
     /// Member of the result that holds the items, such as `tools`.

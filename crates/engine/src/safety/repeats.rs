@@ -25,8 +25,8 @@ struct Count {
     /// Hash of the caller that is stopped when this counter exceeds its maximum.
     owner: u64,
 }
-/// Repetition counters, in shards with a lock each.
 
+/// Repetition counters, in shards with a lock each.
 #[derive(Debug)]
 pub struct Repeats {
     shards: [Mutex<HashMap<u64, Count, RandomState>>; SHARDS],
