@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use std::future::Future;
 use std::io::{self, IoSlice};
 use std::net::IpAddr;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -87,6 +87,8 @@ pub async fn serve<S, V>(
     let mut connection =
         Connection { stream, address, input: Vec::new(), before: None, out: Vec::new(), deadline };
     loop {
+        // An idle connection holds no buffer.
+        connection.out = Vec::new();
         // The room of a large head is held until its request is answered.
         let ended = match connection.head(&*service, head_within).await {
             Ok((head, _room)) => connection.answer(&service, head).await,
@@ -133,7 +135,7 @@ struct Connection<S> {
     input: Vec<u8>,
     /// Shape of the previous head.
     before: Option<Arc<Shape>>,
-    /// Output buffer, reused for the next response.
+    /// Output buffer of one response.
     out: Vec<u8>,
     deadline: Deadline,
 }
@@ -261,7 +263,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 return Err(Ended::Closed { all_read: false });
             }
         }
-        let mut answer = pin!(service.answer(head, admitted));
+        // Boxed, so that an idle connection does not hold the memory of a call: 10,000 of them are kept.
+        let mut answer = Box::pin(service.answer(head, admitted));
         let response = std::future::poll_fn(|cx| match answer.as_mut().poll(cx) {
             Poll::Ready(response) => Poll::Ready(Ok(response)),
             Poll::Pending => self.poll_gone(cx).map(Err),

@@ -3,30 +3,39 @@
 use std::net::SocketAddr;
 
 use anyhow::Result;
-use serde_json::Value;
+use serde_json::{Value, json};
 use toolcrib::{Context, HttpOptions, Server, ToolError, ToolSpec};
 
 use super::{TOOLS, echo_schema, listed};
 
 pub(super) async fn serve(announce: impl FnOnce(SocketAddr) -> std::io::Result<()>) -> Result<()> {
-    http(&server(TOOLS)?, announce).await
+    http(&server(TOOLS, listed)?, announce).await
 }
 
 pub(super) async fn serve_many(announce: impl FnOnce(SocketAddr) -> std::io::Result<()>) -> Result<()> {
-    http(&server(9_999)?, announce).await
+    http(&server(9_999, short)?, announce).await
 }
 
 pub(super) async fn serve_stdio() -> Result<()> {
-    Ok(server(TOOLS)?.serve_stdio().await?)
+    Ok(server(TOOLS, listed)?.serve_stdio().await?)
 }
 
-fn server(tools: usize) -> Result<Server> {
+/// A definition of under 400 bytes: 10,000 of them are within `UPSTREAM_LIST_BYTES_MAX`.
+fn short(number: usize) -> (String, String, Value) {
+    let schema = json!({"type": "object", "properties": {
+        "query": {"type": "string", "description": "Words that a record must contain"},
+        "limit": {"type": "integer", "minimum": 1, "maximum": 100}
+    }, "required": ["query"], "additionalProperties": false});
+    (format!("tool_{number:03}"), format!("Reads the records of department {number}, newest first"), schema)
+}
+
+fn server(tools: usize, tool: fn(usize) -> (String, String, Value)) -> Result<Server> {
     let server = Server::new("bench", "1.0.0")?;
     let echo =
         ToolSpec::new("echo", "Says it again").input_schema(echo_schema()).output_schema(echo_schema());
     server.add(echo, |arguments: Value, _: Context| async move { Ok::<_, ToolError>(arguments) })?;
     for number in 0..tools {
-        let (name, description, schema) = listed(number);
+        let (name, description, schema) = tool(number);
         server.register(&name, &description, schema, |_, _: Context| async { Ok::<_, ToolError>("") })?;
     }
     Ok(server)

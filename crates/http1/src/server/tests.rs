@@ -2,6 +2,8 @@
 
 use tokio::io::{AsyncReadExt, DuplexStream, duplex};
 
+use std::pin::pin;
+
 use super::*;
 use crate::limits::{BODY_GRACE_MS, BODY_RATE_BYTES_MIN, BODY_TURN_BYTES_MAX};
 
