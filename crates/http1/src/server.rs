@@ -50,8 +50,13 @@ pub trait Service: Send + Sync + 'static {
     /// Quota that a large head occupies; released when dropped.
     type HeadRoom: Send;
 
-    /// Reserves room for a head of more than [`UNCOUNTED_BYTES_MAX`] from this network address.
-    fn head_room(&self, address: Option<IpAddr>) -> Result<Self::HeadRoom, Response>;
+    /// Reserves room for a head of more than [`UNCOUNTED_BYTES_MAX`] from this network address: without the head before
+    /// all of it is received, and again, in place of the first room, when the head can be seen.
+    fn head_room(
+        &self,
+        head: Option<&RequestHead>,
+        address: Option<IpAddr>,
+    ) -> Result<Self::HeadRoom, Response>;
 
     /// Judges a request by its head and the network address of the client.
     fn admit(&self, head: &RequestHead, address: Option<IpAddr>) -> Result<Self::Admitted, Response>;
@@ -159,8 +164,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 false => None,
             };
             let head_bytes = if head.is_some() { received - self.input.len() } else { received };
-            if head_bytes > UNCOUNTED_BYTES_MAX && room.is_none() {
-                room = Some(service.head_room(self.address).map_err(|shed| Ended::Shed(Box::new(shed)))?);
+            if head_bytes > UNCOUNTED_BYTES_MAX && (room.is_none() || head.is_some()) {
+                // Freed first, so that the head is never counted twice.
+                drop(room.take());
+                let taken = service.head_room(head.as_ref(), self.address);
+                room = Some(taken.map_err(|shed| Ended::Shed(Box::new(shed)))?);
             }
             if let Some(head) = head {
                 return Ok((head, room));

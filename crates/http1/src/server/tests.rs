@@ -21,7 +21,7 @@ impl Service for Echo {
     type Admitted = ();
     type HeadRoom = Option<tokio::sync::SemaphorePermit<'static>>;
 
-    fn head_room(&self, _: Option<IpAddr>) -> Result<Self::HeadRoom, Response> {
+    fn head_room(&self, _: Option<&RequestHead>, _: Option<IpAddr>) -> Result<Self::HeadRoom, Response> {
         static ROOM: Semaphore = Semaphore::const_new(1);
         if !self.is_narrow {
             return Ok(None);
@@ -480,7 +480,10 @@ async fn a_client_that_reads_drop_by_drop_does_not_hold_its_connection() {
         });
         tokio::time::timeout(Duration::from_secs(3_600), served).await.unwrap().unwrap();
         let took = begun.elapsed().as_millis() as u64;
-        assert!((most - 1_000..=most + 1_000).contains(&took), "{took} ms of {most}, {buffer} bytes buffered");
+        assert!(
+            (most - 1_000..=most + 1_000).contains(&took),
+            "{took} ms of {most}, {buffer} bytes buffered"
+        );
         reading.abort();
     }
 }
@@ -510,7 +513,7 @@ async fn a_long_body_leaves_turns_to_others() {
     impl Service for Large {
         type Admitted = ();
         type HeadRoom = ();
-        fn head_room(&self, _address: Option<IpAddr>) -> Result<(), Response> {
+        fn head_room(&self, _: Option<&RequestHead>, _: Option<IpAddr>) -> Result<(), Response> {
             Ok(())
         }
         fn admit(&self, _head: &RequestHead, _address: Option<IpAddr>) -> Result<(), Response> {
