@@ -6,6 +6,11 @@
     reason = "the error is the response itself, written by the caller at once"
 )]
 
+#[cfg(not(unix))]
+compile_error!(
+    "Toolcrib does not run on Windows: it needs Unix sockets, signals and process groups; use WSL 2"
+);
+
 mod accept;
 mod address;
 pub mod auth;
