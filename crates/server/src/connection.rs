@@ -136,7 +136,7 @@ mod tests {
 
     const GET: &[u8] = b"GET /none HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
-    /// R5.6, `WRITE_MS_MAX`: a TLS client that stops reading, or reads a few bytes every ten seconds, is disconnected,
+    /// R14.2, `WRITE_MS_MAX`: a TLS client that stops reading, or reads a few bytes every ten seconds, is disconnected,
     /// although rustls has buffered the whole answer.
     #[tokio::test(start_paused = true)]
     async fn a_tls_client_that_does_not_read_does_not_hold_its_connection() {

@@ -106,7 +106,7 @@ pub(crate) fn refuse(code: StatusCode, message: &str) -> Response {
 mod tests {
     use super::*;
 
-    /// R5.2: a bare CR between tokens, which ends a line of an event stream, cuts no message, short or long.
+    /// R5.4: a bare CR between tokens, which ends a line of an event stream, cuts no message, short or long.
     #[test]
     fn a_message_with_any_line_breaks_is_one_event() {
         for length in [1, 2 * UNCOUNTED_BYTES_MAX] {
