@@ -7,9 +7,7 @@
 )]
 
 #[cfg(not(unix))]
-compile_error!(
-    "Toolcrib does not run on Windows: it needs Unix sockets, signals and process groups; use WSL 2"
-);
+compile_error!("Toolcrib does not run on Windows: it needs Unix sockets and signals; use WSL 2");
 
 mod accept;
 mod address;

@@ -4,9 +4,7 @@
 //! points: [`supervisor::Upstream`] keeps a server alive, [`snapshot::snapshot`] lists it once.
 
 #[cfg(not(unix))]
-compile_error!(
-    "Toolcrib does not run on Windows: it needs Unix sockets, signals and process groups; use WSL 2"
-);
+compile_error!("Toolcrib does not run on Windows: it needs Unix sockets and signals; use WSL 2");
 
 mod brake;
 mod breaker;
