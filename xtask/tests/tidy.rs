@@ -145,6 +145,15 @@ fn lines_end_clean() {
     }));
 }
 
+/// R14.3: a build for Windows, which is not supported, is refused by name.
+#[test]
+fn a_build_for_windows_is_refused_by_name() {
+    for file in ["crates/server/src/lib.rs", "crates/upstream/src/lib.rs"] {
+        let refusal = concat!("#[cfg(not(unix))]\n", "compile_error!(\"Toolcrib does not run on Windows: ");
+        assert!(text(file).is_some_and(|text| text.contains(refusal)), "{file}");
+    }
+}
+
 fn found(file: &str, forbidden: &[&str]) -> Option<String> {
     let text = text(file)?;
     let (number, line) =

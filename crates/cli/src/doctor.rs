@@ -2,14 +2,19 @@
 //!
 //! Starts nothing but a listener, which is closed at once, and writes nothing. A missing data folder is not created.
 
+use std::io::ErrorKind;
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::FileTypeExt as _;
+use std::os::unix::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rustix::fs::{Access, access};
 use serde_json::{Value, json};
 use toolcrib_contract::text::one_line;
 use toolcrib_gateway::config::ProcessEnvironment;
 use toolcrib_gateway::{Config, Prefixing};
+use toolcrib_server::UNIX_PREFIX;
 use toolcrib_store::safety::Look;
 use toolcrib_upstream::Transport;
 
@@ -69,6 +74,9 @@ fn finding(what: &str, health: Health, said: impl Into<String>) -> Finding {
 }
 
 fn address(listen: &str) -> Finding {
+    if let Some(path) = listen.strip_prefix(UNIX_PREFIX) {
+        return socket(listen, Path::new(path));
+    }
     let Err(error) = TcpListener::bind(listen) else {
         return finding("address", Health::Fine, format!("{listen} is free"));
     };
@@ -80,6 +88,43 @@ fn address(listen: &str) -> Finding {
         return finding("address", Health::Note, said);
     }
     finding("address", Health::Fault, format!("{listen}: {error}; choose another with --listen"))
+}
+
+/// Judges the path of a unix socket as `serve` does, without touching it.
+fn socket(listen: &str, path: &Path) -> Finding {
+    let fault = |why: &str| {
+        finding("address", Health::Fault, format!("{listen}: {why}; choose another with --listen"))
+    };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match std::fs::symlink_metadata(path).map(|about| about.file_type().is_socket()) {
+        Ok(false) => fault("the file is there and is no socket"),
+        Ok(true) => match answers(path) {
+            Ok(()) => {
+                let said = format!("{listen} is taken; `toolcrib status {listen}` says by what");
+                finding("address", Health::Note, said)
+            }
+            // The file of a dead process, which `serve` replaces.
+            Err(ErrorKind::ConnectionRefused) => {
+                finding("address", Health::Fine, format!("{listen} is free"))
+            }
+            Err(kind) => fault(&kind.to_string()),
+        },
+        Err(error) if error.kind() != ErrorKind::NotFound => fault(&error.to_string()),
+        Err(_) if let Err(error) = SocketAddr::from_pathname(path) => fault(&error.to_string()),
+        Err(_) if let Err(error) = access(folder, Access::WRITE_OK) => fault(&format!("its folder: {error}")),
+        Err(_) => finding("address", Health::Fine, format!("{listen} is free")),
+    }
+}
+
+/// Connects to a socket. A blocking `connect` would wait without end for a process whose accept queue is full.
+fn answers(path: &Path) -> Result<(), ErrorKind> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| error.kind())?;
+    let connected = runtime.block_on(tokio::net::UnixStream::connect(path));
+    match connected.map_err(|error| error.kind()) {
+        Ok(_) | Err(ErrorKind::WouldBlock) => Ok(()),
+        Err(kind) => Err(kind),
+    }
 }
 
 fn configuration(path: &Path) -> Vec<Finding> {

@@ -1,10 +1,13 @@
 //! `toolcrib status`: shows what runs at an address, as a client sees it. For a gateway it also shows the state of the
 //! servers behind it, and which of their tools are quarantined and why.
 
+use std::path::{Path, PathBuf};
+
 use serde_json::{Value, json};
 use toolcrib::{Filter, Server};
 use toolcrib_contract::text::one_line;
 use toolcrib_gateway::Source;
+use toolcrib_server::UNIX_PREFIX;
 use toolcrib_upstream::{Spec, Transport};
 
 use crate::Outcome;
@@ -26,6 +29,9 @@ pub(crate) struct Args {
     /// A header for the URL, as "Name: value"; ${VARIABLE} in it is read from the environment.
     #[arg(long, value_name = "HEADER")]
     header: Vec<String>,
+    /// Certificates that are trusted besides the system's, in PEM form.
+    #[arg(long, value_name = "FILE")]
+    ca_file: Option<PathBuf>,
     #[command(flatten)]
     form: Form,
 }
@@ -39,6 +45,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let mut spec = Spec::url(&url, &url);
         if let Transport::Http(endpoint) = &mut spec.transport {
             endpoint.headers.extend(headers(&args.header)?);
+            endpoint.ca_file.clone_from(&args.ca_file);
         }
         let server = Server::new("toolcrib", env!("CARGO_PKG_VERSION"));
         let server = server.map_err(|error| Failure::new(Exit::Internal, error))?;
@@ -54,7 +61,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             Some(_) => server.call("list_available_toolsets", json!({})).await.unwrap_or_default(),
             None => Value::Null,
         };
-        let ready = tokio::time::timeout(patience, ready(&url)).await.unwrap_or_default();
+        let ready = tokio::time::timeout(patience, ready(&url, args.ca_file.as_deref())).await.unwrap_or_default();
         // Only a gateway has `/readyz`; another server may have the tool `emergency_status`.
         let stops = match (ready.get("stops"), server.get("emergency_status")) {
             (None, Some(_)) => {
@@ -81,12 +88,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 /// Adds a hint to the failure of an address that does not answer as expected.
 fn unreached(failure: Failure) -> Failure {
-    let asks = failure.to_string().contains("the server asks for ");
-    failure.hint(match asks {
-        true => {
-            "it runs and asks for a credential: give one with --header 'Authorization: Bearer ${VARIABLE}'"
-        }
-        false => "start it with `toolcrib serve`",
+    let said = failure.to_string();
+    failure.hint(if said.contains("the server asks for ") {
+        "it runs and asks for a credential: give one with --header 'Authorization: Bearer ${VARIABLE}'"
+    } else if said.contains("an authority that is not trusted here") {
+        "give the certificate of its authority with --ca-file"
+    } else {
+        "start it with `toolcrib serve`"
     })
 }
 
@@ -98,6 +106,11 @@ fn is_stopped(report: &Value) -> bool {
 
 /// Completes an address, or a URL without a path, to a URL.
 fn whole(given: &str) -> String {
+    if let Some(socket) = given.strip_prefix(UNIX_PREFIX) {
+        // Relative paths are those of `serve --listen`; the clients of servers take absolute ones only.
+        let socket = std::path::absolute(socket).unwrap_or_else(|_| socket.into());
+        return format!("{UNIX_PREFIX}{}", socket.display());
+    }
     let with_scheme = if given.contains("://") { given.to_owned() } else { format!("http://{given}") };
     match with_scheme.split_once("://") {
         Some((_, rest)) if !rest.contains('/') => format!("{with_scheme}/mcp"),
@@ -106,11 +119,21 @@ fn whole(given: &str) -> String {
 }
 
 /// Returns a gateway's report at `/readyz`, or null if there is none.
-async fn ready(url: &str) -> Value {
-    let Some((scheme, rest)) = url.split_once("://") else { return Value::Null };
-    let host = rest.split(['/', '?']).next().unwrap_or_default();
-    let page = toolcrib_upstream::fetch(&format!("{scheme}://{host}/readyz"), None).await;
+async fn ready(url: &str, ca_file: Option<&Path>) -> Value {
+    let Some(page) = beside(url, "/readyz") else { return Value::Null };
+    let page = toolcrib_upstream::fetch(&page, ca_file).await;
     page.ok().and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+}
+
+/// Returns the URL of another path of the same server.
+fn beside(url: &str, path: &str) -> Option<String> {
+    if let Some(socket) = url.strip_prefix(UNIX_PREFIX) {
+        let socket = socket.split_once(":/").map_or(socket, |(socket, _)| socket);
+        return Some(format!("{UNIX_PREFIX}{socket}:{path}"));
+    }
+    let (scheme, rest) = url.split_once("://")?;
+    let host = rest.split(['/', '?']).next().unwrap_or_default();
+    Some(format!("{scheme}://{host}{path}"))
 }
 
 /// Formats the stops in force, and a broken audit.

@@ -31,8 +31,12 @@ pub(crate) enum Over {
 }
 
 impl Deadline {
-    pub(crate) fn new(stopped: watch::Receiver<bool>, within: Duration) -> Self {
+    pub(crate) fn new(mut stopped: watch::Receiver<bool>, within: Duration) -> Self {
         let at = Instant::now() + within;
+        // A signal from before this receiver counts as well.
+        if *stopped.borrow() {
+            stopped.mark_changed();
+        }
         let mut other = stopped.clone();
         Self {
             at,
@@ -57,8 +61,10 @@ impl Deadline {
         }
     }
 
+    /// Returns `true` once the shutdown signal has come, even if its sender was dropped since. Takes the lock of the
+    /// channel only after a signal.
     pub(crate) fn is_stopping(&self) -> bool {
-        self.stopped.has_changed().unwrap_or_default() && *self.stopped.borrow()
+        self.stopped.has_changed().unwrap_or(true) && *self.stopped.borrow()
     }
 
     /// Ready once the deadline has passed, however fast the client sends.
@@ -110,6 +116,22 @@ impl fmt::Debug for Deadline {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn the_shutdown_signal_lasts_when_its_sender_is_dropped() {
+        for is_early in [true, false] {
+            let (stop, stopped) = watch::channel(is_early);
+            let mut bound = Deadline::new(stopped, Duration::from_secs(60));
+            assert_eq!(bound.is_stopping(), is_early);
+            let _ = stop.send(true);
+            drop(stop);
+            assert!(bound.is_stopping());
+            assert_eq!(std::future::poll_fn(|cx| bound.poll_over(cx)).await, Over::Stopped);
+        }
+        let (stop, stopped) = watch::channel(false);
+        drop(stop);
+        assert!(!Deadline::new(stopped, Duration::from_secs(60)).is_stopping(), "no signal came");
+    }
 
     /// R5.6: a client that sends without pause makes its reader use up the cooperative budget at every poll. Uses real
     /// time: a paused clock stands still while a task is busy.

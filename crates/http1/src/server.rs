@@ -17,7 +17,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::{Method, StatusCode};
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 
@@ -50,8 +50,13 @@ pub trait Service: Send + Sync + 'static {
     /// Quota that a large head occupies; released when dropped.
     type HeadRoom: Send;
 
-    /// Reserves room for a head of more than [`UNCOUNTED_BYTES_MAX`] from this network address.
-    fn head_room(&self, address: Option<IpAddr>) -> Result<Self::HeadRoom, Response>;
+    /// Reserves room for a head of more than [`UNCOUNTED_BYTES_MAX`] from this network address: without the head before
+    /// all of it is received, and again, in place of the first room, when the head can be seen.
+    fn head_room(
+        &self,
+        head: Option<&RequestHead>,
+        address: Option<IpAddr>,
+    ) -> Result<Self::HeadRoom, Response>;
 
     /// Judges a request by its head and the network address of the client.
     fn admit(&self, head: &RequestHead, address: Option<IpAddr>) -> Result<Self::Admitted, Response>;
@@ -161,8 +166,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 false => None,
             };
             let head_bytes = if head.is_some() { received - self.input.len() } else { received };
-            if head_bytes > UNCOUNTED_BYTES_MAX && room.is_none() {
-                room = Some(service.head_room(self.address).map_err(|shed| Ended::Shed(Box::new(shed)))?);
+            if head_bytes > UNCOUNTED_BYTES_MAX && (room.is_none() || head.is_some()) {
+                // Freed first, so that the head is never counted twice.
+                drop(room.take());
+                let taken = service.head_room(head.as_ref(), self.address);
+                room = Some(taken.map_err(|shed| Ended::Shed(Box::new(shed)))?);
             }
             if let Some(head) = head {
                 return Ok((head, room));
@@ -360,6 +368,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         for (slice, part) in slices.iter_mut().skip(1).zip(parts) {
             *slice = IoSlice::new(part);
         }
+        let bytes = slices.iter().map(|slice| slice.len()).sum();
         let mut left = slices.get_mut(..=parts.len()).unwrap_or_default();
         // Removes empty slices.
         IoSlice::advance_slices(&mut left, 0);
@@ -374,8 +383,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 };
                 if sent.is_pending() {
                     if std::mem::take(&mut is_patient) {
-                        let bytes = || left.iter().map(|slice| slice.len()).sum();
-                        let last = *last.get_or_insert_with(|| Instant::now() + write_time_max(bytes()));
+                        let last = *last.get_or_insert_with(|| Instant::now() + write_time_max(bytes));
                         let within = last.saturating_duration_since(Instant::now());
                         self.deadline.expect_within(within.min(Duration::from_millis(WRITE_MS_MAX)));
                     }
@@ -390,33 +398,59 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             is_patient = true;
             IoSlice::advance_slices(&mut left, sent);
         }
-        self.stream.flush().await.map_err(Ended::from)
+        self.settle(last, S::poll_flush).await
+    }
+
+    /// Flushes or shuts down the stream. A stream that buffers writes, such as TLS, waits for the client here and shows
+    /// no progress, so the wait is at most [`WRITE_MS_MAX`] and ends at `last`. In that time a client that reads
+    /// [`WRITE_BYTES_PER_S_MIN`] has taken the 64 KiB that rustls buffers.
+    async fn settle(
+        &mut self,
+        last: Option<Instant>,
+        poll: fn(Pin<&mut S>, &mut Context<'_>) -> Poll<io::Result<()>>,
+    ) -> Result<(), Ended> {
+        let mut is_waiting = false;
+        let settled = std::future::poll_fn(|cx| {
+            let settled = poll(Pin::new(&mut self.stream), cx);
+            if settled.is_ready() {
+                return settled;
+            }
+            if !std::mem::replace(&mut is_waiting, true) {
+                let within = Duration::from_millis(WRITE_MS_MAX);
+                let left = last.map(|last| last.saturating_duration_since(Instant::now()));
+                self.deadline.expect_within(left.map_or(within, |left| left.min(within)));
+            }
+            self.deadline.poll_late(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
+        });
+        settled.await.map_err(Ended::from)
     }
 
     async fn end(mut self, ended: Ended) {
-        match ended {
-            Ended::Gone => {}
-            Ended::Refused(status) => {
-                let refused = Reply { is_head: false, is_http_1_0: false, after: After::Closed };
-                let _ = self.write(Response::empty(status), refused).await;
-                self.linger().await;
-            }
-            Ended::Shed(response) => {
-                let refused = Reply { is_head: false, is_http_1_0: false, after: After::Closed };
-                let _ = self.write(*response, refused).await;
-                self.linger().await;
-            }
+        let response = match ended {
+            Ended::Gone => return,
+            Ended::Refused(status) => Some(Response::empty(status)),
+            Ended::Shed(response) => Some(*response),
             Ended::Closed { all_read: true } => {
-                let _ = self.stream.shutdown().await;
+                let _ = self.settle(None, S::poll_shutdown).await;
+                return;
             }
-            Ended::Closed { all_read: false } => self.linger().await,
+            Ended::Closed { all_read: false } => None,
+        };
+        if let Some(response) = response {
+            let refused = Reply { is_head: false, is_http_1_0: false, after: After::Closed };
+            if self.write(response, refused).await.is_err() {
+                return;
+            }
         }
+        self.linger().await;
     }
 
     /// Keeps reading from a client that is still sending, so that it can read the last response: closing a socket with
     /// unread bytes resets the connection. The number of lingering connections and the bytes of each are bounded.
     async fn linger(mut self) {
-        let _ = self.stream.shutdown().await;
+        if self.settle(None, S::poll_shutdown).await.is_err() {
+            return;
+        }
         let Ok(_place) = LINGERING.try_acquire() else { return };
         let drained = async {
             let mut bytes = 0;

@@ -1,6 +1,6 @@
 //! Encoder and decoder of server-sent events.
 //!
-//! Guarantees: data without a bare carriage return is encoded as exactly one event; the decoder yields the same
+//! Guarantees: data is encoded as exactly one event, whatever line breaks it contains; the decoder yields the same
 //! events however the bytes are split, and refuses an event over its limit instead of growing.
 
 /// Maximum bytes of one event, by default.
@@ -9,7 +9,8 @@ pub const EVENT_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Comment line that keeps a connection alive; decoders ignore it.
 pub const KEEP_ALIVE: &[u8] = b":\n\n";
 
-/// Appends one event, with a `data` line for each line of `data`. A carriage return inside a line is not escaped.
+/// Appends one event, with a `data` line for each line of `data`. A line ends with LF, CR LF or CR, as in the decoder,
+/// which puts LF in place of each; a CR at the end is dropped. In JSON a line break is white space between tokens.
 pub fn encode(out: &mut Vec<u8>, id: Option<&str>, data: &[u8]) {
     if let Some(id) = id {
         out.extend_from_slice(b"id: ");
@@ -17,9 +18,11 @@ pub fn encode(out: &mut Vec<u8>, id: Option<&str>, data: &[u8]) {
         out.push(b'\n');
     }
     for line in data.split(|byte| *byte == b'\n') {
-        out.extend_from_slice(b"data: ");
-        out.extend_from_slice(line.strip_suffix(b"\r").unwrap_or(line));
-        out.push(b'\n');
+        for part in line.strip_suffix(b"\r").unwrap_or(line).split(|byte| *byte == b'\r') {
+            out.extend_from_slice(b"data: ");
+            out.extend_from_slice(part);
+            out.push(b'\n');
+        }
     }
     out.push(b'\n');
 }
@@ -215,7 +218,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_encoded_is_decoded_however_it_is_cut(
-            texts in proptest::collection::vec("[^\r]{0,40}", 1..5), cut in 1usize..20, crlf: bool
+            texts in proptest::collection::vec("([^\r\n]|\r|\n|\r\n){0,40}", 1..5), cut in 1usize..20, crlf: bool
         ) {
             let mut bytes = Vec::new();
             for (index, text) in texts.iter().enumerate() {
@@ -229,7 +232,8 @@ mod tests {
             for (index, (event, text)) in events.iter().zip(&texts).enumerate() {
                 let number = index.to_string();
                 prop_assert_eq!(event.id.as_deref(), Some(number.as_str()));
-                prop_assert_eq!(&event.data, text);
+                let text = text.strip_suffix('\r').unwrap_or(text);
+                prop_assert_eq!(&event.data, &text.replace("\r\n", "\n").replace('\r', "\n"));
             }
         }
 

@@ -120,3 +120,58 @@ impl Connections {
         Multiplexed { endpoint: self.endpoint.clone(), requests: self.requests.clone(), proxies }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, duplex};
+    use tokio::time::Instant;
+    use tokio_rustls::rustls::pki_types::ServerName;
+    use toolcrib_engine::engine::{Engine, Options, ServerInfo};
+    use toolcrib_http1::limits::WRITE_MS_MAX;
+
+    use super::*;
+    use crate::http::HttpOptions;
+    use crate::load::LoadLimits;
+    use crate::tls::tests::Files;
+
+    const GET: &[u8] = b"GET /none HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+    /// R14.2, `WRITE_MS_MAX`: a TLS client that stops reading, or reads a few bytes every ten seconds, is disconnected,
+    /// although rustls has buffered the whole answer.
+    #[tokio::test(start_paused = true)]
+    async fn a_tls_client_that_does_not_read_does_not_hold_its_connection() {
+        let files = Files::new();
+        for is_slow in [false, true] {
+            let engine = Engine::new(ServerInfo::new("s", "1"), Options::default(), None).unwrap();
+            let (_stop, stopped) = watch::channel(false);
+            let connections = Connections {
+                endpoint: Endpoint::new(Arc::new(engine), HttpOptions::default()),
+                tls: Some(Tls::load(&files.cert, &files.key).unwrap()),
+                http2_prior_knowledge: false,
+                proxies: Arc::default(),
+                requests: Quota::new(LoadLimits::default().requests),
+                stopped,
+                head_within: Duration::from_secs(3_600),
+            };
+            let (near, far) = duplex(4_096);
+            let served = tokio::spawn(async move { connections.serve_stream(far, None).await });
+            let name = ServerName::try_from("localhost").unwrap();
+            let mut client = files.connector(&[b"http/1.1"]).connect(name, near).await.unwrap();
+            // The answers to these requests are several times longer.
+            client.write_all(&GET.repeat(60)).await.unwrap();
+            client.flush().await.unwrap();
+            // The client reads below TLS.
+            let (mut near, _) = client.into_inner();
+            let begun = Instant::now();
+            let reading = tokio::spawn(async move {
+                while is_slow && near.read(&mut [0; 8]).await.is_ok_and(|read| read > 0) {
+                    tokio::time::sleep(Duration::from_secs(10)).await;
+                }
+                (near, std::future::pending::<()>().await)
+            });
+            tokio::time::timeout(Duration::from_secs(1_800), served).await.unwrap().unwrap();
+            assert_eq!(begun.elapsed().as_millis(), u128::from(WRITE_MS_MAX), "slow: {is_slow}");
+            reading.abort();
+        }
+    }
+}

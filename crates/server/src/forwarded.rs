@@ -36,9 +36,8 @@ impl TrustedProxies {
 
     /// Returns the client's address for a request from a trusted proxy.
     pub(crate) fn client(&self, head: &RequestHead, peer: Option<IpAddr>) -> Option<IpAddr> {
-        let forwarded = head
-            .has("forwarded")
-            .then(|| self.nearest(peer, head.values("forwarded").flat_map(elements).map(node)));
+        let forwarded =
+            head.has("forwarded").then(|| self.nearest(peer, head.values("forwarded").flat_map(hops)));
         let x_forwarded = head.has("x-forwarded-for").then(|| {
             let hops = head.values("x-forwarded-for").flat_map(|value| value.split(|byte| *byte == b','));
             self.nearest(peer, hops.map(|hop| address(visible(hop)?.trim())))
@@ -72,33 +71,47 @@ impl TrustedProxies {
     }
 }
 
-/// Splits a `Forwarded` value at the commas outside quoted strings.
-fn elements(value: &[u8]) -> impl Iterator<Item = &[u8]> {
-    outside_quotes(value, b',')
+/// Returns the hops of one `Forwarded` line. All are unknown if a quoted string does not end in it: a client may open one
+/// that swallows what the proxy appends to the line.
+fn hops(line: &[u8]) -> impl Iterator<Item = Option<IpAddr>> {
+    let mut quotes = Quotes::default();
+    line.iter().for_each(|byte| quotes.pass(*byte));
+    outside_quotes(line, b',').map(move |element| node(element).filter(|_| !quotes.is_open))
+}
+
+/// Position relative to quoted strings.
+#[derive(Debug, Default)]
+struct Quotes {
+    is_open: bool,
+    is_escaped: bool,
+}
+
+impl Quotes {
+    fn pass(&mut self, byte: u8) {
+        let was_escaped = self.is_escaped;
+        self.is_escaped = self.is_open && !was_escaped && byte == b'\\';
+        self.is_open ^= byte == b'"' && !was_escaped;
+    }
 }
 
 fn outside_quotes(value: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
-    let (mut is_quoted, mut is_escaped) = (false, false);
+    let mut quotes = Quotes::default();
     value.split(move |byte| {
-        let was_escaped = is_escaped;
-        is_escaped = is_quoted && !was_escaped && *byte == b'\\';
-        if *byte == b'"' && !was_escaped {
-            is_quoted = !is_quoted;
-        }
-        *byte == separator && !is_quoted
+        quotes.pass(*byte);
+        *byte == separator && !quotes.is_open
     })
 }
 
-/// Returns the address in an element's only `for` parameter.
+/// Returns the address in an element's only `for` parameter. Quotes must enclose a whole value.
 fn node(element: &[u8]) -> Option<IpAddr> {
     let mut found = None;
     for pair in outside_quotes(element, b';') {
         let (name, value) = visible(pair)?.trim().split_once('=')?;
-        if !name.eq_ignore_ascii_case("for") {
-            continue;
-        }
         let text = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(value);
-        if found.replace(address(text)?).is_some() {
+        if name.contains('"') || text.contains('"') {
+            return None;
+        }
+        if name.eq_ignore_ascii_case("for") && found.replace(address(text)?).is_some() {
             return None;
         }
     }
@@ -164,6 +177,14 @@ mod tests {
             "for=\"6.6.6.6",
             "for=6.6.6.6, \"",
             "for=\"\\\"6.6.6.6\"",
+            "for=6.6.6.6;x=\", for=203.0.113.9",
+            "for=6.6.6.6;x=\", for=\"203.0.113.9:80\"",
+            "for=6.6.6.6;x=\"\\, for=\"[2001:db8::1]:80\";proto=\"http\"",
+            "for=6.6.6.6;x=\", for=\"203.0.113.9",
+            "for=6.6.6.6;x=\"a\"b",
+            "for=6.6.6.6;\"x\"=b",
+            "for=6.6.6.6;x=a\"b\"",
+            "for=6.6.6\".6\"",
         ] {
             assert_eq!(client(&[("Forwarded", value)]), "127.0.0.1", "{value:?}");
         }

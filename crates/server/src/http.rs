@@ -109,7 +109,7 @@ impl Service for Endpoint {
     type Admitted = Admitted;
     type HeadRoom = Held;
 
-    fn head_room(&self, address: Option<IpAddr>) -> Result<Held, Response> {
+    fn head_room(&self, _: Option<&RequestHead>, address: Option<IpAddr>) -> Result<Held, Response> {
         let share = Share::of(&Principal::Anonymous, None, address);
         let taken = self.heads.take(&share, HEAD_BYTES_MAX);
         taken.map_err(|full| Shed::from(full).response(self.engine.meter()))
@@ -126,7 +126,9 @@ impl Service for Endpoint {
         };
         match judged {
             Ok(target) => Ok(Admitted { target, origin, address: from, body: None, revocations }),
-            Err(response) => Err(cors::share(response, origin.as_deref())),
+            // A cache must not give this refusal to pages of other origins.
+            Err(refusal) if origin.is_none() && head.has("origin") => Err(refusal.with("vary", "Origin")),
+            Err(refusal) => Err(cors::share(refusal, origin.as_deref())),
         }
     }
 

@@ -6,6 +6,9 @@
     reason = "the error is the response itself, written by the caller at once"
 )]
 
+#[cfg(not(unix))]
+compile_error!("Toolcrib does not run on Windows: it needs Unix sockets and signals; use WSL 2");
+
 mod accept;
 mod address;
 pub mod auth;

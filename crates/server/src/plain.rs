@@ -119,7 +119,7 @@ impl Service for Plain {
     type Admitted = Admitted;
     type HeadRoom = Held;
 
-    fn head_room(&self, address: Option<IpAddr>) -> Result<Held, Response> {
+    fn head_room(&self, _: Option<&RequestHead>, address: Option<IpAddr>) -> Result<Held, Response> {
         let share = Share::of(&Principal::Anonymous, None, address);
         let taken = self.heads.take(&share, HEAD_BYTES_MAX);
         taken.map_err(|full| Shed::from(full).response(&self.meter))

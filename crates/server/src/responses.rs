@@ -63,7 +63,9 @@ fn single_event(payload: Payload) -> Payload {
     if payload.len() > UNCOUNTED_BYTES_MAX {
         payload.clone().pieces(|piece| pieces.push(piece));
         pieces.push(Bytes::from_static(b"\n\n"));
-        let is_one_line = |(at, piece): (usize, &Bytes)| at + 1 == pieces.len() || !piece.contains(&b'\n');
+        let is_one_line = |(at, piece): (usize, &Bytes)| {
+            at + 1 == pieces.len() || !(piece.contains(&b'\n') || piece.contains(&b'\r'))
+        };
         if pieces.iter().enumerate().all(is_one_line) {
             return Payload::Joined(pieces.into());
         }
@@ -98,4 +100,25 @@ pub(crate) fn not_allowed(allow: &str) -> Response {
 pub(crate) fn refuse(code: StatusCode, message: &str) -> Response {
     let error = RpcError::new(Code::InvalidRequest, message.to_owned());
     Response::json(code, write::error(None, &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// R5.4: a bare CR between tokens, which ends a line of an event stream, cuts no message, short or long.
+    #[test]
+    fn a_message_with_any_line_breaks_is_one_event() {
+        for length in [1, 2 * UNCOUNTED_BYTES_MAX] {
+            for line_break in ["", "\n", "\r\n", "\r"] {
+                let text = format!("{{{line_break}\"a\":{line_break}\"{}\"}}", "x".repeat(length));
+                let event = single_event(Payload::Whole(text.clone().into())).into_bytes();
+                let mut events = Vec::new();
+                sse::Decoder::default().feed(&event, &mut events).unwrap();
+                let [event] = &events[..] else { panic!("{events:?}") };
+                let data: serde_json::Value = serde_json::from_str(&event.data).unwrap();
+                assert_eq!(data, serde_json::from_str::<serde_json::Value>(&text).unwrap());
+            }
+        }
+    }
 }

@@ -18,8 +18,8 @@ use crate::socket::{Socket, StdSocket};
 /// Serves a connection until it ends.
 type Serve = dyn Fn(Socket) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync;
 
-/// A connection that moves to a thread, and its place among all connections.
-type Arrival = (StdSocket, Seat);
+/// A connection that moves to a thread, its place among all connections, and its count among those of the thread.
+type Arrival = (StdSocket, Seat, Counted);
 
 /// Worker threads of a listener.
 #[derive(Debug)]
@@ -46,14 +46,13 @@ impl Workers {
         let (mut workers, mut threads) = (Vec::new(), Vec::new());
         for number in 0..count.max(1) {
             let (arrivals, mut inbox) = mpsc::unbounded_channel();
-            let connections: Arc<AtomicUsize> = Arc::default();
-            workers.push(Worker { arrivals, connections: connections.clone() });
+            workers.push(Worker { arrivals, connections: Arc::default() });
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
             let serve = serve.clone();
             let thread = std::thread::Builder::new().name(format!("toolcrib-{number}")).spawn(move || {
                 runtime.block_on(async {
                     while let Some(arrival) = inbox.recv().await {
-                        tokio::spawn(visit(arrival, serve.clone(), Counted(connections.clone())));
+                        tokio::spawn(visit(arrival, serve.clone()));
                     }
                 });
             })?;
@@ -69,8 +68,9 @@ impl Workers {
         let gone = || io::Error::other("the thread has ended");
         let fewest = self.workers.iter().min_by_key(|worker| worker.connections.load(Ordering::Relaxed));
         let worker = fewest.ok_or_else(gone)?;
-        worker.connections.fetch_add(1, Ordering::Relaxed);
-        worker.arrivals.send((stream, seat)).map_err(|_| gone())
+        // Travels with the connection, so that one that never arrives is not counted either.
+        let counted = Counted::new(&worker.connections);
+        worker.arrivals.send((stream, seat, counted)).map_err(|_| gone())
     }
 
     /// Ends the threads; their unfinished work is dropped.
@@ -83,7 +83,15 @@ impl Workers {
 }
 
 /// Counts a connection for its thread until it is dropped.
+#[derive(Debug)]
 struct Counted(Arc<AtomicUsize>);
+
+impl Counted {
+    fn new(connections: &Arc<AtomicUsize>) -> Self {
+        connections.fetch_add(1, Ordering::Relaxed);
+        Self(connections.clone())
+    }
+}
 
 impl Drop for Counted {
     fn drop(&mut self) {
@@ -91,7 +99,7 @@ impl Drop for Counted {
     }
 }
 
-async fn visit((stream, seat): Arrival, serve: Arc<Serve>, counted: Counted) {
+async fn visit((stream, seat, counted): Arrival, serve: Arc<Serve>) {
     match stream.into_tokio() {
         Ok(stream) => serve(stream).await,
         Err(error) => tracing::warn!(target: "toolcrib", "a connection was lost: {error}"),

@@ -64,6 +64,12 @@ impl Deps {
         self.folder.join("npm")
     }
 
+    /// Folder of the TypeScript SDK of 2024.
+    #[must_use]
+    pub fn npm_project_2024(&self) -> PathBuf {
+        self.folder.join("npm-2024")
+    }
+
     /// Folder with READMEs that show configuration files of clients, in a folder each.
     #[must_use]
     pub fn client_samples(&self) -> PathBuf {
@@ -73,6 +79,12 @@ impl Deps {
     #[must_use]
     pub fn python_venv(&self) -> PathBuf {
         self.folder.join("python")
+    }
+
+    /// Folder of the Python SDK of 2024.
+    #[must_use]
+    pub fn python_venv_2024(&self) -> PathBuf {
+        self.folder.join("python-2024")
     }
 
     /// Environment that makes `uvx` use its own cache, the pinned versions and the installed Python.
@@ -102,6 +114,11 @@ impl Deps {
         existing("the Python environment", self.python_venv().join("bin/python"))
     }
 
+    /// Returns the interpreter of the virtual environment with the Python SDK of 2024.
+    pub fn python_2024(&self) -> Result<PathBuf, DepsError> {
+        existing("the Python environment of 2024", self.python_venv_2024().join("bin/python"))
+    }
+
     /// Returns the entry file of the official conformance suite.
     pub fn conformance_suite(&self) -> Result<PathBuf, DepsError> {
         let entry = "node_modules/@modelcontextprotocol/conformance/dist/index.js";
@@ -112,6 +129,12 @@ impl Deps {
     pub fn typescript_client(&self) -> Result<PathBuf, DepsError> {
         let package = "node_modules/@modelcontextprotocol/client/package.json";
         existing("the TypeScript SDK", self.npm_project().join(package))
+    }
+
+    /// Returns the package of the TypeScript SDK of 2024.
+    pub fn typescript_client_2024(&self) -> Result<PathBuf, DepsError> {
+        let package = "node_modules/@modelcontextprotocol/sdk/package.json";
+        existing("the TypeScript SDK of 2024", self.npm_project_2024().join(package))
     }
 }
 

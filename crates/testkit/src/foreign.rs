@@ -26,6 +26,10 @@ const START_PATIENCE: Duration = Duration::from_secs(20);
 pub enum Sdk {
     TypeScript,
     Python,
+    /// Version 1.0 of November 2024, which speaks HTTP+SSE and takes the steps `list` and `call`.
+    TypeScript2024,
+    /// Like `TypeScript2024`.
+    Python2024,
 }
 
 /// Era that the client speaks.
@@ -116,19 +120,22 @@ pub fn listening_with(command: &mut Command) -> Result<(Process, Server), Foreig
 
 fn client(deps: &Deps, sdk: Sdk) -> Result<Command, DepsError> {
     let folder: PathBuf = workspace_root().join("tests/foreign");
-    let mut command;
+    let node = |script: &str, package: PathBuf| {
+        let mut command = Command::new(deps.node()?);
+        command.arg(folder.join("typescript").join(script)).env("TOOLCRIB_CLIENT_PACKAGE", package);
+        Ok(command)
+    };
+    let python = |script: &str, interpreter: PathBuf| {
+        let mut command = Command::new(interpreter);
+        command.arg(folder.join("python").join(script)).env("PYTHONDONTWRITEBYTECODE", "1");
+        command
+    };
     match sdk {
-        Sdk::TypeScript => {
-            let package = deps.typescript_client()?;
-            command = Command::new(deps.node()?);
-            command.arg(folder.join("typescript/client.mjs")).env("TOOLCRIB_CLIENT_PACKAGE", package);
-        }
-        Sdk::Python => {
-            command = Command::new(deps.python()?);
-            command.arg(folder.join("python/client.py")).env("PYTHONDONTWRITEBYTECODE", "1");
-        }
+        Sdk::TypeScript => node("client.mjs", deps.typescript_client()?),
+        Sdk::TypeScript2024 => node("client_2024.mjs", deps.typescript_client_2024()?),
+        Sdk::Python => Ok(python("client.py", deps.python()?)),
+        Sdk::Python2024 => Ok(python("client_2024.py", deps.python_2024()?)),
     }
-    Ok(command)
 }
 
 fn report_in(line: &str) -> Option<Value> {

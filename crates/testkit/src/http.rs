@@ -265,7 +265,7 @@ impl Stream {
 
 fn events(text: &str) -> Vec<Event> {
     let mut all = Vec::new();
-    for block in text.replace('\r', "").split("\n\n") {
+    for block in text.replace("\r\n", "\n").replace('\r', "\n").split("\n\n") {
         let mut event = Event::default();
         let mut any = false;
         for line in block.lines() {

@@ -25,6 +25,11 @@ pub struct Nginx {
 impl Nginx {
     /// Starts an nginx that forwards everything to `backend`; `None` if nginx is not installed.
     pub fn start(backend: SocketAddr) -> Option<io::Result<Self>> {
+        Self::start_with(backend, "")
+    }
+
+    /// Like `start`, with these directives for every request.
+    pub fn start_with(backend: SocketAddr, directives: &str) -> Option<io::Result<Self>> {
         let version = Command::new("nginx").arg("-v").stdout(Stdio::null()).stderr(Stdio::null()).status();
         if version.is_err() {
             #[allow(clippy::print_stderr, reason = "a skipped test must be heard of")]
@@ -33,10 +38,10 @@ impl Nginx {
             }
             return None;
         }
-        Some(Self::start_before(backend))
+        Some(Self::start_before(backend, directives))
     }
 
-    fn start_before(backend: SocketAddr) -> io::Result<Self> {
+    fn start_before(backend: SocketAddr, directives: &str) -> io::Result<Self> {
         let address = SocketAddr::from(([127, 0, 0, 1], port::free()?));
         let folder = std::env::temp_dir().join(format!("toolcrib-nginx-{}", address.port()));
         fs::create_dir_all(&folder)?;
@@ -50,7 +55,7 @@ impl Nginx {
              upstream backend {{ server {backend}; keepalive 4; keepalive_requests 1000000; }}\n\
              server {{ listen {address}; ignore_invalid_headers off; underscores_in_headers on;\n\
              location / {{ proxy_pass http://backend; proxy_http_version 1.1; proxy_request_buffering off;\n\
-             proxy_set_header Connection \"\"; proxy_set_header Host $http_host; }} }} }}\n"
+             proxy_set_header Connection \"\"; proxy_set_header Host $http_host; {directives} }} }} }}\n"
         );
         let file = folder.join("nginx.conf");
         fs::write(&file, config)?;

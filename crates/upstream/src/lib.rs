@@ -3,6 +3,9 @@
 //! Contains no policy: what a server offers is reported to an observer, and a call that was cleared is sent. Entry
 //! points: [`supervisor::Upstream`] keeps a server alive, [`snapshot::snapshot`] lists it once.
 
+#[cfg(not(unix))]
+compile_error!("Toolcrib does not run on Windows: it needs Unix sockets and signals; use WSL 2");
+
 mod brake;
 mod breaker;
 mod called;

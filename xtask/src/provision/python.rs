@@ -1,4 +1,5 @@
-//! Installs the Python SDK into a virtual environment, from a list with pinned versions and hashes.
+//! Installs the Python SDK, current and of 2024, into a virtual environment each, from lists with pinned versions and
+//! hashes.
 
 use std::path::Path;
 
@@ -9,7 +10,8 @@ use super::stamp::Stamp;
 use crate::shell::{command, output, root, run};
 
 pub(super) fn install(deps: &Deps) -> Result<()> {
-    environment(deps, "python", &deps.python_venv())
+    environment(deps, "python", &deps.python_venv())?;
+    environment(deps, "python-2024", &deps.python_venv_2024())
 }
 
 /// Installs FastMCP for the comparison, in an environment of its own: its pins conflict with those of the SDK.

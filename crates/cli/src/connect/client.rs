@@ -39,18 +39,11 @@ pub(crate) struct Surroundings<'a> {
 pub(crate) enum System {
     Linux,
     Mac,
-    Windows,
 }
 
 impl System {
     pub(crate) const fn here() -> Self {
-        if cfg!(target_os = "macos") {
-            Self::Mac
-        } else if cfg!(windows) {
-            Self::Windows
-        } else {
-            Self::Linux
-        }
+        if cfg!(target_os = "macos") { Self::Mac } else { Self::Linux }
     }
 }
 
@@ -134,7 +127,7 @@ impl Client {
     pub(crate) fn file(self, scope: Scope, around: &Surroundings<'_>) -> Option<PathBuf> {
         let variable =
             |name: &str| (around.variable)(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let home = variable(if around.system == System::Windows { "USERPROFILE" } else { "HOME" });
+        let home = variable("HOME");
         if scope == Scope::Project {
             let path = match self {
                 Self::ClaudeCode => ".mcp.json",
@@ -149,7 +142,6 @@ impl Client {
         let settings = || match around.system {
             System::Linux => variable("XDG_CONFIG_HOME").or_else(|| Some(home.as_ref()?.join(".config"))),
             System::Mac => Some(home.as_ref()?.join("Library/Application Support")),
-            System::Windows => variable("APPDATA"),
         };
         let below_home = |path: &str| Some(home.as_ref()?.join(path));
         match self {
@@ -195,8 +187,7 @@ mod tests {
     #[test]
     fn each_client_has_its_file_on_each_system() {
         let variable = |name: &str| match name {
-            "HOME" | "USERPROFILE" => Some("home".to_owned()),
-            "APPDATA" => Some("roaming".to_owned()),
+            "HOME" => Some("home".to_owned()),
             _ => None,
         };
         let file =
@@ -204,12 +195,10 @@ mod tests {
         let path = |client, system| file(client, system).map(|path| path.display().to_string());
         assert_eq!(path(Client::ClaudeCode, System::Linux).as_deref(), Some("home/.claude.json"));
         assert_eq!(path(Client::Codex, System::Mac).as_deref(), Some("home/.codex/config.toml"));
-        let desktop =
-            [System::Linux, System::Mac, System::Windows].map(|system| path(Client::ClaudeDesktop, system));
+        let desktop = [System::Linux, System::Mac].map(|system| path(Client::ClaudeDesktop, system));
         let expected = [
             "home/.config/Claude/claude_desktop_config.json",
             "home/Library/Application Support/Claude/claude_desktop_config.json",
-            "roaming/Claude/claude_desktop_config.json",
         ];
         assert_eq!(desktop.map(Option::unwrap_or_default), expected);
         assert_eq!(path(Client::VsCode, System::Linux).as_deref(), Some("home/.config/Code/User/mcp.json"));

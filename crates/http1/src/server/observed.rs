@@ -58,7 +58,7 @@ impl Service for Recorder {
     type Admitted = Observed;
     type HeadRoom = ();
 
-    fn head_room(&self, _: Option<IpAddr>) -> Result<(), Response> {
+    fn head_room(&self, _: Option<&RequestHead>, _: Option<IpAddr>) -> Result<(), Response> {
         Ok(())
     }
 

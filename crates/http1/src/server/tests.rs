@@ -1,6 +1,6 @@
 //! Tests of connections: the test is the client and sees every byte that it sends and receives.
 
-use tokio::io::{AsyncReadExt, DuplexStream, duplex};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 
 use std::pin::pin;
 
@@ -23,7 +23,7 @@ impl Service for Echo {
     type Admitted = ();
     type HeadRoom = Option<tokio::sync::SemaphorePermit<'static>>;
 
-    fn head_room(&self, _: Option<IpAddr>) -> Result<Self::HeadRoom, Response> {
+    fn head_room(&self, _: Option<&RequestHead>, _: Option<IpAddr>) -> Result<Self::HeadRoom, Response> {
         static ROOM: Semaphore = Semaphore::const_new(1);
         if !self.is_narrow {
             return Ok(None);
@@ -69,15 +69,17 @@ struct Client {
     served: tokio::task::JoinHandle<()>,
 }
 
-fn served(stream: DuplexStream, stopped: watch::Receiver<bool>) -> tokio::task::JoinHandle<()> {
+fn served<S>(stream: S, stopped: watch::Receiver<bool>) -> tokio::task::JoinHandle<()>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     served_by(SMALL, stream, stopped)
 }
 
-fn served_by(
-    echo: Echo,
-    stream: DuplexStream,
-    stopped: watch::Receiver<bool>,
-) -> tokio::task::JoinHandle<()> {
+fn served_by<S>(echo: Echo, stream: S, stopped: watch::Receiver<bool>) -> tokio::task::JoinHandle<()>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     tokio::spawn(serve(stream, Arc::new(echo), None, stopped, Duration::from_secs(10)))
 }
 
@@ -110,6 +112,63 @@ impl Client {
         let mut bytes = [0; 4_096];
         let read = tokio::time::timeout(Duration::from_millis(50), self.stream.read(&mut bytes)).await;
         String::from_utf8_lossy(&bytes[..read.map_or(0, Result::unwrap)]).into_owned()
+    }
+}
+
+/// Stream that buffers writes until it is flushed and ends with an alert, like TLS.
+struct Buffered {
+    stream: DuplexStream,
+    waiting: Vec<u8>,
+    bytes_max: usize,
+    is_ended: bool,
+}
+
+impl Buffered {
+    fn new(stream: DuplexStream, bytes_max: usize) -> Self {
+        Self { stream, waiting: Vec::new(), bytes_max, is_ended: false }
+    }
+}
+
+impl AsyncRead for Buffered {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        read: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, read)
+    }
+}
+
+impl AsyncWrite for Buffered {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let flushed = self.as_mut().poll_flush(cx)?;
+        let room = self.bytes_max - self.waiting.len();
+        match flushed {
+            Poll::Ready(()) if self.bytes_max == 0 => Pin::new(&mut self.stream).poll_write(cx, bytes),
+            Poll::Pending if room == 0 => Poll::Pending,
+            _ => {
+                let taken = room.min(bytes.len());
+                self.waiting.extend_from_slice(&bytes[..taken]);
+                Poll::Ready(Ok(taken))
+            }
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let Self { stream, waiting, .. } = self.get_mut();
+        while !waiting.is_empty() {
+            let sent = std::task::ready!(Pin::new(&mut *stream).poll_write(cx, waiting))?;
+            waiting.drain(..sent);
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if !std::mem::replace(&mut self.is_ended, true) {
+            self.waiting.extend_from_slice(b"alert");
+        }
+        std::task::ready!(self.as_mut().poll_flush(cx))?;
+        Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }
 
@@ -374,36 +433,79 @@ async fn what_is_sent_ahead_is_read_within_bounds() {
     assert!((AHEAD_BYTES_MAX..AHEAD_BYTES_MAX + 3_000).contains(&taken), "{taken}");
 }
 
-/// `WRITE_MS_MAX`: a client that accepts no byte is disconnected.
+/// `WRITE_MS_MAX`: a client that accepts no byte is disconnected, also if the stream buffers part of the answer or all
+/// of it.
 #[tokio::test(start_paused = true)]
 async fn a_client_that_reads_nothing_does_not_hold_its_connection() {
-    let (mut stream, other) = duplex(64);
-    let (_stop, stopped) = watch::channel(false);
-    let served = served(other, stopped);
-    stream.write_all(b"GET /long HTTP/1.1\r\n\r\n").await.unwrap();
-    let begun = tokio::time::Instant::now();
-    served.await.unwrap();
-    assert_eq!(begun.elapsed().as_millis(), u128::from(WRITE_MS_MAX));
+    for buffer in [0, 1 << 10, 1 << 20] {
+        let (mut stream, other) = duplex(64);
+        let (_stop, stopped) = watch::channel(false);
+        let served = served(Buffered::new(other, buffer), stopped);
+        stream.write_all(b"GET /long HTTP/1.1\r\n\r\n").await.unwrap();
+        let begun = tokio::time::Instant::now();
+        tokio::time::timeout(Duration::from_secs(3_600), served).await.unwrap().unwrap();
+        assert_eq!(begun.elapsed().as_millis(), u128::from(WRITE_MS_MAX), "{buffer} bytes are buffered");
+    }
+}
+
+/// `WRITE_MS_MAX`: the last bytes of a stream, such as TLS's close_notify, are not waited for longer than an answer.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_does_not_take_the_end_of_the_stream_does_not_hold_its_connection() {
+    for refused in ["nonsense\r\n\r\n", LAST] {
+        let mut whole = client();
+        whole.send(refused).await;
+        let (mut stream, other) = duplex(whole.rest().await.len());
+        let (_stop, stopped) = watch::channel(false);
+        let served = served(Buffered::new(other, 1 << 10), stopped);
+        stream.write_all(refused.as_bytes()).await.unwrap();
+        let begun = tokio::time::Instant::now();
+        tokio::time::timeout(Duration::from_secs(3_600), served).await.unwrap().unwrap();
+        assert_eq!(begun.elapsed().as_millis(), u128::from(WRITE_MS_MAX));
+    }
 }
 
 /// `WRITE_BYTES_PER_S_MIN`: a few bytes every ten seconds would keep an answer in memory for hours.
 #[tokio::test(start_paused = true)]
 async fn a_client_that_reads_drop_by_drop_does_not_hold_its_connection() {
+    let all = WRITE_MS_MAX + 100_000 * 1_000 / WRITE_BYTES_PER_S_MIN;
+    // A flush of more than rustls buffers shows no progress and has `WRITE_MS_MAX`.
+    for (buffer, most) in [(0, all), (64 << 10, all), (1 << 20, WRITE_MS_MAX)] {
+        let (mut stream, other) = duplex(64);
+        let (_stop, stopped) = watch::channel(false);
+        let served = served(Buffered::new(other, buffer), stopped);
+        stream.write_all(b"GET /long HTTP/1.1\r\n\r\n").await.unwrap();
+        let begun = tokio::time::Instant::now();
+        let reading = tokio::spawn(async move {
+            while stream.read(&mut [0; 32]).await.is_ok_and(|read| read > 0) {
+                tokio::time::sleep(Duration::from_secs(10)).await;
+            }
+        });
+        tokio::time::timeout(Duration::from_secs(3_600), served).await.unwrap().unwrap();
+        let took = begun.elapsed().as_millis() as u64;
+        assert!(
+            (most - 1_000..=most + 1_000).contains(&took),
+            "{took} ms of {most}, {buffer} bytes buffered"
+        );
+        reading.abort();
+    }
+}
+
+/// `WRITE_BYTES_PER_S_MIN`: a client that reads at this rate gets its whole answer over a stream that buffers like
+/// rustls.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_reads_at_the_minimum_rate_gets_its_answer() {
     let (mut stream, other) = duplex(64);
     let (_stop, stopped) = watch::channel(false);
-    let served = served(other, stopped);
-    stream.write_all(b"GET /long HTTP/1.1\r\n\r\n").await.unwrap();
-    let begun = tokio::time::Instant::now();
-    let reading = tokio::spawn(async move {
-        while stream.read(&mut [0; 32]).await.is_ok_and(|read| read > 0) {
-            tokio::time::sleep(Duration::from_secs(10)).await;
-        }
-    });
+    let served = served(Buffered::new(other, 64 << 10), stopped);
+    stream.write_all(b"GET /long HTTP/1.1\r\nConnection: close\r\n\r\n").await.unwrap();
+    let mut read = 0;
+    let mut piece = [0; WRITE_BYTES_PER_S_MIN as usize / 64];
+    while stream.read_exact(&mut piece).await.is_ok() {
+        read += piece.len();
+        tokio::time::sleep(Duration::from_millis(1_000 / 64)).await;
+    }
+    assert!(read >= 100_000, "{read}");
     served.await.unwrap();
-    let most = WRITE_MS_MAX + 100_000 * 1_000 / WRITE_BYTES_PER_S_MIN;
-    let took = begun.elapsed().as_millis() as u64;
-    assert!((most - 1_000..=most + 1_000).contains(&took), "{took} ms of {most}");
-    reading.abort();
 }
 
 /// `BODY_TURN_BYTES_MAX`: other tasks of the thread run while a long body arrives.
@@ -413,7 +515,7 @@ async fn a_long_body_leaves_turns_to_others() {
     impl Service for Large {
         type Admitted = ();
         type HeadRoom = ();
-        fn head_room(&self, _address: Option<IpAddr>) -> Result<(), Response> {
+        fn head_room(&self, _: Option<&RequestHead>, _: Option<IpAddr>) -> Result<(), Response> {
             Ok(())
         }
         fn admit(&self, _head: &RequestHead, _address: Option<IpAddr>) -> Result<(), Response> {

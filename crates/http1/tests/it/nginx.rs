@@ -30,7 +30,7 @@ impl Service for Paths {
     type Admitted = ();
     type HeadRoom = ();
 
-    fn head_room(&self, _: Option<IpAddr>) -> Result<(), Response> {
+    fn head_room(&self, _: Option<&RequestHead>, _: Option<IpAddr>) -> Result<(), Response> {
         Ok(())
     }
 

@@ -27,7 +27,7 @@ pub(super) async fn answer<V: Service>(
     let answered = async {
         let head = assemble(&parts).map_err(Response::empty)?;
         if head_bytes(&parts) > UNCOUNTED_BYTES_MAX {
-            room = Some(Box::new(service.head_room(peer)?));
+            room = Some(Box::new(service.head_room(Some(&head), peer)?));
         }
         drop(parts);
         respond(service, peer, head, incoming).await

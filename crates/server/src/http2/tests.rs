@@ -35,7 +35,7 @@ impl Service for Empty {
     type Admitted = ();
     type HeadRoom = ();
 
-    fn head_room(&self, _: Option<IpAddr>) -> Result<(), Response> {
+    fn head_room(&self, _: Option<&RequestHead>, _: Option<IpAddr>) -> Result<(), Response> {
         Ok(())
     }
 

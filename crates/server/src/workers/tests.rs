@@ -66,3 +66,17 @@ async fn connections_are_dealt_out_evenly() {
     assert_eq!(open.sum::<usize>(), 0);
     tokio::task::spawn_blocking(move || room.workers.stop()).await.unwrap();
 }
+
+#[tokio::test]
+async fn a_connection_that_no_thread_takes_is_not_counted() {
+    let mut room = Room::new().await;
+    for worker in &mut room.workers.workers {
+        // The thread ends with its inbox.
+        worker.arrivals = mpsc::unbounded_channel().0;
+    }
+    let _client = TcpStream::connect(room.tcp.address().unwrap()).await.unwrap();
+    let (stream, seat) = room.seats.accept(&room.tcp).await.unwrap();
+    assert!(room.workers.take(stream, seat).is_err());
+    let open = room.workers.workers.iter().map(|worker| worker.connections.load(Ordering::Relaxed));
+    assert_eq!((open.sum::<usize>(), room.seats.taken()), (0, 0));
+}
