@@ -61,7 +61,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
             Some(_) => server.call("list_available_toolsets", json!({})).await.unwrap_or_default(),
             None => Value::Null,
         };
-        let ready = tokio::time::timeout(patience, ready(&url, args.ca_file.as_deref())).await.unwrap_or_default();
+        let ready =
+            tokio::time::timeout(patience, ready(&url, args.ca_file.as_deref())).await.unwrap_or_default();
         // Only a gateway has `/readyz`; another server may have the tool `emergency_status`.
         let stops = match (ready.get("stops"), server.get("emergency_status")) {
             (None, Some(_)) => {
