@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use toolcrib_testkit::nginx::Nginx;
@@ -179,7 +180,7 @@ fn start<C: Client + 'static>(accept: impl Fn(TcpStream) -> C + Clone + Send + '
 #[test]
 fn no_call_is_answered_with_what_an_earlier_answer_left_behind() {
     let address = start(|client| client);
-    let answered = poison(&Gateway::start(&[&format!("http://{address}/mcp")]));
+    let answered = poison(&Gateway::start(&[&format!("http://{address}/mcp")]), TRIES);
     // The framings with a single valid reading are answered, the others refused.
     assert_eq!(answered, [0, 1, 2, 3, 4, 7]);
 }
@@ -192,22 +193,28 @@ fn a_reused_tls_connection_delivers_no_leftover_answer() {
     folder.file("ca.pem", &certificate.pem());
     let address = start(move |client| certificate.accept(client).unwrap());
     let text = format!("[servers.p]\nca_file = \"ca.pem\"\nurl = \"https://{address}/mcp\"\n");
-    let answered = poison(&Gateway::start(&["--config", &folder.file("toolcrib.toml", &text)]));
+    let answered = poison(&Gateway::start(&["--config", &folder.file("toolcrib.toml", &text)]), TRIES);
     assert_eq!(answered, [0, 1, 2, 3, 4, 7]);
 }
 
 /// R14.1: the same behind nginx, which keeps its connections on both sides.
 #[test]
 fn no_call_behind_nginx_is_answered_with_what_an_earlier_answer_left_behind() {
-    let Some(nginx) = Nginx::start(start(|client| client)) else { return };
-    poison(&Gateway::start(&[&format!("http://{}/mcp", nginx.unwrap().address)]));
+    // nginx waits for the rest of some answers; the server ends those connections soon.
+    let address = start(|client| {
+        client.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+        client
+    });
+    let Some(nginx) = Nginx::start(address) else { return };
+    let nginx = nginx.unwrap();
+    poison(&Gateway::start(&[&format!("http://{}/mcp", nginx.address)]), TRIES / 10);
 }
 
 /// Calls the poisoner's tool; returns the framings in which a poisoned call was answered.
-fn poison(gateway: &Gateway) -> Vec<usize> {
+fn poison(gateway: &Gateway, tries: usize) -> Vec<usize> {
     let name = gateway.tools().into_iter().find(|name| name.ends_with("say")).unwrap();
     let mut answered = BTreeSet::new();
-    for attempt in 0..TRIES {
+    for attempt in 0..tries {
         // Every second call is plain: it uses the connection of the poisoned answer before it.
         let shape = attempt / 2 % SHAPES.len();
         let token = if attempt % 2 == 0 { format!("{shape}-{attempt}") } else { format!("plain {attempt}") };

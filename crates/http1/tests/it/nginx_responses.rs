@@ -14,6 +14,9 @@ use crate::responses::next;
 /// Times that the whole corpus is sent.
 const ROUNDS: usize = 5;
 
+/// How long the server waits for the next request on a connection.
+const IDLE: Duration = Duration::from_millis(200);
+
 /// Timeout of one response; nginx gives up earlier.
 const SOON: Duration = Duration::from_secs(10);
 
@@ -24,8 +27,10 @@ async fn serve(stream: TcpStream) -> std::io::Result<()> {
     loop {
         let mut head = String::new();
         while !head.ends_with("\r\n\r\n") {
-            if stream.read_line(&mut head).await? == 0 {
-                return Ok(());
+            // nginx may wait for the rest of a response that is complete here.
+            match tokio::time::timeout(IDLE, stream.read_line(&mut head)).await {
+                Ok(Ok(1..)) => {}
+                _ => return Ok(()),
             }
         }
         let path = head.split(' ').nth(1).unwrap();
