@@ -18,7 +18,7 @@ use super::running::Gateway;
 const TRIES: usize = 2_000;
 
 /// Framings of a response, with poison behind it on the connection.
-const SHAPES: [&str; 12] = [
+const SHAPES: [&str; 13] = [
     "{whole}{poison}",
     "{whole}\r\n{poison}",
     "HTTP/1.1 100 Continue\r\n\r\n{whole}{poison}",
@@ -31,7 +31,12 @@ const SHAPES: [&str; 12] = [
     "{chunked-twice}{poison}",
     "{signed-chunk}{poison}",
     "{no-content}{poison}",
+    "{full}{poison}",
 ];
+
+/// Bytes of a `{full}` response: as many as the client reads at once and as fit into a TLS record, so that one read ends
+/// at the poison, which TLS may have decrypted already.
+const FULL_BYTES: usize = 16 * 1024;
 
 /// Returns a response with these header lines and this body.
 fn response(status: &str, lines: &str, body: &str) -> String {
@@ -40,6 +45,12 @@ fn response(status: &str, lines: &str, body: &str) -> String {
 
 fn with_length(body: &str, length: usize) -> String {
     response("200 OK", &format!("Content-Length: {length}\r\n"), body)
+}
+
+/// Returns a response of `FULL_BYTES`, padded with white space.
+fn full(body: &str) -> String {
+    let length = FULL_BYTES - with_length("", FULL_BYTES).len();
+    with_length(&format!("{body:length$}"), length)
 }
 
 fn chunks(body: &str, size: &str, trailers: &str) -> String {
@@ -51,6 +62,7 @@ fn poisoned(shape: &str, body: &str, poison: &str) -> [String; 2] {
     let coded = "Transfer-Encoding: chunked\r\n";
     let shaped = [
         ("{whole}", with_length(body, body.len())),
+        ("{full}", full(body)),
         ("{chunked}", response("200 OK", coded, &chunks(body, "", ""))),
         ("{chunked-with-trailers}", response("200 OK", coded, &chunks(body, "", "X: y\r\n"))),
         ("{short}", with_length(body, body.len() - 3)),
@@ -182,7 +194,7 @@ fn no_call_is_answered_with_what_an_earlier_answer_left_behind() {
     let address = start(|client| client);
     let answered = poison(&Gateway::start(&[&format!("http://{address}/mcp")]), TRIES);
     // The framings with a single valid reading are answered, the others refused.
-    assert_eq!(answered, [0, 1, 2, 3, 4, 7]);
+    assert_eq!(answered, [0, 1, 2, 3, 4, 7, 12]);
 }
 
 /// R14.1: the same over TLS, where the left-over is a record of its own, decrypted and not yet read.
@@ -194,7 +206,7 @@ fn a_reused_tls_connection_delivers_no_leftover_answer() {
     let address = start(move |client| certificate.accept(client).unwrap());
     let text = format!("[servers.p]\nca_file = \"ca.pem\"\nurl = \"https://{address}/mcp\"\n");
     let answered = poison(&Gateway::start(&["--config", &folder.file("toolcrib.toml", &text)]), TRIES);
-    assert_eq!(answered, [0, 1, 2, 3, 4, 7]);
+    assert_eq!(answered, [0, 1, 2, 3, 4, 7, 12]);
 }
 
 /// R14.1: the same behind nginx, which keeps its connections on both sides.
