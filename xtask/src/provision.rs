@@ -61,6 +61,7 @@ pub(crate) fn provision(force: bool) -> Result<()> {
     node::install(&deps)?;
     samples::install(&deps)?;
     python::install(&deps)?;
+    python::fastmcp(&deps)?;
     uvx::install(&deps)?;
     test_suite::install(&deps)?;
     postgres::install()?;

@@ -127,6 +127,8 @@ pub struct Jwt {
     pub issuer: String,
     pub audience: String,
     pub jwks: Jwks,
+    /// Certificates that are trusted besides the system's, where the keys are fetched from a URL.
+    pub ca_file: Option<PathBuf>,
     pub scopes: Vec<String>,
 }
 

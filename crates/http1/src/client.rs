@@ -47,13 +47,14 @@ pub struct ClientConnection<S> {
     heads: ResponseHeads,
     /// Buffer in which a request is built, reused for the next one.
     outgoing: Vec<u8>,
+    failure: Option<io::Error>,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> ClientConnection<S> {
     #[must_use]
     pub fn new(stream: S) -> Self {
         let (buffer, outgoing) = (Vec::new(), Vec::new());
-        Self { stream, buffer, taken: 0, heads: ResponseHeads::default(), outgoing }
+        Self { stream, buffer, taken: 0, heads: ResponseHeads::default(), outgoing, failure: None }
     }
 
     #[must_use]
@@ -65,6 +66,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ClientConnection<S> {
     #[must_use]
     pub fn into_stream(self) -> S {
         self.stream
+    }
+
+    /// Returns the I/O error behind [`ReadError::Closed`], such as a TLS alert; `None` if the stream ended without one.
+    #[must_use]
+    pub fn failure(&self) -> Option<&io::Error> {
+        self.failure.as_ref()
     }
 
     /// Sends the request that `write` puts into an empty buffer.
@@ -127,20 +134,23 @@ impl<S: AsyncRead + AsyncWrite + Unpin> ClientConnection<S> {
 
     /// Reads into the read-ahead buffer; returns 0 at the end of the stream. `wanted` is a hint of how many bytes are
     /// missing.
-    async fn read(&mut self, wanted: usize) -> io::Result<usize> {
+    async fn read(&mut self, wanted: usize) -> Result<usize, ReadError> {
         if self.taken > 0 {
             self.buffer.drain(..self.taken.min(self.buffer.len()));
             self.taken = 0;
         }
         self.buffer.reserve(wanted.clamp(READ_BYTES, READ_BYTES_MAX));
-        self.stream.read_buf(&mut self.buffer).await
+        self.stream.read_buf(&mut self.buffer).await.map_err(|error| {
+            self.failure = Some(error);
+            ReadError::Closed
+        })
     }
 
     /// Reads into the read-ahead buffer; the end of the stream is an error.
     async fn more(&mut self, wanted: usize) -> Result<(), ReadError> {
-        match self.read(wanted).await {
-            Ok(0) | Err(_) => Err(ReadError::Closed),
-            Ok(_) => Ok(()),
+        match self.read(wanted).await? {
+            0 => Err(ReadError::Closed),
+            _ => Ok(()),
         }
     }
 }
@@ -220,7 +230,7 @@ impl BodyReader {
                     return Ok(Some(taken));
                 }
                 State::UntilClose => {
-                    if conn.ahead().is_empty() && conn.read(0).await.map_err(|_| ReadError::Closed)? == 0 {
+                    if conn.ahead().is_empty() && conn.read(0).await? == 0 {
                         self.state = State::Done;
                         return Ok(None);
                     }

@@ -119,6 +119,11 @@ impl Deps {
         existing("the Python environment of 2024", self.python_venv_2024().join("bin/python"))
     }
 
+    /// Returns the interpreter of the virtual environment with FastMCP.
+    pub fn fastmcp_python(&self) -> Result<PathBuf, DepsError> {
+        existing("FastMCP", self.folder.join("fastmcp/bin/python"))
+    }
+
     /// Returns the entry file of the official conformance suite.
     pub fn conformance_suite(&self) -> Result<PathBuf, DepsError> {
         let entry = "node_modules/@modelcontextprotocol/conformance/dist/index.js";

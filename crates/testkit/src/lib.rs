@@ -9,6 +9,7 @@
 //! - [`postgres`]: a PostgreSQL server per test.
 //! - [`script`]: an in-memory connection that delivers given pieces.
 //! - [`oracle`]: parses requests and responses with hyper.
+//! - [`tls`]: certificates, and TLS in front of a plain server.
 //! - [`nginx`]: an nginx per test in front of a server.
 //! - [`deps`]: paths of Node, Python and the official suite, installed by `xtask provision`.
 //! - [`foreign`]: runs a foreign MCP client and reads its report.
@@ -29,3 +30,4 @@ pub mod postgres;
 pub mod process;
 pub mod script;
 pub mod signer;
+pub mod tls;

@@ -23,6 +23,14 @@ pub enum Cause {
     Connect { address: Box<str>, kind: io::ErrorKind },
     #[error("no secure connection to {address}: {reason}")]
     Tls { address: Box<str>, reason: Box<str> },
+    #[error(
+        "no secure connection to {address}: its certificate is signed by an authority that is not trusted here; ca_file names one that is"
+    )]
+    UnknownAuthority { address: Box<str> },
+    #[error(
+        "no secure connection to {address}: it wants another client certificate than it was shown; client_cert and client_key name one"
+    )]
+    ClientCertificate { address: Box<str> },
     #[error("the host {host} is unknown: its name has no address")]
     UnknownHost { host: Box<str> },
     #[error("no way through the proxy {proxy}: {reason}")]

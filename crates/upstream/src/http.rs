@@ -19,6 +19,7 @@ mod pending;
 mod pool;
 pub(crate) mod probe;
 mod proxy;
+pub(crate) mod resolve;
 mod target;
 mod tls;
 
@@ -30,7 +31,7 @@ pub(crate) use target::Target;
 pub(crate) fn check(endpoint: &crate::spec::Endpoint) -> Result<(), (&'static str, crate::error::Cause)> {
     let target = Target::read(&endpoint.url).map_err(|cause| ("url", cause))?;
     proxy::Proxy::of(&target, endpoint.proxy.as_deref()).map_err(|cause| ("proxy", cause))?;
-    let trusting = tls::TlsFiles { ca_file: endpoint.ca_file.clone(), identity: None };
+    let trusting = tls::TlsFiles { ca_file: endpoint.ca_file.clone(), identity: None, http2: true };
     tls::Tls::new(&target.address(), &trusting).map_err(|cause| ("ca_file", cause))?;
     let identity = endpoint.client_cert.clone().zip(endpoint.client_key.clone());
     let files = tls::TlsFiles { identity, ..trusting };

@@ -71,7 +71,7 @@ pub const UPSTREAM_LIST_NODES_MAX: usize = 256 * 1024;
 /// Maximum idle connections to one HTTP server per thread.
 pub const UPSTREAM_IDLE_CONNECTIONS_MAX: usize = 128;
 
-/// Maximum age of an idle connection in milliseconds: less than servers commonly allow.
+/// Maximum time that a connection was not used before it is used again, in milliseconds: less than servers commonly allow.
 pub const UPSTREAM_IDLE_MS_MAX: u64 = 4_000;
 
 /// Timeout for a TCP connect and TLS handshake in milliseconds.
@@ -96,6 +96,19 @@ pub const UPSTREAM_HTTP2_STREAM_WINDOW_BYTES: u32 = 256 * 1024;
 /// Flow-control window of one HTTP/2 connection in bytes: 4 MiB, so that a thousand unread streams do not fill the
 /// memory.
 pub const UPSTREAM_HTTP2_WINDOW_BYTES: u32 = 4 * 1024 * 1024;
+
+/// Silence on an HTTP/2 connection with open streams after which a PING is sent, in milliseconds.
+pub const UPSTREAM_HTTP2_PING_MS: u64 = 10_000;
+
+/// Timeout for the answer to that PING in milliseconds; then the connection is closed and its calls fail.
+pub const UPSTREAM_HTTP2_PONG_MS_MAX: u64 = 5_000;
+
+/// Maximum bytes of the brotli windows of one server's bodies together; further bodies wait. A window is up to 16 MiB,
+/// and 4 MiB with common settings.
+pub const UPSTREAM_WINDOWS_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Maximum compressed bytes that decompress to nothing, or nearly nothing: an endless header or empty blocks.
+pub const UPSTREAM_COMPRESSED_BYTES_MAX: usize = 256 * 1024;
 
 /// Grace time for a child process to exit after its stdin was closed, in milliseconds.
 pub const UPSTREAM_STOP_MS_MAX: u64 = 1_000;

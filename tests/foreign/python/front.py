@@ -1,8 +1,8 @@
 """An MCP server on the official Python SDK behind a front that is met in the field: `front.py FRONT PORT`.
 
 Fronts: `mounted` (Starlette redirects /mcp to /mcp/ with 307), `moved` (308 to another path), `elsewhere` (a redirect to
-another host), `circle` (308 from one path to the next and back), `user-agent` (403 and a page without the header), `gzip`, `deflate` (every answer is compressed), `tls`
-(with CERT and KEY behind the port), `identity` (the same, and a client certificate that CERT has signed is wanted), `unix`
+another host), `circle` (308 from one path to the next and back), `user-agent` (403 and a page without the header), `filter`
+(403 and a page, always), `gzip`, `deflate`, `br` (every answer is compressed), `tls` (with CERT and KEY behind the port), `identity` (the same, and a client certificate that CERT has signed is wanted), `unix`
 (a socket file in place of the port).
 """
 
@@ -10,6 +10,7 @@ import ssl
 import sys
 import zlib
 
+import brotli
 import uvicorn
 from mcp.server.mcpserver import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
@@ -51,10 +52,16 @@ def compressed(app):
     async def front(scope, receive, send):
         if scope["type"] != "http":
             return await app(scope, receive, send)
-        packer = zlib.compressobj(wbits=31 if FRONT == "gzip" else 15)
+        if FRONT == "br":
+            packer = brotli.Compressor()
 
-        def pack(data, more):
-            return packer.compress(data) + packer.flush(zlib.Z_SYNC_FLUSH if more else zlib.Z_FINISH)
+            def pack(data, more):
+                return packer.process(data) + (packer.flush() if more else packer.finish())
+        else:
+            packer = zlib.compressobj(wbits=31 if FRONT == "gzip" else 15)
+
+            def pack(data, more):
+                return packer.compress(data) + packer.flush(zlib.Z_SYNC_FLUSH if more else zlib.Z_FINISH)
 
         async def packed(message):
             if message["type"] == "http.response.start":
@@ -71,11 +78,11 @@ def compressed(app):
 
 
 def guarded(app):
-    """Refuses requests without a User-Agent, as Cloudflare does."""
+    """Refuses requests without a User-Agent, as Cloudflare does, or all of them."""
 
     async def front(scope, receive, send):
         names = [name.lower() for name, _ in scope.get("headers", [])]
-        if scope["type"] == "http" and b"user-agent" not in names:
+        if scope["type"] == "http" and (FRONT == "filter" or b"user-agent" not in names):
             return await HTMLResponse("<html>error code: 1010</html>", status_code=403)(scope, receive, send)
         await app(scope, receive, send)
 
@@ -97,9 +104,9 @@ elif FRONT == "circle":
     app = Starlette(routes=[Route("/{any:path}", circle, methods=["GET", "POST", "DELETE"])])
 else:
     app = server.streamable_http_app(streamable_http_path="/mcp", transport_security=ANY_NAME)
-    if FRONT == "user-agent":
+    if FRONT in ("user-agent", "filter"):
         app = guarded(app)
-    elif FRONT in ("gzip", "deflate"):
+    elif FRONT in ("gzip", "deflate", "br"):
         app = compressed(app)
 
 options = {"log_level": "warning"}

@@ -14,7 +14,7 @@ pub(super) fn install(deps: &Deps) -> Result<()> {
     environment(deps, "python-2024", &deps.python_venv_2024())
 }
 
-/// Installs FastMCP for the comparison, in an environment of its own: its pins conflict with those of the SDK.
+/// Installs FastMCP, as a server for tests and for the comparison, in an environment of its own: its pins conflict with those of the SDK.
 pub(super) fn fastmcp(deps: &Deps) -> Result<()> {
     environment(deps, "fastmcp", &deps.folder().join("fastmcp"))
 }

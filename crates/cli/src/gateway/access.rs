@@ -128,10 +128,10 @@ fn verifier(jwt: &Jwt, bearer: Bearer) -> anyhow::Result<(Arc<JwtBearer>, Option
             Ok((verifier, None))
         }
         Jwks::Url(url) => {
-            let url: Arc<str> = url.as_str().into();
+            let place = Arc::new((url.clone(), jwt.ca_file.clone()));
             let following = verifier.clone().follow_keys(move || {
-                let url = url.clone();
-                async move { toolcrib_upstream::fetch(&url, None).await }
+                let place = place.clone();
+                async move { toolcrib_upstream::fetch(&place.0, place.1.as_deref()).await }
             });
             Ok((verifier, Some(tokio::spawn(following))))
         }

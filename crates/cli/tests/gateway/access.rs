@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use toolcrib_testkit::http::{Request, Response};
 use toolcrib_testkit::listener::{Listener, Outgoing};
 use toolcrib_testkit::signer::Signer;
+use toolcrib_testkit::tls::{Certificate, TlsFront};
 
 use super::client::{able, modern};
 use super::folder::Folder;
@@ -17,6 +18,31 @@ const RESOURCE: &str = "https://tools.example.org/mcp";
 fn claims() -> Value {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
     json!({"iss": ISSUER, "aud": RESOURCE, "sub": "ada", "exp": now + 600, "scope": "mcp"})
+}
+
+/// R5.9: keys of an issuer whose certificate a private authority has signed, with `ca_file`; without it none are taken.
+#[test]
+fn keys_come_over_tls_from_an_issuer_with_a_private_authority() {
+    let signer = Signer::new("one").unwrap();
+    let keys = signer.keys();
+    let issuer = Listener::start(move |_| Outgoing::json(200, &keys)).unwrap();
+    let certificate = Certificate::new().unwrap();
+    let front = TlsFront::start(&certificate, issuer.address).unwrap();
+    let folder = Folder::new("jwks-tls");
+    folder.file("ca.pem", &certificate.pem());
+    let start = |name: &str, setting: &str| {
+        let text = format!(
+            "[servers.s]\ncommand = \"true\"\n[auth.jwt]\nissuer = {ISSUER:?}\naudience = {RESOURCE:?}\n\
+             jwks_url = {:?}\n{setting}",
+            front.url("/jwks")
+        );
+        Gateway::start(&["--config", &folder.file(name, &text)])
+    };
+    let trusting = start("trusting.toml", "ca_file = \"ca.pem\"\n");
+    until("the keys are there", || list(&trusting, &signer.token(&claims())).status == 200);
+    let wary = start("wary.toml", "");
+    until("logged", || wary.process.said().contains("not trusted here; ca_file names one that is"));
+    assert_eq!(list(&wary, &signer.token(&claims())).status, 401);
 }
 
 fn list(gateway: &Gateway, token: &str) -> Response {

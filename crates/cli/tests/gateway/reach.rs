@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::json;
-use toolcrib_testkit::deps::{Deps, workspace_root};
+use toolcrib_testkit::deps::{Deps, DepsError, workspace_root};
 use toolcrib_testkit::port;
 use toolcrib_testkit::process::Process;
 
@@ -37,6 +37,14 @@ fn run(front: &str, place: &str, more: &[&str]) -> Process {
     Process::start(Command::new(python).arg(script).args([front, place]).args(more)).unwrap()
 }
 
+/// Starts a program of the Python environment and waits until it listens at a port.
+fn python(python: Result<PathBuf, DepsError>, words: impl FnOnce(u16) -> Vec<String>) -> (Process, u16) {
+    let (python, port) = (python.unwrap_or_else(|error| panic!("{error}")), port::free().unwrap());
+    let process = Process::start(Command::new(python).args(words(port))).unwrap();
+    until("listening", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+    (process, port)
+}
+
 /// Returns an empty folder for this test.
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("reach-{name}-{}", std::process::id()));
@@ -45,12 +53,12 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// Creates a self-signed certificate for `server.example` and 127.0.0.1. Returns its path and the key's path.
+/// Creates a self-signed certificate for `server.example`, 127.0.0.1 and 0.0.0.0. Returns its path and the key's path.
 fn certificate(folder: &Path) -> (String, String) {
     let (cert, key) = (folder.join("cert.pem"), folder.join("key.pem"));
     let made = Command::new("openssl")
         .args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=server.example"])
-        .args(["-addext", "subjectAltName=DNS:server.example,IP:127.0.0.1"])
+        .args(["-addext", "subjectAltName=DNS:server.example,IP:127.0.0.1,IP:0.0.0.0"])
         .args(["-addext", "basicConstraints=critical,CA:FALSE", "-keyout"])
         .arg(&key)
         .arg("-out")
@@ -78,12 +86,41 @@ fn adds(gateway: &Gateway) {
 /// User-Agent, responses that are always compressed.
 #[test]
 fn servers_behind_redirects_filters_and_compression_are_reached() {
-    for front in ["mounted", "moved", "user-agent", "gzip", "deflate"] {
+    for front in ["mounted", "moved", "user-agent", "gzip", "deflate", "br"] {
         let front = Front::start(front, &[]);
         let gateway = Gateway::start(&[&front.url()]);
         adds(&gateway);
         adds(&gateway);
     }
+}
+
+/// R14.1: a stream of events of a legacy session that is open and compressed with brotli keeps no call waiting.
+#[test]
+fn calls_are_answered_beside_an_open_brotli_stream() {
+    let folder = folder("brotli");
+    let front = Front::start("br", &[]);
+    let gateway = gateway(&folder, &format!("revision = \"2025-06-18\"\nurl = \"{}\"", front.url()), &[]);
+    (0..5).for_each(|_| adds(&gateway));
+}
+
+/// R14.1: a server on FastMCP.
+#[test]
+fn a_server_on_fastmcp_is_reached() {
+    let script = workspace_root().join("tests/foreign/python/fastmcp_front.py").display().to_string();
+    let interpreter = Deps::of_this_workspace().fastmcp_python();
+    let (_server, port) = python(interpreter, |port| vec![script, port.to_string()]);
+    let gateway = Gateway::start(&[&format!("http://127.0.0.1:{port}/mcp")]);
+    adds(&gateway);
+    adds(&gateway);
+}
+
+/// R14.1: a page with HTTP 403, as firewalls send it, is not told as a request for authentication.
+#[test]
+fn a_page_of_a_filter_is_no_request_for_authentication() {
+    let front = Front::start("filter", &[]);
+    let (_, ready) = Gateway::start(&[&front.url()]).get("/readyz");
+    assert!(ready.contains("HTTP 403 and a page for people"), "{ready}");
+    assert!(!ready.contains("asks for authentication"), "{ready}");
 }
 
 /// R14.1: a redirect to another origin is named and not followed, and its query is not shown.
@@ -115,6 +152,16 @@ fn an_error_names_its_cause_and_the_setting_that_helps() {
     assert!(unknown.contains("the host no-such-host.invalid is unknown"), "{unknown}");
     let untrusted = reason(format!("url = \"https://127.0.0.1:{}/mcp\"", tls.port));
     assert!(untrusted.contains("an authority that is not trusted here; ca_file"), "{untrusted}");
+    // With TLS 1.3 the alert comes after the handshake.
+    let port = port::free().unwrap();
+    let words = ["s_server", "-quiet", "-www", "-Verify", "1", "-verify_return_error", "-tls1_3", "-port"];
+    let mut wary = Command::new("openssl");
+    wary.args(words).arg(port.to_string()).args(["-cert", &cert, "-key", &key]);
+    let _wary = Process::start(&mut wary).unwrap();
+    until("listening", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+    let nameless = reason(format!("ca_file = \"cert.pem\"\nurl = \"https://127.0.0.1:{port}/mcp\""));
+    let says = "another client certificate than it was shown; client_cert and client_key name one";
+    assert!(nameless.contains(says), "{nameless}");
     let gzip = Front::start("gzip", &[]);
     let plain = reason(format!("url = \"https://127.0.0.1:{}/mcp\"", gzip.port));
     assert!(plain.contains("does not speak TLS"), "{plain}");
@@ -240,6 +287,33 @@ fn servers_are_reached_through_the_proxies_of_environment_and_file() {
     );
     let (_, ready) = gateway(&folder, &dead, &[]).get("/readyz");
     assert!(ready.contains("no way through the proxy 127.0.0.1:"), "{ready}");
+}
+
+/// R14.1: proxy.py as the proxy of the environment. 0.0.0.0 is this machine, and not an address that a proxy of the
+/// environment is left out for.
+#[test]
+fn servers_are_reached_through_a_proxy_of_somebody_else() {
+    let folder = folder("proxy-py");
+    let (cert, key) = certificate(&folder);
+    let (tls, plain) = (Front::start("tls", &[&cert, &key]), Front::start("gzip", &[]));
+    let secure = format!("ca_file = \"cert.pem\"\nurl = \"https://0.0.0.0:{}/mcp\"", tls.port);
+    let open = format!("url = \"http://0.0.0.0:{}/mcp\"", plain.port);
+    for (settings, variable, logged) in [
+        (&secure, "HTTPS_PROXY", format!("CONNECT 0.0.0.0:{}", tls.port)),
+        (&secure, "ALL_PROXY", format!("CONNECT 0.0.0.0:{}", tls.port)),
+        (&open, "HTTP_PROXY", format!("POST 0.0.0.0:{}", plain.port)),
+        (&open, "ALL_PROXY", format!("POST 0.0.0.0:{}", plain.port)),
+    ] {
+        let words = |port: u16| {
+            format!("-m proxy --hostname 127.0.0.1 --port {port} --num-workers 1 --num-acceptors 1")
+                .split(' ')
+                .map(str::to_owned)
+                .collect()
+        };
+        let (proxy, port) = python(Deps::of_this_workspace().python(), words);
+        adds(&gateway(&folder, settings, &[(variable, &format!("http://127.0.0.1:{port}"))]));
+        until(variable, || proxy.said().contains(&logged));
+    }
 }
 
 /// R14.1: HTTP/2 if the server selects it in the handshake. nginx in front of the server reports the version of each

@@ -11,7 +11,9 @@ use toolcrib_testkit::http::Request;
 use toolcrib_testkit::listener::{Listener, Outgoing};
 use toolcrib_testkit::port;
 use toolcrib_testkit::process::Process;
+use toolcrib_testkit::tls::{Certificate, TlsFront};
 
+use super::folder::Folder;
 use super::running::{Gateway, PROGRAM, SOON, own_data, until};
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
@@ -146,6 +148,24 @@ fn spans_are_read_by_opentelemetrys_own_messages() {
     let time = |key: &str| server[key].as_str().unwrap().parse::<u64>().unwrap();
     assert!(time("startTimeUnixNano") <= time("endTimeUnixNano"));
     until("counted", || gateway.get("/metrics").1.contains("toolcrib_spans_total{outcome=\"exported\"} 2"));
+}
+
+/// R5.10: a collector whose certificate a private authority has signed; without that authority's file the log names the
+/// variable that is missing.
+#[test]
+fn spans_reach_a_collector_over_tls_with_a_private_authority() {
+    let collector = Listener::start(|_| Outgoing::json(200, &json!({}))).unwrap();
+    let certificate = Certificate::new().unwrap();
+    let front = TlsFront::start(&certificate, collector.address).unwrap();
+    let folder = Folder::new("collector");
+    let ca_file = folder.file("ca.pem", &certificate.pem());
+    let trusting = exporting(&front.url(""), &[("OTEL_EXPORTER_OTLP_CERTIFICATE", &ca_file)]);
+    call(&trusting, &json!({}), None);
+    until("exported", || trusting.get("/metrics").1.contains("toolcrib_spans_total{outcome=\"exported\"} 2"));
+    let wary = exporting(&front.url(""), &[]);
+    call(&wary, &json!({}), None);
+    let says = "not trusted here; OTEL_EXPORTER_OTLP_CERTIFICATE names one that is";
+    until("logged", || wary.process.said().contains(says));
 }
 
 /// R14.3: OTLP over gRPC is refused by name, before anything is served.

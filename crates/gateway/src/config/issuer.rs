@@ -1,7 +1,8 @@
-//! Checks of `[auth.jwt]`: the issuer, the audience, and the URL of the keys.
+//! Checks of `[auth.jwt]`: the issuer, the audience, the URL of the keys and the authority of its certificate.
 
-use std::net::IpAddr;
+use toolcrib_upstream::spec::{Endpoint, Spec, Transport};
 
+use super::oauth::is_this_machine;
 use super::{Jwks, Jwt};
 
 /// Returns the first unusable key and the reason.
@@ -12,11 +13,23 @@ pub(super) fn unusable(jwt: &Jwt) -> Option<(&'static str, String)> {
             return Some((key, format!("{key} is empty; expected a text that every token must name")));
         }
     }
-    let Jwks::Url(url) = &jwt.jwks else { return None };
+    let url = match (&jwt.jwks, &jwt.ca_file) {
+        (Jwks::Url(url), _) => url,
+        (Jwks::File(_), None) => return None,
+        (Jwks::File(_), Some(_)) => {
+            return Some(("ca_file", "ca_file is for jwks_url, and there is none".to_owned()));
+        }
+    };
     // An attacker who can modify the keys in transit can sign tokens.
     let says = "keys cannot be fetched safely from this URL; expected https://HOST/PATH without a password, or \
                 http:// with a loopback address";
-    (!is_trustworthy(url)).then(|| ("jwks_url", says.to_owned()))
+    if !is_trustworthy(url) {
+        return Some(("jwks_url", says.to_owned()));
+    }
+    let endpoint = Endpoint { url: url.clone(), ca_file: jwt.ca_file.clone(), ..Endpoint::default() };
+    let checked = Spec::new("jwks", Transport::Http(Box::new(endpoint))).check();
+    let (key, cause) = checked.err()?;
+    Some((if key == "url" { "jwks_url" } else { key }, cause.to_string()))
 }
 
 /// Returns `true` for an https URL with a host, and for http to a loopback address.
@@ -27,10 +40,9 @@ fn is_trustworthy(url: &str) -> bool {
     if host.is_empty() || authority.as_str().contains('@') {
         return false;
     }
-    let is_loopback = host.parse::<IpAddr>().is_ok_and(|ip| ip.to_canonical().is_loopback());
     match uri.scheme_str() {
         Some("https") => true,
-        Some("http") => is_loopback || host.eq_ignore_ascii_case("localhost"),
+        Some("http") => is_this_machine(host),
         _ => false,
     }
 }
@@ -41,7 +53,20 @@ mod tests {
 
     fn jwt(url: &str) -> Jwt {
         let jwks = Jwks::Url(url.to_owned());
-        Jwt { issuer: "https://issuer".into(), audience: "https://gateway".into(), jwks, scopes: Vec::new() }
+        let (issuer, audience) = ("https://issuer".into(), "https://gateway".into());
+        Jwt { issuer, audience, jwks, ca_file: None, scopes: Vec::new() }
+    }
+
+    /// R5.9: `ca_file` is a file with certificates, and for keys of a URL only.
+    #[test]
+    fn a_ca_file_that_cannot_be_used_is_refused() {
+        let ca_file = Some("/nowhere/ca.pem".into());
+        let url = Jwt { ca_file: ca_file.clone(), ..jwt("https://login.example.org/jwks") };
+        let (key, says) = unusable(&url).unwrap();
+        assert!(key == "ca_file" && says.contains("/nowhere/ca.pem"), "{key}: {says}");
+        let file = Jwt { jwks: Jwks::File("keys.json".into()), ..url };
+        assert_eq!(unusable(&file).map(|(key, _)| key), Some("ca_file"));
+        assert_eq!(unusable(&Jwt { ca_file: None, ..file }), None);
     }
 
     /// R5.9: keys are fetched over https, or over http from this machine.

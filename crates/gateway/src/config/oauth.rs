@@ -1,5 +1,6 @@
 //! `[servers.NAME.oauth]`: how tokens for a server are obtained (R5.9: authentication in and out).
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -79,10 +80,51 @@ impl OAuthTable {
 
 /// Returns `true` if a client ID metadata document may be at this URL: https with a path, or http on this machine.
 fn is_document(url: &str) -> bool {
-    let rest = url.strip_prefix("https://").or_else(|| {
-        url.strip_prefix("http://")
-            .filter(|rest| rest.starts_with("127.0.0.1") || rest.starts_with("localhost"))
-    });
-    rest.and_then(|rest| rest.split_once('/'))
-        .is_some_and(|(host, path)| !host.is_empty() && !path.is_empty())
+    let Ok(uri) = url.parse::<http::Uri>() else { return false };
+    let Some(authority) = uri.authority() else { return false };
+    let is_safe = match uri.scheme_str() {
+        Some("https") => !authority.host().is_empty(),
+        Some("http") => is_this_machine(authority.host()),
+        _ => false,
+    };
+    is_safe && !authority.as_str().contains('@') && uri.path() != "/"
+}
+
+/// Returns `true` for the host of a URL that is `localhost` or a loopback address.
+pub(super) fn is_this_machine(host: &str) -> bool {
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    host.eq_ignore_ascii_case("localhost")
+        || host.parse::<IpAddr>().is_ok_and(|ip| ip.to_canonical().is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// R5.9: http is for this machine, whose name or address is the whole host.
+    #[test]
+    fn a_client_metadata_document_is_at_https_or_on_this_machine() {
+        for good in [
+            "https://gateway.example/client.json",
+            "http://127.0.0.1:7420/client.json",
+            "http://localhost/client.json",
+            "http://[::1]:7420/client.json",
+        ] {
+            assert!(is_document(good), "{good}");
+        }
+        for bad in [
+            "http://localhost.evil.example/client.json",
+            "http://127.0.0.1.evil.example/client.json",
+            "http://localhost@evil.example/client.json",
+            "http://gateway.example/client.json",
+            "https://gateway.example",
+            "https://gateway.example/",
+            "https:///client.json",
+            "ftp://localhost/client.json",
+            "localhost/client.json",
+            "",
+        ] {
+            assert!(!is_document(bad), "{bad}");
+        }
+    }
 }

@@ -276,6 +276,8 @@ struct JwtTable {
     jwks_file: Option<PathBuf>,
     /// Where the issuer publishes its keys: https, or http to a loopback address.
     jwks_url: Option<String>,
+    /// A PEM file with certificates that are trusted besides the system's, to fetch `jwks_url`.
+    ca_file: Option<PathBuf>,
     /// Scopes a token must have, all of them.
     #[serde(default)]
     scopes: Vec<String>,
@@ -542,7 +544,8 @@ fn auth(reader: &Reader<'_>, table: AuthTable) -> Result<Auth, ConfigError> {
                     return Err(reader.error_near("[auth.jwt]", problem));
                 }
             };
-            Some(Jwt { issuer: jwt.issuer, audience: jwt.audience, jwks, scopes: jwt.scopes })
+            let ca_file = jwt.ca_file.map(|file| reader.folder().join(file));
+            Some(Jwt { issuer: jwt.issuer, audience: jwt.audience, jwks, ca_file, scopes: jwt.scopes })
         }
     };
     Ok(Auth { tokens, jwt })

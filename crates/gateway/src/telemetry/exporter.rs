@@ -8,7 +8,7 @@ use std::time::Duration;
 use flate2::write::GzEncoder;
 use tokio::sync::{mpsc, oneshot};
 use toolcrib_engine::trace::{Span, SpanSink};
-use toolcrib_upstream::{Outbox, UpstreamError};
+use toolcrib_upstream::{Cause, Outbox, UpstreamError};
 
 use super::settings::{Compression, Encoding, Settings};
 use super::{json, protobuf};
@@ -161,7 +161,7 @@ async fn send(settings: &Settings, outbox: &Outbox, batch: &[Span]) -> Result<()
                 429 | 502..=504 => (format!("HTTP {}", receipt.status), receipt.retry_after),
                 status => return Err(format!("HTTP {status}")),
             },
-            Err(error) => (error.to_string(), None),
+            Err(error) => (reason(&error), None),
         };
         if tries == SPANS_TRIES_MAX {
             return Err(format!("{reason}, {SPANS_TRIES_MAX} times"));
@@ -171,6 +171,25 @@ async fn send(settings: &Settings, outbox: &Outbox, batch: &[Span]) -> Result<()
         pause_ms *= 2;
         tries += 1;
     }
+}
+
+/// Text for a request that failed. It names the variables of OpenTelemetry where a server's error names keys of the
+/// configuration file.
+fn reason(error: &UpstreamError) -> String {
+    let (address, help) = match &*error.cause {
+        Cause::UnknownAuthority { address } => (
+            address,
+            "its certificate is signed by an authority that is not trusted here; OTEL_EXPORTER_OTLP_CERTIFICATE names one \
+             that is",
+        ),
+        Cause::ClientCertificate { address } => (
+            address,
+            "it wants another client certificate than it was shown; OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and \
+             OTEL_EXPORTER_OTLP_CLIENT_KEY name one",
+        ),
+        cause => return cause.to_string(),
+    };
+    format!("no secure connection to {address}: {help}")
 }
 
 /// Jitter in milliseconds that keeps many processes from retrying at once; taken from the random span id.
@@ -231,7 +250,7 @@ mod tests {
         }
     }
 
-    /// R14.3: a batch is sent at most `SPANS_TRIES_MAX` times, with pauses of at most `SPANS_PAUSE_MS_MAX`, if the
+    /// R5.10: a batch is sent at most `SPANS_TRIES_MAX` times, with pauses of at most `SPANS_PAUSE_MS_MAX`, if the
     /// status allows a retry; once if it does not.
     #[tokio::test(start_paused = true)]
     async fn a_batch_is_sent_again_a_few_times() {

@@ -10,6 +10,7 @@
 )]
 
 mod nginx;
+mod nginx_responses;
 mod pieces;
 mod request_cases;
 mod request_chunks;

@@ -6,6 +6,7 @@
 //! Known differences: a connection that switches protocols (101) is an error for ours and an upgrade for hyper. Ours
 //! closes a connection that hyper keeps in two cases: HTTP/1.0, and a status without a body that declares one.
 
+use tokio::io::{AsyncRead, AsyncWrite};
 use toolcrib_http1::ResponseHead;
 use toolcrib_http1::client::{BodyReader, ClientConnection, ReadError};
 use toolcrib_testkit::oracle::{self, ReadResponse};
@@ -25,8 +26,8 @@ pub(crate) struct Own {
 }
 
 /// Reads the next response of a connection.
-pub(crate) async fn next(
-    conn: &mut ClientConnection<Script>,
+pub(crate) async fn next<S: AsyncRead + AsyncWrite + Unpin>(
+    conn: &mut ClientConnection<S>,
     unread: impl Fn() -> usize,
 ) -> Result<Own, ReadError> {
     let head: ResponseHead = conn.head().await?;

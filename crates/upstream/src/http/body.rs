@@ -28,6 +28,8 @@ pub(crate) struct Body {
     raw: Raw,
     /// Decompressor of a compressed body.
     inflater: Option<Box<Inflater>>,
+    /// Share of the server's `UPSTREAM_WINDOWS_BYTES_MAX`, held as long as the decompressor.
+    window: Option<OwnedSemaphorePermit>,
 }
 
 /// A body before decompression.
@@ -87,7 +89,7 @@ impl Body {
 
     fn new(source: Source, pool: Arc<Pool>, head: &ResponseHead, media: Media) -> Result<Self, Cause> {
         let inflater = Inflater::of(head)?.map(Box::new);
-        Ok(Self { raw: Raw { source, pool, turn: Turn::new(media) }, inflater })
+        Ok(Self { raw: Raw { source, pool, turn: Turn::new(media) }, inflater, window: None })
     }
 
     /// Reads the whole body as text; refuses a body of more than `bytes_max` bytes by the name in `limit`.
@@ -140,20 +142,21 @@ impl Body {
         &mut self,
         take: impl FnOnce(&[u8]) -> Result<(), Cause>,
     ) -> Result<bool, Cause> {
-        let Self { raw, inflater: Some(inflater) } = self else { return self.raw.piece(take).await };
-        if inflater.is_large() {
-            raw.keeps(UPSTREAM_LARGE_BYTES + 1).await;
-        }
+        let Self { raw, inflater: Some(inflater), window } = self else { return self.raw.piece(take).await };
         loop {
+            raw.rest().await;
+            // Taken with the first input, so that a body of which nothing has come yet keeps no other waiting.
+            if window.is_none()
+                && let Some(kib) = inflater.window_kib()?
+            {
+                *window = Box::pin(raw.pool.windows.clone().acquire_many_owned(kib)).await.ok();
+            }
             let decoded = inflater.next()?;
             if !decoded.is_empty() {
                 raw.turn.count(decoded.len() + PIECE_COST_BYTES);
                 return take(decoded).map(|()| true);
             }
-            let goes_on = raw.piece(|piece| {
-                inflater.add(piece);
-                Ok(())
-            });
+            let goes_on = raw.piece(|piece| inflater.add(piece));
             if !goes_on.await? {
                 return inflater.end().map(|()| false);
             }
@@ -319,9 +322,14 @@ impl Turn {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use tokio::io::AsyncWriteExt as _;
+
     use super::*;
     use crate::http::link::HttpLink;
     use crate::http::once;
+    use crate::limits::{UPSTREAM_COMPRESSED_BYTES_MAX, UPSTREAM_WINDOWS_BYTES_MAX};
     use crate::spec::Endpoint;
 
     #[test]
@@ -333,6 +341,142 @@ mod tests {
             assert_eq!(gathered.bytes, text.len());
             assert!(gathered.joined() == text, "{size}");
         }
+    }
+
+    fn coded(coding: &str, body: &[u8]) -> Vec<u8> {
+        let length = body.len();
+        let head =
+            format!("HTTP/1.1 200 OK\r\nContent-Encoding: {coding}\r\nContent-Length: {length}\r\n\r\n");
+        [head.as_bytes(), body].concat()
+    }
+
+    /// A brotli body with a window of 2^`bits` bytes.
+    fn brotli(text: &[u8], bits: i32) -> Vec<u8> {
+        let params = brotli::enc::BrotliEncoderParams { lgwin: bits, quality: 1, ..Default::default() };
+        let mut out = Vec::new();
+        brotli::BrotliCompress(&mut &*text, &mut out, &params).unwrap();
+        out
+    }
+
+    fn linked(url: String) -> HttpLink {
+        HttpLink::new(&Endpoint { url, ..Endpoint::default() }).unwrap()
+    }
+
+    async fn read_text(link: &HttpLink) -> Result<usize, Cause> {
+        let mut answer = link.plain("GET", "", b"").await.map_err(|error| *error.cause)?;
+        answer.body.text("UPSTREAM_MESSAGE_BYTES_MAX", 16 * 1024 * 1024).await.map(|text| text.len())
+    }
+
+    /// R5.6: a brotli stream that is open and idle, as of events, keeps no other body waiting.
+    #[tokio::test]
+    async fn an_idle_brotli_stream_delays_no_answer() {
+        let count = std::sync::atomic::AtomicUsize::new(0);
+        let url = once::act(move |mut visitor| {
+            let is_first = count.fetch_add(1, std::sync::atomic::Ordering::Relaxed) == 0;
+            async move {
+                let body = brotli(b"hello", 22);
+                let (head, whole) = (coded("br", &body[..0]), coded("br", &body));
+                match is_first {
+                    // The head, and a part of the body, and nothing more.
+                    true => {
+                        let head = String::from_utf8(head).unwrap().replace("Length: 0", "Length: 100");
+                        let _ = visitor.write_all(&[head.as_bytes(), &body[..3]].concat()).await;
+                        std::future::pending::<()>().await;
+                    }
+                    false => drop(visitor.write_all(&whole).await),
+                }
+            }
+        })
+        .await;
+        let link = linked(url);
+        let mut stream = link.plain("GET", "", b"").await.unwrap();
+        let idle = tokio::time::timeout(Duration::from_millis(100), stream.body.piece(|_| Ok(())));
+        assert!(idle.await.is_err());
+        for _ in 0..3 {
+            let read = tokio::time::timeout(Duration::from_secs(5), read_text(&link)).await;
+            assert_eq!(read.expect("it waits for the idle stream"), Ok(5));
+        }
+    }
+
+    /// R5.6: `UPSTREAM_WINDOWS_BYTES_MAX`: the windows of one server's bodies together; a further body waits until one
+    /// of them ends. A window that is no part of `br` is refused.
+    #[tokio::test]
+    async fn brotli_windows_over_upstream_windows_bytes_max_wait() {
+        let url = once::act(|mut visitor| async move {
+            let body = brotli(&vec![b'x'; 1_000_000], 24);
+            let whole = coded("br", &body);
+            let _ = visitor.write_all(&whole[..whole.len() - 1]).await;
+            std::future::pending::<()>().await;
+            drop(visitor);
+        })
+        .await;
+        let link = linked(url);
+        let mut held = Vec::new();
+        let begun = async |link: &HttpLink| {
+            let mut answer = link.plain("GET", "", b"").await.unwrap();
+            let piece = tokio::time::timeout(Duration::from_millis(300), answer.body.piece(|_| Ok(())));
+            piece.await.is_ok().then_some(answer)
+        };
+        while let Some(answer) = begun(&link).await {
+            held.push(answer);
+        }
+        assert_eq!(held.len(), UPSTREAM_WINDOWS_BYTES_MAX / (16 * 1024 * 1024));
+        held.pop();
+        assert!(begun(&link).await.is_some());
+        let large_window = String::from_utf8(coded("br", &[0x11; 9])).unwrap();
+        let refused = read_text(&linked(once::say(large_window).await)).await.unwrap_err();
+        assert_eq!(refused, Cause::Garbage("its compression is broken"));
+    }
+
+    /// R5.6: `UPSTREAM_COMPRESSED_BYTES_MAX`: an endless header and empty blocks are refused by the limit's name.
+    #[tokio::test]
+    async fn compressed_bytes_without_content_are_refused() {
+        let header = b"\x1f\x8b\x08\x08\0\0\0\0\0\xff";
+        let name = [header.as_slice(), &vec![b'n'; 2 * UPSTREAM_COMPRESSED_BYTES_MAX]].concat();
+        let empty = b"\0\0\0\xff\xff".repeat(UPSTREAM_COMPRESSED_BYTES_MAX / 2);
+        for (coding, body) in [("gzip", name), ("deflate", empty)] {
+            let url = once::act(move |mut visitor| {
+                let whole = coded(coding, &body);
+                async move {
+                    let _ = visitor.write_all(&whole).await;
+                }
+            })
+            .await;
+            let refused = read_text(&linked(url)).await.unwrap_err().to_string();
+            assert!(refused.starts_with("UPSTREAM_COMPRESSED_BYTES_MAX: "), "{coding}: {refused}");
+        }
+    }
+
+    /// R5.6: one read of compressed input can become 16 MiB; other tasks run in between.
+    #[tokio::test]
+    async fn others_get_their_turn_while_a_body_is_decompressed() {
+        const BYTES: usize = 8 * 1024 * 1024;
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        std::io::Write::write_all(&mut gzip, &vec![b' '; BYTES]).unwrap();
+        let whole = coded("gzip", &gzip.finish().unwrap());
+        assert!(whole.len() < 16 * 1024, "one read");
+        let url = once::act(move |mut visitor| {
+            let whole = whole.clone();
+            async move {
+                let _ = visitor.write_all(&whole).await;
+            }
+        })
+        .await;
+        let link = linked(url);
+        let mut answer = link.plain("GET", "", b"").await.unwrap();
+        let turns = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let counted = turns.clone();
+        let other = tokio::spawn(async move {
+            loop {
+                counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                tokio::task::yield_now().await;
+            }
+        });
+        let text = answer.body.text("UPSTREAM_MESSAGE_BYTES_MAX", 2 * BYTES).await.unwrap();
+        other.abort();
+        assert_eq!(text.len(), BYTES);
+        let turns = turns.load(std::sync::atomic::Ordering::Relaxed);
+        assert!(turns >= BYTES / (2 * REST_BYTES), "{turns} turns");
     }
 
     /// R5.6: the body of a refusal is read only if it is short.

@@ -9,7 +9,10 @@ use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::client::TlsStream;
-use toolcrib_http1::client::ClientConnection;
+use toolcrib_http1::client::{ClientConnection, ReadError};
+
+use super::tls;
+use crate::error::{Cause, UpstreamError};
 
 /// Byte stream to a server.
 pub(crate) enum Stream {
@@ -38,6 +41,15 @@ impl Conn {
         Self { http: ClientConnection::new(stream), idle_since: Instant::now() }
     }
 
+    /// Error of a response whose head could not be read. With TLS 1.3 a server refuses the client certificate after the
+    /// handshake, so the refusal is the first thing that is read.
+    pub(crate) fn headless(&self, error: ReadError, address: &str) -> UpstreamError {
+        match self.http.failure().is_some_and(tls::refuses_certificate) {
+            true => UpstreamError::unsent(Cause::ClientCertificate { address: address.into() }),
+            false => UpstreamError::sent(error.into()),
+        }
+    }
+
     /// Returns `true` if nothing arrived after the last response and the server is not known to have closed.
     pub(crate) fn is_quiet(&self) -> bool {
         // A script contains its responses back to back, without waiting for requests.
@@ -59,14 +71,19 @@ impl DerefMut for Conn {
         &mut self.http
     }
 }
+
 impl Stream {
-    /// Returns `true` if the socket is open and has nothing to read, as far as known.
+    /// Returns `true` if the stream is open and has nothing to read, as far as known.
     fn is_quiet(&self) -> bool {
         let mut byte = [0; 1];
         let read = match self {
             Self::Plain(tcp) => tcp.try_read(&mut byte),
             Self::Unix(unix) => unix.try_read(&mut byte),
-            Self::Secure(tls) => return tls.get_ref().0.is_quiet(),
+            Self::Secure(tls) => {
+                let (below, session) = tls.get_ref();
+                // `false` while decrypted bytes wait to be read, and after the server announced the end.
+                return session.wants_read() && below.is_quiet();
+            }
             Self::Scripted(_) => return true,
         };
         matches!(read, Err(error) if error.kind() == io::ErrorKind::WouldBlock)

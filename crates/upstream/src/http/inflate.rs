@@ -8,12 +8,15 @@ use compression_core::util::{PartialBuffer, WriteBuffer};
 use toolcrib_http1::ResponseHead;
 
 use crate::error::Cause;
+use crate::limits::UPSTREAM_COMPRESSED_BYTES_MAX;
 
 /// Maximum bytes of one piece of output.
 const PIECE_BYTES: usize = 32 * 1024;
 
 /// Maximum bytes of an unknown coding's name in an error message.
 const SHOWN_BYTES_MAX: usize = 40;
+
+const BROKEN: Cause = Cause::Garbage("its compression is broken");
 
 /// Decompressor of one response body.
 pub(super) struct Inflater {
@@ -23,7 +26,12 @@ pub(super) struct Inflater {
     taken: usize,
     output: Box<[u8]>,
     is_done: bool,
+    /// Compressed bytes without output in proportion.
+    idle_bytes: usize,
 }
+
+/// Compressed bytes that one byte of output accounts for; an event alone in its blocks takes fewer.
+const INPUT_PER_OUTPUT: usize = 16;
 
 enum Codec {
     Gzip(Box<GzipDecoder>),
@@ -53,24 +61,32 @@ impl Inflater {
             Some(_) => return Err(Cause::Coding { coding: "several codings".into() }),
         };
         let (input, output) = (Vec::new(), vec![0; PIECE_BYTES].into());
-        Ok(Some(Self { codec, input, taken: 0, output, is_done: false }))
+        Ok(Some(Self { codec, input, taken: 0, output, is_done: false, idle_bytes: 0 }))
     }
 
-    /// Returns `true` if decompression needs a window of megabytes.
-    pub(super) fn is_large(&self) -> bool {
-        matches!(self.codec, Codec::Brotli(_))
+    /// Returns the size of the window that a brotli body needs, in KiB; `None` before the first input, and for codings
+    /// with small windows.
+    pub(super) fn window_kib(&self) -> Result<Option<u32>, Cause> {
+        let first = self.input.first().filter(|_| matches!(self.codec, Codec::Brotli(_)));
+        let bits = first.map(|first| window_bits(*first).ok_or(BROKEN)).transpose()?;
+        Ok(bits.map(|bits| (1_u32 << bits).div_ceil(1024)))
     }
 
     /// Sets the next compressed input. The previous input must have been consumed.
-    pub(super) fn add(&mut self, piece: &[u8]) {
+    pub(super) fn add(&mut self, piece: &[u8]) -> Result<(), Cause> {
+        self.idle_bytes += piece.len();
+        if self.idle_bytes > UPSTREAM_COMPRESSED_BYTES_MAX {
+            let (limit, max) = ("UPSTREAM_COMPRESSED_BYTES_MAX", UPSTREAM_COMPRESSED_BYTES_MAX);
+            return Err(Cause::TooMuch { limit, max, what: "compressed bytes without content" });
+        }
         self.input.clear();
         self.input.extend_from_slice(piece);
         self.taken = 0;
+        Ok(())
     }
 
     /// Returns the next piece of output; empty if more input is needed.
     pub(super) fn next(&mut self) -> Result<&[u8], Cause> {
-        const BROKEN: Cause = Cause::Garbage("its compression is broken");
         let mut input = PartialBuffer::new(self.input.get(self.taken..).unwrap_or_default());
         if self.is_done {
             return if input.unwritten().is_empty() { Ok(&[]) } else { Err(BROKEN) };
@@ -113,6 +129,7 @@ impl Inflater {
             return Err(BROKEN);
         }
         self.taken += input.written_len();
+        self.idle_bytes = self.idle_bytes.saturating_sub(written * INPUT_PER_OUTPUT);
         self.is_done = is_done;
         Ok(self.output.get(..written).unwrap_or_default())
     }
@@ -132,6 +149,19 @@ impl Inflater {
     }
 }
 
+/// Reads the logarithm of the window size from the first byte of a brotli body (RFC 7932, 9.1). `None` for a "large
+/// window" of up to 1 GiB, which is not part of the coding `br` but known to the decoder.
+fn window_bits(first: u8) -> Option<u32> {
+    let (middle, high) = (u32::from(first >> 1 & 7), u32::from(first >> 4 & 7));
+    match (first & 1, middle, high) {
+        (0, ..) => Some(16),
+        (_, 0, 0) => Some(17),
+        (_, 0, 1) => None,
+        (_, 0, high) => Some(8 + high),
+        (_, middle, _) => Some(17 + middle),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::Write as _;
@@ -147,7 +177,7 @@ mod tests {
         let mut inflater = Inflater::of(&head(coding))?.unwrap();
         let (mut whole, mut largest) = (Vec::new(), 0);
         for piece in body.chunks(size) {
-            inflater.add(piece);
+            inflater.add(piece)?;
             loop {
                 let out = inflater.next()?;
                 largest = largest.max(out.len());

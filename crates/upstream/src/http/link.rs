@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use toolcrib_http1::ResponseHead;
+use toolcrib_http1::client::ReadError;
 use toolcrib_protocol::{Era, Revision, sse};
 
 use super::body::Body;
+use super::conn::Conn;
 use super::connector::Connector;
 use super::http2;
 use super::media::Media;
@@ -35,15 +37,21 @@ const REOPEN: Duration = Duration::from_secs(1);
 pub(crate) struct HttpLink {
     pub(crate) link: Arc<Link>,
     pub(super) pool: Arc<Pool>,
-    /// Rest of the request line and the fields that are common to all requests; replaced after a permanent redirect
-    /// (308).
-    target: ArcSwap<String>,
+    /// Replaced after a permanent redirect (308).
+    place: ArcSwap<Place>,
     /// Header fields set by the operator, each with its line end.
     headers: Box<str>,
     /// Source of the bearer token, if tokens are used.
     bearer: Option<Arc<Bearer>>,
     session: Mutex<Option<Arc<str>>>,
     revision: OnceLock<Revision>,
+}
+
+/// Place at the server that requests go to.
+struct Place {
+    path: Box<str>,
+    /// Rest of the request line and the fields that are common to all requests.
+    target: String,
 }
 
 /// Head and body of a response.
@@ -96,11 +104,12 @@ impl HttpLink {
             }
             headers.push_str(&format!("{name}: {value}\r\n"));
         }
-        let target = connector.request_target(&connector.target.path) + &headers;
+        let path = connector.target.path.clone();
+        let place = Place { target: connector.request_target(&path) + &headers, path };
         Ok(Self {
             link: Arc::default(),
             pool: Pool::new(connector, endpoint.http2),
-            target: ArcSwap::from_pointee(target),
+            place: ArcSwap::from_pointee(place),
             headers: headers.into(),
             bearer: None,
             session: Mutex::default(),
@@ -249,65 +258,84 @@ impl HttpLink {
     /// Sends a whole request and reads the head of the response. Follows redirects that keep method and body (307,
     /// 308) within the server's origin; a server that redirects has not executed the request.
     async fn exchange(&self, outgoing: &Outgoing<'_>) -> Result<Answer, UpstreamError> {
-        let target = self.target.load();
-        let mut answer = self.exchange_at(outgoing, &target).await?;
-        for _ in 0..UPSTREAM_REDIRECTS_MAX {
-            if !matches!(answer.status(), 300..=399) {
-                return Ok(answer);
-            }
-            answer = Box::pin(self.follow(outgoing, answer)).await?;
-        }
+        let place = self.place.load();
+        let answer = self.exchange_at(outgoing, &place.target).await?;
         match answer.status() {
-            300..=399 => {
-                let (limit, max) = ("UPSTREAM_REDIRECTS_MAX", UPSTREAM_REDIRECTS_MAX);
-                Err(UpstreamError::unsent(Cause::TooMuch { limit, max, what: "redirects" }))
-            }
+            300..=399 => Box::pin(self.follow(outgoing, answer, place.clone())).await,
             _ => Ok(answer),
         }
     }
 
-    /// Sends a request again, to the location in its response.
-    async fn follow(&self, outgoing: &Outgoing<'_>, mut answer: Answer) -> Result<Answer, UpstreamError> {
-        let status = answer.status();
-        let location = answer.head.get("location").unwrap_or_default().to_owned();
+    /// Sends a request again, to the location in its response, which is relative to the `place` that answered.
+    async fn follow(
+        &self,
+        outgoing: &Outgoing<'_>,
+        mut answer: Answer,
+        mut place: Arc<Place>,
+    ) -> Result<Answer, UpstreamError> {
         let connector = &self.pool.connector;
-        let path = connector.target.follow(&location).filter(|_| matches!(status, 307 | 308));
-        let Some(path) = path else {
-            return Err(UpstreamError::unsent(Cause::redirected(status, &location)));
-        };
-        // A response that is read to its end returns its connection to the pool.
-        let _ = answer.body.refusal().await;
-        let target = Arc::new(connector.request_target(&path) + &self.headers);
-        if status == 308 {
-            self.target.store(target.clone());
+        for _ in 0..UPSTREAM_REDIRECTS_MAX {
+            let status = answer.status();
+            let location = answer.head.get("location").unwrap_or_default();
+            let path = connector.target.follow(&place.path, location);
+            let Some(path) = path.filter(|_| matches!(status, 307 | 308)) else {
+                return Err(UpstreamError::unsent(Cause::redirected(status, location)));
+            };
+            // A response that is read to its end returns its connection to the pool.
+            let _ = answer.body.refusal().await;
+            drop(answer);
+            let target = connector.request_target(&path) + &self.headers;
+            place = Arc::new(Place { path, target });
+            if status == 308 {
+                self.place.store(place.clone());
+            }
+            answer = self.exchange_at(outgoing, &place.target).await?;
+            if !matches!(answer.status(), 300..=399) {
+                return Ok(answer);
+            }
         }
-        self.exchange_at(outgoing, &target).await
+        let (limit, max) = ("UPSTREAM_REDIRECTS_MAX", UPSTREAM_REDIRECTS_MAX);
+        Err(UpstreamError::unsent(Cause::TooMuch { limit, max, what: "redirects" }))
     }
 
     async fn exchange_at(&self, outgoing: &Outgoing<'_>, target: &str) -> Result<Answer, UpstreamError> {
+        let mut was_refused = false;
         loop {
-            if let Some(sender) = self.pool.shared() {
-                return Box::pin(self.exchange_shared(sender, outgoing, target)).await;
-            }
-            let kept = self.pool.take();
+            let kept = self.pool.shared().map(Made::Http2).or_else(|| self.pool.take().map(Made::Http1));
             let was_kept = kept.is_some();
-            let mut conn = match kept {
-                Some(conn) => conn,
-                None => match Box::pin(self.pool.connect()).await.map_err(UpstreamError::unsent)? {
-                    Made::Http1(conn) => conn,
-                    Made::Http2(sender) => {
-                        return Box::pin(self.exchange_shared(sender, outgoing, target)).await;
-                    }
-                },
+            let made = match kept {
+                Some(made) => made,
+                None => Box::pin(self.pool.connect()).await.map_err(UpstreamError::unsent)?,
             };
-            if conn.send(|out| self.write(out, outgoing, target)).await.is_err() {
-                // The server closed an idle connection before it read the request.
-                if was_kept {
-                    continue;
+            let mut conn = match made {
+                Made::Http1(conn) => conn,
+                Made::Http2(shared) => {
+                    let answer = Box::pin(self.exchange_shared(shared, outgoing, target)).await;
+                    // The server has not processed the request; one more try on a new connection.
+                    let is_refused =
+                        matches!(&answer, Err(error) if !error.sent && *error.cause == Cause::Closed);
+                    if is_refused && !was_refused {
+                        was_refused = true;
+                        continue;
+                    }
+                    return answer;
                 }
-                return Err(UpstreamError::sent(Cause::Closed));
+            };
+            let sent = conn.send(|out| self.write(out, outgoing, target)).await;
+            // The server closed an idle connection before it read the request.
+            if sent.is_err() && was_kept {
+                continue;
             }
-            let head = conn.head().await.map_err(|error| UpstreamError::sent(error.into()))?;
+            let failed = |conn: &Conn, error| conn.headless(error, &self.pool.connector.target.address());
+            if sent.is_err() {
+                // What can be read may tell why.
+                let error = conn.head().await.err().unwrap_or(ReadError::Closed);
+                return Err(failed(&conn, error));
+            }
+            let head = match conn.head().await {
+                Ok(head) => head,
+                Err(error) => return Err(failed(&conn, error)),
+            };
             let media = Media::of(&head);
             let body = Body::http1(conn, self.pool.clone(), &head, media).map_err(UpstreamError::sent)?;
             return Ok(Answer { head, media, body });
@@ -317,13 +345,13 @@ impl HttpLink {
     /// Sends a request over a shared HTTP/2 connection.
     async fn exchange_shared(
         &self,
-        mut sender: http2::Sender,
+        mut shared: http2::Shared,
         outgoing: &Outgoing<'_>,
         target: &str,
     ) -> Result<Answer, UpstreamError> {
         let mut text = Vec::new();
         self.write(&mut text, outgoing, target);
-        let (head, incoming) = http2::exchange(&mut sender, &self.pool.connector.target, &text).await?;
+        let (head, incoming) = http2::exchange(&mut shared, &self.pool.connector.target, &text).await?;
         let media = Media::of(&head);
         let body = Body::http2(incoming, self.pool.clone(), &head, media).map_err(UpstreamError::sent)?;
         Ok(Answer { head, media, body })
@@ -445,8 +473,28 @@ impl HttpLink {
 
 #[cfg(test)]
 mod tests {
+    use toolcrib_testkit::listener::{Listener, Outgoing};
+
     use super::*;
     use crate::http::once;
+
+    /// R14.1: a relative location leads from the path that answered, also after a permanent redirect.
+    #[tokio::test]
+    async fn a_relative_redirect_starts_at_the_path_that_answered() {
+        let server = Listener::start(|incoming| match incoming.target.as_str() {
+            "/a/mcp" => Outgoing::empty(308).with("Location", "/b/c/mcp"),
+            "/b/c/mcp" => Outgoing::empty(307).with("Location", "?key"),
+            "/b/c/mcp?key" => Outgoing::empty(307).with("Location", "end"),
+            "/b/c/end" => Outgoing::empty(204),
+            _ => Outgoing::empty(404),
+        })
+        .unwrap();
+        let endpoint = Endpoint { url: server.url("/a/mcp"), ..Endpoint::default() };
+        let link = HttpLink::new(&endpoint).unwrap();
+        for _ in 0..2 {
+            assert_eq!(link.plain("POST", "", b"{}").await.map(|answer| answer.status()), Ok(204));
+        }
+    }
 
     /// R5.6: `tell_aside` gives up when the server does not accept the message.
     #[tokio::test(start_paused = true)]

@@ -8,47 +8,54 @@ use toolcrib_engine::by_thread::ByThread;
 
 use super::conn::Conn;
 use super::connector::Connector;
-use super::http2::{self, Sender};
+use super::http2::{self, Shared};
 use crate::error::Cause;
 use crate::limits::{
     UPSTREAM_CONNECT_MS_MAX, UPSTREAM_IDLE_CONNECTIONS_MAX, UPSTREAM_IDLE_MS_MAX, UPSTREAM_TURN_PAUSE_MS,
+    UPSTREAM_WINDOWS_BYTES_MAX,
 };
 
 /// Connection pool for one server, partitioned by thread.
 pub(crate) struct Pool {
     pub(super) connector: Connector,
-    /// `true` to use HTTP/2 by prior knowledge, without ALPN.
+    /// `true` to use HTTP/2 by prior knowledge where there is no TLS.
     knows_http2: bool,
     /// Permit to buffer a large body; one per server.
     pub(super) large: Arc<Semaphore>,
+    /// Budget of the decompression windows of this server's bodies, in KiB.
+    pub(super) windows: Arc<Semaphore>,
     /// Permit to pause; serialises the pauses of concurrent bodies.
     turn: Semaphore,
     #[expect(clippy::vec_box, reason = "a connection changes hands often, and as a pointer")]
     idle: ByThread<Vec<Box<Conn>>>,
-    /// Shared HTTP/2 connections, one per thread.
-    shared: ByThread<Option<Sender>>,
+    /// Shared HTTP/2 connections, one per thread, each with the time of its last use.
+    shared: ByThread<Option<(Shared, Instant)>>,
 }
 
 /// A new connection.
 pub(super) enum Made {
     Http1(Box<Conn>),
-    Http2(Sender),
+    Http2(Shared),
 }
 
 impl Pool {
     pub(crate) fn new(connector: Connector, knows_http2: bool) -> Arc<Self> {
         let (large, turn) = (Arc::new(Semaphore::new(1)), Semaphore::new(1));
+        let windows = Arc::new(Semaphore::new(UPSTREAM_WINDOWS_BYTES_MAX / 1024));
         let (idle, shared) = (ByThread::default(), ByThread::default());
-        Arc::new(Self { connector, knows_http2, large, turn, idle, shared })
+        Arc::new(Self { connector, knows_http2, large, windows, turn, idle, shared })
     }
 
     /// Returns this thread's open HTTP/2 connection, if there is one.
-    pub(super) fn shared(&self) -> Option<Sender> {
-        let mut shared = self.shared.lock()?;
-        if shared.as_ref().is_some_and(Sender::is_closed) {
-            *shared = None;
+    pub(super) fn shared(&self) -> Option<Shared> {
+        let mut kept = self.shared.lock()?;
+        let (shared, used) = kept.as_mut()?;
+        if shared.is_usable() && used.elapsed() < Duration::from_millis(UPSTREAM_IDLE_MS_MAX) {
+            *used = Instant::now();
+            return Some(shared.clone());
         }
-        shared.clone()
+        *kept = None;
+        None
     }
 
     /// Returns the most recently used idle connection that is still open.
@@ -91,14 +98,14 @@ impl Pool {
 
     async fn open(&self) -> Result<Made, Cause> {
         let stream = self.connector.open().await?;
-        if !self.knows_http2 && !stream.chose_http2() {
+        if !self.connector.is_http2(&stream, self.knows_http2) {
             return Ok(Made::Http1(Box::new(Conn::new(stream))));
         }
-        let sender = http2::handshake(stream).await?;
-        if let Some(mut shared) = self.shared.lock() {
-            *shared = Some(sender.clone());
+        let shared = http2::handshake(stream).await?;
+        if let Some(mut kept) = self.shared.lock() {
+            *kept = Some((shared.clone(), Instant::now()));
         }
-        Ok(Made::Http2(sender))
+        Ok(Made::Http2(shared))
     }
 }
 

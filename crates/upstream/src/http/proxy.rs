@@ -95,8 +95,17 @@ mod tests {
         );
         assert_eq!(found("http://127.0.0.1:1/", Some("http://p:1")).unwrap().unwrap(), "http://p:1 ");
         assert_eq!(found(server, Some("none")).unwrap(), None);
-        assert!(found(server, Some("socks5://p:1080")).is_err());
         assert!(found(server, Some("")).is_err());
         assert_eq!(found("unix:/run/x.sock", Some("http://p:1")).unwrap(), None);
+    }
+
+    /// R14.3: a SOCKS proxy is refused by name.
+    #[test]
+    fn a_socks_proxy_is_refused_by_its_name() {
+        for url in ["socks4://p:1080", "socks4a://p:1080", "socks5://p:1080", "socks5h://p"] {
+            let refused = found("https://a.example/mcp", Some(url)).unwrap_err().to_string();
+            let says = "the server's URL cannot be used: its proxy is none of HTTP's; SOCKS is not supported";
+            assert_eq!(refused, says, "{url}");
+        }
     }
 }

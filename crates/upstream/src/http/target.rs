@@ -77,9 +77,9 @@ impl Target {
         }
     }
 
-    /// Returns path and query of a `Location`, if it stays within this origin. A server behind a TLS proxy often names
+    /// Returns path and query of a `Location` in a response from the path `base`, if it stays within this origin. A server behind a TLS proxy often names
     /// itself with http; such a redirect is followed over https, so credentials are never sent in clear text.
-    pub(crate) fn follow(&self, location: &str) -> Option<Box<str>> {
+    pub(crate) fn follow(&self, base: &str, location: &str) -> Option<Box<str>> {
         let location = location.split('#').next().unwrap_or_default();
         if location.contains("://") && !location.starts_with('/') {
             let other = Self::read(location).ok()?;
@@ -94,15 +94,35 @@ impl Target {
         if location.is_empty() || location.starts_with("//") || first.contains(':') {
             return None;
         }
-        let path = if location.starts_with('/') {
-            location.to_owned()
-        } else {
-            let here = self.path.split('?').next().unwrap_or_default();
-            let folder = here.rsplit_once('/').map_or("", |(folder, _)| folder);
-            format!("{folder}/{location}")
+        // RFC 3986, 5.2.2.
+        let here = base.split('?').next().unwrap_or_default();
+        let path = match location.chars().next() {
+            Some('/') => without_dots(location),
+            Some('?') => format!("{here}{location}"),
+            _ => {
+                let folder = here.rsplit_once('/').map_or("", |(folder, _)| folder);
+                without_dots(&format!("{folder}/{location}"))
+            }
         };
         http::uri::PathAndQuery::try_from(path.as_str()).ok().map(|path| path.as_str().into())
     }
+}
+
+/// Removes the segments `.` and `..` from the path before a query (RFC 3986, 5.2.4).
+fn without_dots(reference: &str) -> String {
+    let (path, query) = reference.split_at(reference.find('?').unwrap_or(reference.len()));
+    let mut kept = Vec::new();
+    for segment in path.split('/').skip(1) {
+        match segment {
+            "." => {}
+            ".." => drop(kept.pop()),
+            segment => kept.push(segment),
+        }
+    }
+    if path.ends_with("/.") || path.ends_with("/..") {
+        kept.push("");
+    }
+    format!("/{}{query}", kept.join("/"))
 }
 
 #[cfg(test)]
@@ -142,6 +162,12 @@ mod tests {
         for (target, location, path) in [
             (&plain, "/mcp/", Some("/mcp/")),
             (&plain, "mcp/", Some("/x/mcp/")),
+            (&plain, "?a", Some("/x/mcp?a")),
+            (&plain, "./mcp/?a/../b", Some("/x/mcp/?a/../b")),
+            (&plain, "../y", Some("/y")),
+            (&plain, "../../y/", Some("/y/")),
+            (&plain, "/a/./b/../..", Some("/")),
+            (&plain, "..", Some("/")),
             (&plain, "http://A.example:8001/mcp/?a#b", Some("/mcp/?a")),
             (&plain, "http://a.example/mcp/", None),
             (&plain, "https://a.example:8001/mcp/", None),
@@ -156,7 +182,7 @@ mod tests {
             (&secure, "http://a.example:8080/mcp/", None),
             (&secure, "unix:/run/x.sock", None),
         ] {
-            assert_eq!(target.follow(location).as_deref(), path, "{location:?}");
+            assert_eq!(target.follow(&target.path, location).as_deref(), path, "{location:?}");
         }
     }
 }

@@ -18,13 +18,15 @@ use super::conn::Stream;
 use crate::error::Cause;
 use crate::limits::TLS_CONFIGS_MAX;
 
-/// Files from which a configuration is made.
+/// Files and protocols from which a configuration is made.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct TlsFiles {
     /// Certificates that are trusted besides the system's.
     pub(crate) ca_file: Option<PathBuf>,
     /// Client certificate and its key.
     pub(crate) identity: Option<(PathBuf, PathBuf)>,
+    /// `true` to offer HTTP/2 in the handshake, besides HTTP/1.1.
+    pub(crate) http2: bool,
 }
 
 /// Cache key: the files and their modification times.
@@ -33,7 +35,6 @@ type Key = (TlsFiles, [Option<SystemTime>; 3]);
 static CONFIGS: Mutex<Option<HashMap<Key, Arc<ClientConfig>>>> = Mutex::new(None);
 
 /// TLS configuration for one server.
-#[derive(Clone)]
 pub(crate) struct Tls(TlsConnector);
 
 impl Tls {
@@ -57,9 +58,11 @@ impl Tls {
         address: &str,
         stream: Stream,
     ) -> Result<TlsStream<Stream>, Cause> {
-        let failed = |reason: &str| Cause::Tls { address: address.into(), reason: reason.into() };
-        let name = ServerName::try_from(host.to_owned()).map_err(|error| failed(&error.to_string()))?;
-        self.0.connect(name, stream).await.map_err(|error| failed(&reason(&error)))
+        let name = ServerName::try_from(host.to_owned()).map_err(|error| {
+            let reason = error.to_string().into();
+            Cause::Tls { address: address.into(), reason }
+        })?;
+        self.0.connect(name, stream).await.map_err(|error| failed(address, &error))
     }
 }
 
@@ -99,7 +102,10 @@ fn config(files: &TlsFiles) -> Result<ClientConfig, String> {
             builder.with_client_auth_cert(chain, key).map_err(|error| format!("{shown}: {error}"))?
         }
     };
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    if files.http2 {
+        config.alpn_protocols.insert(0, b"h2".to_vec());
+    }
     Ok(config)
 }
 
@@ -120,13 +126,24 @@ fn system_roots() -> &'static RootCertStore {
     })
 }
 
-/// Text for a failed handshake, with the setting that can help.
-pub(super) fn reason(error: &io::Error) -> String {
-    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
-    match inner {
+fn tls_error(error: &io::Error) -> Option<&Error> {
+    error.get_ref()?.downcast_ref()
+}
+
+/// Returns `true` for an alert with which a server refuses the client certificate or the lack of one.
+pub(super) fn refuses_certificate(error: &io::Error) -> bool {
+    use AlertDescription::{BadCertificate, CertificateRequired, UnknownCA};
+    let alert = tls_error(error);
+    matches!(alert, Some(Error::AlertReceived(CertificateRequired | BadCertificate | UnknownCA)))
+}
+
+/// Cause of a failed handshake.
+fn failed(address: &str, error: &io::Error) -> Cause {
+    let address = address.into();
+    let reason: Box<str> = match tls_error(error) {
+        _ if refuses_certificate(error) => return Cause::ClientCertificate { address },
         Some(Error::InvalidCertificate(CertificateError::UnknownIssuer)) => {
-            "its certificate is signed by an authority that is not trusted here; ca_file names one that is"
-                .into()
+            return Cause::UnknownAuthority { address };
         }
         Some(Error::InvalidCertificate(
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
@@ -134,20 +151,31 @@ pub(super) fn reason(error: &io::Error) -> String {
         Some(Error::InvalidCertificate(
             CertificateError::Expired | CertificateError::ExpiredContext { .. },
         )) => "its certificate has expired".into(),
-        Some(Error::AlertReceived(
-            AlertDescription::CertificateRequired
-            | AlertDescription::BadCertificate
-            | AlertDescription::UnknownCA,
-        )) => "it wants another client certificate than it was shown; client_cert and client_key name one"
-            .into(),
         Some(Error::InvalidMessage(_)) => "it does not speak TLS at this port".into(),
-        _ => error.to_string(),
-    }
+        _ => error.to_string().into(),
+    };
+    Cause::Tls { address, reason }
 }
 
 #[cfg(test)]
 mod tests {
+    use toolcrib_testkit::tls::Certificate;
+
     use super::*;
+
+    /// R14.1: users of the same files share one configuration; another file or protocol makes another one.
+    #[test]
+    fn equal_settings_share_one_configuration() {
+        let path = std::env::temp_dir().join(format!("toolcrib-shared-{}.pem", std::process::id()));
+        std::fs::write(&path, Certificate::new().unwrap().pem()).unwrap();
+        let files = TlsFiles { ca_file: Some(path.clone()), ..TlsFiles::default() };
+        let made = |files: &TlsFiles, address: &str| Tls::new(address, files).unwrap().0.config().clone();
+        let first = made(&files, "a.example:443");
+        assert!(Arc::ptr_eq(&first, &made(&files.clone(), "b.example:443")));
+        assert!(!Arc::ptr_eq(&first, &made(&TlsFiles { http2: true, ..files.clone() }, "a.example:443")));
+        assert!(!Arc::ptr_eq(&first, &made(&TlsFiles::default(), "a.example:443")));
+        std::fs::remove_file(path).unwrap();
+    }
 
     /// R5.6: `TLS_CONFIGS_MAX` bounds the cache.
     #[test]
@@ -155,7 +183,7 @@ mod tests {
         let shared = Arc::new(config(&TlsFiles::default()).unwrap());
         let mut configs = HashMap::new();
         for at in 0..TLS_CONFIGS_MAX * 2 {
-            let files = TlsFiles { ca_file: Some(at.to_string().into()), identity: None };
+            let files = TlsFiles { ca_file: Some(at.to_string().into()), ..TlsFiles::default() };
             keep(&mut configs, (files, [None; 3]), shared.clone());
             assert!(configs.len() <= TLS_CONFIGS_MAX);
         }

@@ -6,15 +6,15 @@
 use std::net::{IpAddr, SocketAddr};
 
 use super::error::OAuthError;
-use crate::http::Target;
+use crate::http::{Target, resolve};
 
 /// A URL that passed the checks.
 #[derive(Debug)]
 pub(super) struct Judged {
     pub(super) target: Target,
-    /// Addresses that were checked. A connection must use these, because resolving again may give others. `None` if
-    /// the name cannot be resolved here and a proxy may know it.
-    pub(super) addresses: Option<Vec<SocketAddr>>,
+    /// Addresses that were checked. A connection must use these, because resolving again may give others. Empty if the
+    /// name cannot be resolved here; then only a proxy may know it.
+    pub(super) addresses: Vec<SocketAddr>,
 }
 
 /// Checks a URL from the metadata of the server at `server`.
@@ -39,7 +39,7 @@ pub(super) async fn check(url: &str, server: &str) -> Result<Judged, OAuthError>
     if theirs != Reach::Public && own_reach == Reach::Public && !is_same_host {
         return Err(refused("it is inside a private network, and the server is not"));
     }
-    Ok(Judged { target, addresses: (!addresses.is_empty()).then_some(addresses) })
+    Ok(Judged { target, addresses })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,13 +49,12 @@ enum Reach {
     Public,
 }
 
-/// Resolves a host; empty if its name is unknown here.
+/// Resolves the host of a URL; a unix socket is on this machine.
 async fn look_up(target: &Target) -> Vec<SocketAddr> {
-    if target.unix.is_some() {
-        return vec![SocketAddr::from(([127, 0, 0, 1], target.port))];
+    match target.unix {
+        Some(_) => vec![SocketAddr::from(([127, 0, 0, 1], target.port))],
+        None => resolve::look_up(&target.host, target.port).await,
     }
-    let found = tokio::net::lookup_host((&*target.host, target.port)).await;
-    found.map(Iterator::collect).unwrap_or_default()
 }
 
 /// Returns the most restricted reach among a host's addresses.

@@ -1,4 +1,5 @@
-//! HTTP exchanges with an authorization server, bounded in time and bytes; redirects are followed within its origin only.
+//! HTTP exchanges with an authorization server, bounded in time and bytes; redirects are followed within its origin
+//! only.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -71,7 +72,7 @@ impl Way {
         // Resolving the address counts towards the timeout.
         let checked = async {
             let addresses = address::check(url, &self.server).await?.addresses;
-            self.reach(addresses, method, url, fields, body).await
+            self.reach(Some(addresses), method, url, fields, body).await
         };
         self.in_time(url, checked).await
     }
@@ -127,6 +128,7 @@ fn unreachable(url: &str, cause: Cause) -> OAuthError {
 mod tests {
     use super::*;
     use crate::http::once;
+    use crate::http::resolve::scripted;
 
     fn way(url: &str) -> Way {
         Way::new(&Endpoint { url: url.to_owned(), ..Endpoint::default() })
@@ -162,6 +164,21 @@ mod tests {
             assert!(refused.contains("did not answer within 10000 ms"), "{refused}");
             assert_eq!(begun.elapsed(), Duration::from_millis(OAUTH_ANSWER_MS_MAX));
         }
+    }
+
+    /// R5.9: a name that has no address when it is checked and another one a moment later is not connected to.
+    #[tokio::test]
+    async fn an_authorization_server_is_reached_only_at_addresses_that_were_checked() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let inside = listener.local_addr().unwrap();
+        let server = vec![SocketAddr::from(([192, 0, 2, 7], 443))];
+        let url = "https://login.example/.well-known/oauth-authorization-server";
+        let asked = way("https://server.example/mcp");
+        let asked = scripted::with([server, Vec::new(), vec![inside]], asked.metadata(url)).await;
+        let refused = asked.unwrap_err().to_string();
+        assert!(refused.contains("the host login.example is unknown"), "{refused}");
+        let accepted = tokio::time::timeout(Duration::from_millis(50), listener.accept()).await;
+        assert!(accepted.is_err(), "it was connected to");
     }
 
     /// R5.9: the timeout holds however the server sends. Uses real time, with a shorter timeout.
