@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// Build and start this workspace's conformance server.
     #[arg(long)]
     start: bool,
-    /// The same with the gateway in front of it.
+    /// Build and start it with the gateway in front of it.
     #[arg(long)]
     gateway: bool,
     /// A server on the official Rust SDK, by itself and with the gateway in front of it.

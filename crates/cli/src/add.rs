@@ -33,7 +33,7 @@ pub(crate) struct Args {
     options: Options,
 }
 
-/// What may stand before the name, after it, and behind a URL.
+/// Options, accepted before the name, after it, and after a URL.
 #[derive(Debug, Default, clap::Args)]
 struct Options {
     /// How it is reached [default: http for a URL, stdio for a command].

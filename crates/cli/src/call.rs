@@ -62,7 +62,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    /// What the tool says.
+    /// Content of the result.
     #[value(alias = "text")]
     Terminal,
     /// The whole result, as MCP has it.

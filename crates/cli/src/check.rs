@@ -17,7 +17,7 @@ use crate::origin::{Origin, Origins, bare, place};
 #[derive(Debug, clap::Args)]
 #[command(after_help = crate::origin::HELP)]
 pub(crate) struct Args {
-    /// What to check, each perhaps as NAME=SERVER; every server of the lock where none is named, by its name in the
+    /// Servers to check, each as SERVER or NAME=SERVER; without any, every server of the lock, by its name in the
     /// configuration.
     #[arg(value_name = "SERVER")]
     servers: Vec<String>,

@@ -24,7 +24,7 @@ pub(crate) struct Args {
     /// A folder of *.jsonl pairs that carry their true verdict: prints how we score beside published peers.
     #[arg(long, value_name = "FOLDER")]
     score: Option<PathBuf>,
-    /// What callers and servers are assumed to send.
+    /// Values that callers and servers are assumed to send.
     #[arg(long, value_enum)]
     world: Option<WorldName>,
     /// `format` asserts.

@@ -7,7 +7,7 @@ use crate::safe::Safe;
 use crate::toolsets::Toolsets;
 use crate::workshop;
 
-/// What is demonstrated.
+/// Choice of demonstration server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Subject {
     #[default]

@@ -59,7 +59,7 @@ pub(crate) struct Args {
     toolsets: Toolsets,
 }
 
-/// What else is supposed of the client.
+/// Assumed properties of the client.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "The client")]
 struct Supposed {

@@ -15,7 +15,7 @@ use crate::exit::{Exit, Failure, print};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Judge {
-    /// What callers and servers are assumed to send.
+    /// Values that callers and servers are assumed to send.
     #[arg(long, value_enum, default_value_t = WorldName::Declared)]
     world: WorldName,
     /// `format` asserts.
@@ -24,7 +24,7 @@ pub(crate) struct Judge {
     /// Safety regressions are breaking.
     #[arg(long)]
     strict_safety: bool,
-    /// What could not be decided, and waivers that are expired or unused, fail the run.
+    /// Undecided changes, and waivers that are expired or unused, fail the run.
     #[arg(long)]
     strict: bool,
     /// From which level on a change fails the run.

@@ -23,7 +23,7 @@ pub(crate) const LOCK: &str = "toolcrib.lock";
 #[derive(Debug, clap::Args)]
 #[command(after_help = crate::origin::HELP)]
 pub(crate) struct Args {
-    /// What to pin, each perhaps as NAME=SERVER; every configured server where none is named.
+    /// Servers to pin, each as SERVER or NAME=SERVER; without any, every configured server.
     #[arg(value_name = "SERVER")]
     servers: Vec<String>,
     /// The lock.

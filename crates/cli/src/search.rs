@@ -19,7 +19,7 @@ use crate::{Outcome, source};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What the tool should do; before it, perhaps, a file that holds definitions. Else the catalogue is searched.
+    /// Words that describe the tool, optionally after a file of definitions; without a file, the catalogue is searched.
     #[arg(conflicts_with = "eval")]
     words: Vec<String>,
     #[command(flatten)]

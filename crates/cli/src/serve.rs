@@ -42,7 +42,7 @@ pub(crate) struct Args {
     /// The server at the URL is a toolcrib itself: gate, stop and audit are its own, and are not put before it twice.
     #[arg(long, requires_all = ["url", "stdio"])]
     pub(crate) bridge: bool,
-    /// What to serve where no server is named.
+    /// Demonstration server to serve if no server is named.
     #[arg(long, value_enum, hide = true, default_value_t = Subject::Desk)]
     pub(crate) demo: Subject,
     /// A command that starts one MCP server over stdio, to serve it.

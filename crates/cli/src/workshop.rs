@@ -13,7 +13,7 @@ use crate::toolsets::Toolsets;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Wish {
-    /// What the character should have to do with, such as "forest" or "sea".
+    /// Theme of the character, such as "forest" or "sea".
     theme: Option<String>,
 }
 
@@ -43,9 +43,9 @@ struct Transfer {
     to: String,
     /// Coins.
     amount: u64,
-    /// What the ledger says of it.
+    /// Note in the ledger.
     memo: Option<String>,
-    /// Who else gets a share of it.
+    /// Other vaults that get a share.
     #[serde(default)]
     shares: Vec<Share>,
 }

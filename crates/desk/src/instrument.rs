@@ -47,7 +47,7 @@ impl Symbol {
     }
 }
 
-/// What an option gives a right to.
+/// Right that an option gives: to buy (call) or to sell (put).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]

@@ -10,7 +10,7 @@ use crate::fill::{Fill, Strategy};
 use crate::instrument::Symbol;
 use crate::trip::Trip;
 
-/// What most analytics take; everything left out means all.
+/// Scope of most analytics; everything left out means all.
 #[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Scope {

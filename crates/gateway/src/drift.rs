@@ -12,7 +12,7 @@ use toolcrib_contract::{Definition, Hints};
 
 use crate::limits::DRIFT_JUDGED_MS_MAX;
 
-/// What is done about one class of change.
+/// Action on one class of change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {

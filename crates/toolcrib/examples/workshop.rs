@@ -13,7 +13,7 @@ use toolcrib::{Context, Elicited, Server, ToolError, ToolSpec};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct CharacterWish {
-    /// What the character should have to do with, such as "forest" or "sea".
+    /// Theme of the character, such as "forest" or "sea".
     theme: Option<String>,
 }
 

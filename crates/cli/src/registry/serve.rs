@@ -23,7 +23,7 @@ pub(crate) struct Args {
     /// Where to listen. Only loopback: put a proxy in front for anything else.
     #[arg(long, default_value = "127.0.0.1:7421")]
     listen: String,
-    /// Who may publish: a file with {"publishers":[{"token_env":"VARIABLE","names":["io.github.acme/*"]}]}.
+    /// File of those who may publish: {"publishers":[{"token_env":"VARIABLE","names":["io.github.acme/*"]}]}.
     #[arg(long)]
     publishers: Option<PathBuf>,
     /// Whose budget published extensions keep: official, toolhive, or a file.

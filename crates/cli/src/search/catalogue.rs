@@ -12,7 +12,7 @@ use crate::form::{Form, Format};
 use crate::show::badge;
 use crate::table::{columns, table};
 
-/// What a tool must be.
+/// Filters of a search in the catalogue.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Filters {
     /// Only tools that say they change nothing.

@@ -1,4 +1,4 @@
-//! A text that has been read: borrowed for a message, owned for what is kept.
+//! Parsed JSON documents: [`Document`] borrows its bytes, [`OwnedDocument`] owns them.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,29 +11,29 @@ use super::node::{Node, Spot};
 use super::parse::{parse, parse_text};
 use super::tape::{Slot, tag};
 
-/// A text and its tape; every node refers to one of these.
+/// A text and its tape. Every node refers to one.
 pub(crate) struct Text<'a> {
     pub(super) source: Cow<'a, str>,
     pub(super) slots: Vec<Slot>,
-    /// Texts of the keys that have an escape: keys are compared all the time, so they are unescaped once.
+    /// Unescaped texts of the keys that have an escape. Keys are compared often, so each is unescaped once.
     pub(super) keys: Vec<Box<str>>,
-    /// There is white space between tokens.
+    /// `true` if there is white space between tokens.
     pub(super) spaced: bool,
 }
 
 impl<'a> Text<'a> {
-    /// A text of which nothing was read yet.
+    /// Creates a text before parsing, with the buffer for its slots.
     pub(super) const fn new(source: Cow<'a, str>, slots: Vec<Slot>) -> Self {
         Self { source, slots, keys: Vec::new(), spaced: false }
     }
 
-    /// What stands between the quotes of a string.
+    /// The raw text between the quotes of a string.
     #[inline]
     pub(crate) fn plain(&self, string: Slot) -> &str {
         self.source.get(string.inside()).unwrap_or_default()
     }
 
-    /// The text of a key.
+    /// The unescaped text of a key; empty for any other slot.
     #[inline]
     pub(crate) fn name(&self, key: Slot) -> &str {
         match key.tag() {
@@ -57,40 +57,40 @@ impl<'a> Text<'a> {
 }
 
 impl Text<'static> {
-    /// Reads a text and keeps it.
+    /// Parses `source` and takes ownership of it.
     fn read(source: String, limits: &Limits) -> Result<Self, ReadError> {
         let Text { slots, keys, spaced, .. } = parse_text(&source, limits)?;
         Ok(Self { source: Cow::Owned(source), slots, keys, spaced })
     }
 }
 
-/// A strictly read JSON text that borrows its bytes.
+/// A strictly parsed JSON text that borrows its bytes.
 pub struct Document<'a> {
     text: Text<'a>,
 }
 
 impl<'a> Document<'a> {
-    /// Bytes of memory that the tape takes, beside the text it was read from.
+    /// Memory of the tape in bytes, without the text.
     #[must_use]
     pub fn tape_bytes(&self) -> usize {
         self.text.slots.capacity() * size_of::<Slot>()
     }
 
-    /// Reads `bytes` as exactly one JSON value.
+    /// Parses `bytes` as exactly one JSON value.
     ///
     /// # Errors
-    /// A [`ReadError`] that names the rule or limit, the byte and the place.
+    /// A [`ReadError`] that names the rule or limit, the byte offset and the JSON pointer.
     pub fn parse(bytes: &'a [u8], limits: &Limits) -> Result<Self, ReadError> {
         Ok(Self { text: parse(bytes, limits)? })
     }
 
-    /// The whole value.
+    /// The root value.
     #[must_use]
     pub fn root(&self) -> Node<'_> {
         Node::root(&self.text)
     }
 
-    /// The text as it came.
+    /// The text, unchanged.
     #[must_use]
     pub fn source(&self) -> &str {
         &self.text.source
@@ -103,17 +103,17 @@ impl fmt::Debug for Document<'_> {
     }
 }
 
-/// A strictly read JSON text that owns its bytes; clones share them.
+/// A strictly parsed JSON text that owns its bytes; clones share them.
 #[derive(Clone)]
 pub struct OwnedDocument {
     text: Arc<Housed>,
 }
 
-/// Takes a tape back to where it was made.
+/// Callback that receives a tape when its document is dropped, to free it on the thread that allocated it.
 pub type Home = fn(Box<dyn Send>);
 
-/// A text whose tape may have been made by another thread. Allocators reuse memory for the thread that took it: a large
-/// tape that is freed elsewhere stays taken for a long time.
+/// A text whose tape may have been allocated by another thread. Allocators reuse memory for the thread that allocated
+/// it, so a large tape that another thread frees stays allocated for a long time.
 struct Housed {
     text: Text<'static>,
     home: Option<Home>,
@@ -137,10 +137,10 @@ impl Drop for Housed {
 }
 
 impl OwnedDocument {
-    /// Reads `text` as exactly one JSON value.
+    /// Parses `text` as exactly one JSON value, and releases unused capacity.
     ///
     /// # Errors
-    /// A [`ReadError`] that names the rule or limit, the byte and the place.
+    /// A [`ReadError`] that names the rule or limit, the byte offset and the JSON pointer.
     pub fn parse(text: impl Into<String>, limits: &Limits) -> Result<Self, ReadError> {
         let mut source: String = text.into();
         source.shrink_to_fit();
@@ -154,7 +154,7 @@ impl OwnedDocument {
         Self { text: Arc::new(Housed { text, home: None }) }
     }
 
-    /// Gives the tape to `home` when nobody needs it any more, in place of freeing it here.
+    /// Passes the tape to `home` when the last clone is dropped, instead of freeing it there.
     #[must_use]
     pub fn returning_to(mut self, home: Home) -> Self {
         if let Some(housed) = Arc::get_mut(&mut self.text) {
@@ -163,22 +163,22 @@ impl OwnedDocument {
         self
     }
 
-    /// The same for a text that is not kept for long: memory that reading asked for is not given back first.
+    /// Like [`OwnedDocument::parse`], for a short-lived document: unused capacity is not released.
     ///
     /// # Errors
-    /// A [`ReadError`] that names the rule or limit, the byte and the place.
+    /// A [`ReadError`] that names the rule or limit, the byte offset and the JSON pointer.
     pub fn parse_passing(source: String, limits: &Limits) -> Result<Self, ReadError> {
         Ok(Self::housed(Text::read(source, limits)?))
     }
 
-    /// Reads bytes that should be UTF-8, for a document that is not kept for long.
+    /// Like [`OwnedDocument::parse_passing`], for bytes that must be UTF-8.
     ///
     /// # Errors
-    /// A [`ReadError`] that names the rule or limit, the byte and the place.
+    /// A [`ReadError`] that names the rule or limit, the byte offset and the JSON pointer.
     pub fn parse_bytes(bytes: Vec<u8>, limits: &Limits) -> Result<Self, ReadError> {
         match String::from_utf8(bytes) {
             Ok(text) => Self::parse_passing(text, limits),
-            // The reader says where.
+            // The parser's error names the invalid byte.
             Err(error) => {
                 let source = Document::parse(error.as_bytes(), limits)?.source().to_owned();
                 Self::parse_passing(source, limits)
@@ -186,25 +186,25 @@ impl OwnedDocument {
         }
     }
 
-    /// Bytes of memory that the tape takes, beside the text it was read from.
+    /// Memory of the tape in bytes, without the text.
     #[must_use]
     pub fn tape_bytes(&self) -> usize {
         self.text.slots.capacity() * size_of::<Slot>()
     }
 
-    /// The whole value.
+    /// The root value.
     #[must_use]
     pub fn root(&self) -> Node<'_> {
         Node::root(&self.text)
     }
 
-    /// The value at a spot that one of this document's nodes gave.
+    /// The value at a spot returned by a node of this document; `null` if there is none.
     #[must_use]
     pub fn at(&self, spot: Spot) -> Node<'_> {
         Node::on(&self.text, spot)
     }
 
-    /// The text as it came.
+    /// The text, unchanged.
     #[must_use]
     pub fn source(&self) -> &str {
         &self.text.source
@@ -212,16 +212,16 @@ impl OwnedDocument {
 }
 
 impl OwnedDocument {
-    /// The bytes of `range`, such as a node's [`Node::range`], without a copy: they keep this document alive.
+    /// Shares the bytes of `range`, such as a node's [`Node::range`], without a copy. They keep this document alive.
     #[must_use]
     pub fn share(&self, range: Range<usize>) -> SharedBytes {
         SharedBytes { text: self.text.clone(), range }
     }
 
-    /// The text alone, if no clone of this document is left: what reading it took is given back.
+    /// Returns the text and frees the tape, if no clone of this document is left.
     ///
     /// # Errors
-    /// The document itself where it is shared.
+    /// The document itself if it is shared.
     pub fn into_source(self) -> Result<String, Self> {
         match Arc::try_unwrap(self.text) {
             Ok(mut housed) => Ok(std::mem::take(&mut housed.text.source).into_owned()),
@@ -230,7 +230,7 @@ impl OwnedDocument {
     }
 }
 
-/// A part of an [`OwnedDocument`]'s text, to be handed on as it came.
+/// A part of an [`OwnedDocument`]'s text, shared without a copy.
 #[derive(Clone)]
 pub struct SharedBytes {
     text: Arc<Housed>,
@@ -259,7 +259,7 @@ impl fmt::Debug for OwnedDocument {
 mod tests {
     use super::*;
 
-    /// R5.4: what is handed on is the very text that was read, and outlives the document it came from.
+    /// R5.4: forwarded bytes are those that were parsed, not a copy, and they outlive the document.
     #[test]
     fn a_shared_part_is_the_text_that_was_read() {
         let document = OwnedDocument::parse_passing(

@@ -1,4 +1,4 @@
-//! A value on the tape: reading it without copying it.
+//! [`Node`]: a value on the tape, read without a copy.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use super::pointer::Pointer;
 use super::string::unescape;
 use super::tape::{ALL_IN_HEAD, Slot, head, tag};
 
-/// What a value is.
+/// Kind of a JSON value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// `null`
@@ -28,7 +28,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The name JSON Schema gives it.
+    /// The name of this type in JSON Schema.
     #[inline]
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -43,24 +43,24 @@ impl Kind {
     }
 }
 
-/// One value of a [`super::Document`]. Copying it copies two references.
+/// One value of a [`super::Document`]: two references, cheap to copy.
 #[derive(Clone, Copy)]
 pub struct Node<'a> {
     text: &'a Text<'a>,
-    /// One of the text's own.
+    /// A slot of `text`'s own tape: [`Node::at`] computes its index from its address.
     slot: &'a Slot,
 }
 
-/// The place of a node, to find it again without looking for it.
+/// Index of a node on its tape, to find it again without a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Spot(usize);
 
-/// Keys of members that are picked together; made ready when the program is compiled.
+/// Keys of members for [`Node::pick`], prepared at compile time.
 #[derive(Debug)]
 pub struct Keys<const N: usize>([Sought<'static>; N]);
 
 impl<const N: usize> Keys<N> {
-    /// Of members with these names.
+    /// Creates the keys of members with these names.
     #[expect(clippy::indexing_slicing, reason = "within its length, and before the program runs")]
     #[must_use]
     pub const fn new(names: [&'static str; N]) -> Self {
@@ -74,7 +74,7 @@ impl<const N: usize> Keys<N> {
     }
 }
 
-/// A key to be found among those without an escape: most others differ in their shape or head.
+/// A key to search for among keys without an escape. Comparing shape and head rules out most others.
 #[derive(Debug, Clone, Copy)]
 struct Sought<'k> {
     shape: u64,
@@ -95,7 +95,7 @@ impl<'k> Sought<'k> {
             && (self.text.len() <= ALL_IN_HEAD || self.is_all(name))
     }
 
-    /// Compares what is not in the head.
+    /// Compares the whole text, for keys longer than their head.
     #[inline(never)]
     fn is_all(&self, name: Node<'_>) -> bool {
         name.text.source.as_bytes().get(name.slot.inside()) == Some(self.text.as_bytes())
@@ -103,34 +103,34 @@ impl<'k> Sought<'k> {
 }
 
 impl<'a> Node<'a> {
-    /// The whole value of a text.
+    /// The root value of a text.
     #[inline]
     pub(super) fn root(text: &'a Text<'a>) -> Self {
         Self::on(text, Spot(0))
     }
 
-    /// The value at a spot of a text; `null` where there is none.
+    /// The value at a spot of a text; `null` if there is none.
     #[inline]
     pub(super) fn on(text: &'a Text<'a>, spot: Spot) -> Self {
         Self { text, slot: text.slots.get(spot.0).unwrap_or(&Slot::NULL) }
     }
 
-    /// Its place on the tape. Checks ask for what a value is far more often than for where it stands, so a node keeps
-    /// the way to the first and works out the second.
+    /// Index of its slot on the tape. Checks need the slot far more often than its index, so a node stores a reference
+    /// to the slot and computes the index.
     #[inline]
     fn at(self) -> usize {
         let from = self.text.slots.as_ptr() as usize;
         (std::ptr::from_ref(self.slot) as usize).wrapping_sub(from) / size_of::<Slot>()
     }
 
-    /// The slots from this value's own to the end of it.
+    /// Slots of this value, its own first.
     #[inline]
     fn slots(self) -> &'a [Slot] {
         let at = self.at();
         self.text.slots.get(at..at.wrapping_add(self.slot.span())).unwrap_or_default()
     }
 
-    /// The slots of what this value holds, if it is a container with that tag.
+    /// Slots of its content, if it is a container with that tag; else none.
     #[inline]
     fn inside(self, tag: u8) -> &'a [Slot] {
         if self.slot.tag() != tag {
@@ -140,39 +140,39 @@ impl<'a> Node<'a> {
         self.text.slots.get(at + 1..at.wrapping_add(self.slot.span())).unwrap_or_default()
     }
 
-    /// The text it stands in; its slot and those of what it holds, and of nothing else.
+    /// Its text, and its slots: its own first, then those of its content.
     #[inline]
     pub(crate) fn tape(self) -> (&'a Text<'a>, &'a [Slot]) {
         (self.text, self.slots())
     }
 
-    /// Its place on the tape, and the tape: tells one live node from another.
+    /// Address of the tape and index on it: distinguishes live nodes.
     #[inline]
     pub(crate) fn identity(self) -> (usize, u32) {
         (self.text.slots.as_ptr() as usize, self.at() as u32)
     }
 
-    /// What it is.
+    /// Kind of the value.
     #[inline]
     #[must_use]
     pub fn kind(self) -> Kind {
         self.slot.kind()
     }
 
-    /// The value exactly as it stands in the text, white space inside it included.
+    /// The value exactly as written in the text, inner white space included.
     #[inline]
     #[must_use]
     pub fn raw(self) -> &'a str {
         self.text.source.get(self.range()).unwrap_or("null")
     }
 
-    /// Bytes of [`Node::raw`].
+    /// Length of [`Node::raw`] in bytes.
     #[inline]
     pub(crate) fn raw_len(self) -> usize {
         self.slot.len()
     }
 
-    /// Values and keys in this value, itself included.
+    /// Number of values and keys in this value, itself included.
     #[inline]
     pub(crate) fn slot_count(self) -> usize {
         self.slots().len()
@@ -185,7 +185,7 @@ impl<'a> Node<'a> {
         self.slot.range()
     }
 
-    /// Where it stands in its document, which alone knows what to make of it.
+    /// Its spot, to be resolved by its own document only.
     #[inline]
     #[must_use]
     pub fn spot(self) -> Spot {
@@ -213,7 +213,7 @@ impl<'a> Node<'a> {
         self.slot.tag() == tag::ARRAY
     }
 
-    /// The boolean, if it is one.
+    /// The boolean, if the value is one.
     #[inline]
     #[must_use]
     pub fn as_bool(self) -> Option<bool> {
@@ -224,7 +224,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The text of a string, unescaped.
+    /// The unescaped text, if the value is a string.
     #[inline]
     #[must_use]
     pub fn as_str(self) -> Option<Cow<'a, str>> {
@@ -236,25 +236,25 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// What stands between the quotes of a string.
+    /// The raw text between the quotes of a string.
     #[inline]
     fn plain(self) -> &'a str {
         self.text.plain(*self.slot)
     }
 
-    /// The text of a key.
+    /// The unescaped text of a key.
     #[inline]
     fn name(self) -> &'a str {
         self.text.name(*self.slot)
     }
 
-    /// A string with an escape.
+    /// The unescaped text of a string with an escape.
     #[cold]
     fn unescaped(self) -> Cow<'a, str> {
         unescape(self.plain(), true)
     }
 
-    /// The number, if it is one.
+    /// The number, if the value is one.
     #[inline]
     #[must_use]
     pub fn as_number(self) -> Option<Number<'a>> {
@@ -266,28 +266,28 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The number as a signed integer, if it is written as one that fits.
+    /// The number as an `i64`, if it is written as an integer that fits.
     #[inline]
     #[must_use]
     pub fn as_i64(self) -> Option<i64> {
         self.as_number().and_then(Number::as_i64)
     }
 
-    /// The number as an unsigned integer, if it is written as one that fits.
+    /// The number as a `u64`, if it is written as an integer that fits.
     #[inline]
     #[must_use]
     pub fn as_u64(self) -> Option<u64> {
         self.as_number().and_then(Number::as_u64)
     }
 
-    /// Members of an object or elements of an array; 0 for anything else.
+    /// Number of members of an object or elements of an array; 0 for anything else.
     #[inline]
     #[must_use]
     pub fn len(self) -> usize {
         self.slot.count()
     }
 
-    /// Values and keys on the tape from this value's own to the end of it.
+    /// Number of values and keys in this value, itself included.
     #[must_use]
     pub fn nodes(self) -> usize {
         self.slots().len()
@@ -314,14 +314,14 @@ impl<'a> Node<'a> {
         self.members().find_map(|(name, value)| key.is(name).then_some(value))
     }
 
-    /// The same where keys have escapes.
+    /// Slow path of [`Node::find`] for documents with escaped keys.
     #[cold]
     #[inline(never)]
     fn find_escaped(self, key: &str) -> Option<Self> {
         self.members().find_map(|(name, value)| name.is_text(key).then_some(value))
     }
 
-    /// The values of these members, found in one walk.
+    /// Returns the values of these members, found in one pass.
     #[inline]
     #[must_use]
     pub fn pick<const N: usize>(self, keys: &Keys<N>) -> [Option<Self>; N] {
@@ -330,7 +330,7 @@ impl<'a> Node<'a> {
         picked
     }
 
-    /// One loop for all who pick: it is run several times with every message.
+    /// The loop of [`Node::pick`], shared by every `N`: it runs several times per message.
     #[inline(never)]
     fn pick_into(self, keys: &[Sought<'_>], picked: &mut [Option<Self>]) {
         if !self.text.keys.is_empty() {
@@ -343,7 +343,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The same where keys have escapes.
+    /// Slow path of [`Node::pick_into`] for documents with escaped keys.
     #[cold]
     #[inline(never)]
     fn pick_escaped(self, keys: &[Sought<'_>], picked: &mut [Option<Self>]) {
@@ -359,7 +359,7 @@ impl<'a> Node<'a> {
         self.elements().nth(index)
     }
 
-    /// The value at `pointer`, from here.
+    /// The value at `pointer`, relative to this one.
     #[must_use]
     pub fn pointer(self, pointer: &Pointer) -> Option<Self> {
         pointer.tokens().try_fold(self, |node, token| {
@@ -367,27 +367,27 @@ impl<'a> Node<'a> {
         })
     }
 
-    /// Keys and values in the order of the text; none for anything but an object.
+    /// Iterates over keys and values in the order of the text; empty for anything but an object.
     #[inline]
     #[must_use]
     pub fn members(self) -> Members<'a> {
         Members { text: self.text, rest: self.inside(tag::OBJECT) }
     }
 
-    /// Names and values in the order of the text; none for anything but an object.
+    /// Like [`Node::members`], with unescaped names in place of key nodes.
     #[inline]
     pub(crate) fn named_members(self) -> NamedMembers<'a> {
         NamedMembers(self.members())
     }
 
-    /// Elements in order; none for anything but an array.
+    /// Iterates over the elements in order; empty for anything but an array.
     #[inline]
     #[must_use]
     pub fn elements(self) -> Elements<'a> {
         Elements { text: self.text, rest: self.inside(tag::ARRAY) }
     }
 
-    /// Compares the text of a string with `text` without allocating where nothing is escaped.
+    /// `true` if the value is a string equal to `text`. Allocates only for strings with an escape.
     #[inline]
     #[must_use]
     pub fn is_text(self, text: &str) -> bool {
@@ -399,13 +399,13 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The text between the quotes, if nothing in it is escaped.
+    /// The text of a string or key without an escape.
     #[inline]
     pub(crate) fn plain_str(self) -> Option<&'a str> {
         (self.slot.tag() == tag::TEXT).then(|| self.plain())
     }
 
-    /// Where `inner` stands below this value; the root if it does not.
+    /// JSON pointer from this value to `inner`; the root pointer if `inner` is not below this value.
     pub(crate) fn pointer_to(self, inner: Node<'_>) -> Pointer {
         let mut pointer = Pointer::root();
         let mut node = self;
@@ -445,7 +445,7 @@ impl<'a> Node<'a> {
         deepest
     }
 
-    /// The value as a tree. For cold paths: schemas, error messages.
+    /// Converts the value to a tree. For cold paths: schemas, error messages.
     #[must_use]
     pub fn to_value(self) -> Value {
         match self.kind() {
@@ -462,7 +462,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Writes the value without insignificant white space; every token stays as it was written.
+    /// Writes the value without insignificant white space; every token is kept as it was written.
     pub fn write_compact(self, out: &mut String) {
         if self.is_compact() {
             out.push_str(self.raw());
@@ -471,10 +471,10 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// `true` if there is no white space between tokens: they fill the text, and copying it costs one move.
+    /// `true` if there is no white space between tokens, so that the raw text can be copied as a whole.
     fn is_compact(self) -> bool {
         let token = |slot: &Slot| match slot.tag() {
-            // Brackets and commas; in an object a colon for each member.
+            // Brackets and commas; in an object also one colon per member.
             tag::ARRAY => 2 + slot.count().saturating_sub(1),
             tag::OBJECT => 2 + (slot.count() * 2).saturating_sub(1),
             _ => slot.len(),
@@ -526,14 +526,14 @@ impl std::fmt::Debug for Node<'_> {
     }
 }
 
-/// Keys and values of an object. See [`Node::members`].
+/// Iterator over the keys and values of an object. See [`Node::members`].
 #[derive(Clone)]
 pub struct Members<'a> {
     text: &'a Text<'a>,
     rest: &'a [Slot],
 }
 
-/// Members with their names unescaped, as the validator wants them.
+/// Iterator over members with unescaped names, as the validator needs them.
 #[derive(Debug)]
 pub(crate) struct NamedMembers<'a>(Members<'a>);
 
@@ -562,7 +562,7 @@ impl<'a> Iterator for Members<'a> {
     }
 }
 
-/// Elements of an array. See [`Node::elements`].
+/// Iterator over the elements of an array. See [`Node::elements`].
 #[derive(Clone)]
 pub struct Elements<'a> {
     text: &'a Text<'a>,
@@ -616,7 +616,7 @@ mod tests {
         }
     }
 
-    /// R1.1: white space between tokens goes, every token stays, whether or not there was any.
+    /// R1.1: compact text has every token as it was written, with or without white space between them in the source.
     #[test]
     fn compact_text_is_the_tokens_alone() {
         for text in [
@@ -628,7 +628,7 @@ mod tests {
             let compact =
                 |text: &str| Document::parse(text.as_bytes(), &Limits::file()).unwrap().root().to_compact();
             assert_eq!(compact(text), text);
-            // Between any two tokens, which in this text is beside every bracket, comma and colon outside a string.
+            // Inserts white space between all tokens: beside every bracket, comma and colon outside a string.
             let mut inside = false;
             let mut escaped = false;
             let mut spaced = String::new();

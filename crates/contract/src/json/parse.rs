@@ -1,4 +1,4 @@
-//! The one pass from text to tape. Iterative, so depth costs no stack.
+//! Strict JSON parser: one pass from text to tape. It is iterative, so nesting depth uses no stack.
 
 use std::borrow::Cow;
 use std::mem;
@@ -14,13 +14,13 @@ use super::string::{ahead, check, unescape};
 use super::tape::{BYTES_ADDRESSABLE, HEADS, SLOTS_MAX, Slot, tag};
 use super::unique::{self, Seen};
 
-/// Bytes of text for which a slot is set aside before reading; mostly there are more to one.
+/// Bytes of text per slot that is allocated in advance. Most texts have more bytes per slot.
 const BYTES_PER_SLOT: usize = 8;
 
-/// Containers around an object that may be known before it is read: the message and its params or result.
+/// Nesting depth at which an object may be in the cache of `familiar`: inside the message and its params or result.
 const KNOWN_DEPTH: usize = 2;
 
-/// Reads `bytes` as one JSON value.
+/// Parses `bytes` as one JSON value.
 pub(super) fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Text<'a>, ReadError> {
     fits(bytes.len(), limits)?;
     let source = std::str::from_utf8(bytes).map_err(|e| ReadError {
@@ -31,7 +31,7 @@ pub(super) fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Text<'a>, Re
     parse_text(source, limits)
 }
 
-/// Reads `source` as one JSON value.
+/// Parses `source` as one JSON value.
 pub(super) fn parse_text<'a>(source: &'a str, limits: &Limits) -> Result<Text<'a>, ReadError> {
     fits(source.len(), limits)?;
     let nodes_max = limits.nodes_max.min(SLOTS_MAX);
@@ -68,39 +68,39 @@ fn fits(bytes: usize, limits: &Limits) -> Result<(), ReadError> {
     Err(ReadError { kind, offset: limit, pointer: Pointer::root() })
 }
 
-/// A container whose end was not read yet.
+/// A container that is still open.
 struct Open {
     slot: u32,
-    /// Its entries so far, the one that is being read included.
+    /// Number of entries so far, including the one that is being parsed.
     count: u32,
     tag: u8,
-    /// Two of its keys may be the same.
+    /// `true` if two of its keys may be equal: all are compared when the object closes.
     alike: bool,
     seen: Seen,
 }
 
 impl Open {
-    /// Around the whole value, where no container is.
+    /// Placeholder for the level around the root value.
     const NONE: Self = Self { slot: 0, count: 0, tag: tag::NULL, alike: false, seen: Seen::NONE };
 }
 
 struct Reader<'a> {
     source: &'a str,
-    /// The slot of an object that may come again and was not known.
+    /// Slot of the object that `familiar` looked up and did not have, to be cached after parsing.
     unknown: Option<usize>,
     bytes: &'a [u8],
     text: Text<'a>,
     quotes: Quotes<'a>,
     /// The innermost container.
     top: Open,
-    /// Those around it, from the outside in; the first one is none.
+    /// Containers around it, from the outside in; the first one is [`Open::NONE`].
     around: Vec<Open>,
     nodes_max: usize,
     depth_max: usize,
     fault: Option<(usize, ReadErrorKind)>,
 }
 
-/// Why and where is in the reader.
+/// Marker of failure; `Reader::fault` holds the reason and the offset.
 struct Failed;
 
 type Step<T> = Result<T, Failed>;
@@ -112,7 +112,7 @@ impl Reader<'_> {
         self.text.spaced = false;
         // The tag of the innermost container.
         let mut inside = tag::NULL;
-        // White space is looked for where nothing else fits: a text without any pays nothing for it.
+        // White space is looked for only after no token matches, so a compact text costs no extra checks.
         loop {
             // An entry: a member of an object, or a value by itself.
             if inside == tag::OBJECT {
@@ -164,7 +164,7 @@ impl Reader<'_> {
                 b'n' => self.word(at, "null", tag::NULL)?,
                 _ => return self.unexpected(at, "a value"),
             };
-            // A value was read: another one follows, or its container ends, and perhaps those around it.
+            // After a value: another one follows, or its container ends, and perhaps those around it.
             loop {
                 match (byte(bytes, at), inside) {
                     (_, tag::NULL) => return self.end(at),
@@ -183,14 +183,14 @@ impl Reader<'_> {
         }
     }
 
-    /// White space, where something else is expected.
+    /// Skips white space where a token is expected; fails if there is none.
     #[inline(never)]
     fn between(&mut self, from: usize, expected: &'static str) -> Step<usize> {
         let at = self.skip(from);
         if at > from { Ok(at) } else { self.unexpected(at, expected) }
     }
 
-    /// Nothing but white space comes after the whole value.
+    /// Checks that only white space follows the root value.
     fn end(&mut self, at: usize) -> Step<()> {
         let spaced = self.text.spaced;
         let at = self.skip(at);
@@ -198,14 +198,14 @@ impl Reader<'_> {
         if at < self.bytes.len() {
             return self.fail(at, ReadErrorKind::Trailing);
         }
-        // A vector may have more room than it was asked for.
+        // A vector may have more capacity than was reserved, so `grow` may not have been called at the limit.
         if self.text.slots.len() > self.nodes_max {
             return self.fail(at, ReadErrorKind::Nodes { limit: self.nodes_max });
         }
         Ok(())
     }
 
-    /// Reads a key and a colon; gives where the value starts, or white space before it.
+    /// Parses a key and a colon; returns the offset after the colon.
     #[inline(always)]
     fn member(&mut self, bytes: &[u8], mut at: usize) -> Step<usize> {
         while byte(bytes, at) != b'"' {
@@ -229,7 +229,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Passes over the object that starts at `at` if it was read before; returns its end.
+    /// Copies the slots of the object at `at` from the cache if it is there; returns the object's end.
     #[inline(never)]
     fn known(&mut self, at: usize) -> Step<Option<usize>> {
         if self.top.tag != tag::OBJECT {
@@ -250,7 +250,7 @@ impl Reader<'_> {
         Ok(end)
     }
 
-    /// Ends the innermost container; gives the tag of the one around it.
+    /// Closes the innermost container; returns the tag of the one around it.
     #[inline]
     fn close(&mut self, at: usize) -> Step<u8> {
         if self.top.alike {
@@ -296,7 +296,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A string without an escape.
+    /// Slot of a string without an escape.
     #[inline(always)]
     fn plain(bytes: &[u8], at: usize, close: usize) -> Slot {
         let len = close.wrapping_sub(at + 1);
@@ -304,7 +304,7 @@ impl Reader<'_> {
         Slot::new(tag::TEXT, at, close + 1, head)
     }
 
-    /// A string that holds a backslash or a control character, or that has no end.
+    /// Slow path for a string that has a backslash or a control character, or no closing quote.
     #[inline(never)]
     fn checked_string(&mut self, at: usize, close: Option<Close>) -> Step<usize> {
         let (close, escaped) = self.check(at, close)?;
@@ -316,7 +316,7 @@ impl Reader<'_> {
         Ok(close + 1)
     }
 
-    /// As [`Reader::checked_string`], for a key.
+    /// Like [`Reader::checked_string`], for a key.
     #[inline(never)]
     fn checked_key(&mut self, at: usize, close: Option<Close>) -> Step<usize> {
         let (close, escaped) = self.check(at, close)?;
@@ -332,8 +332,8 @@ impl Reader<'_> {
         Ok(close + 1)
     }
 
-    /// Checks the string whose opening quote is at `at`; returns the place of its closing quote and whether it holds an
-    /// escape.
+    /// Checks the string whose opening quote is at `at`; returns the offset of its closing quote, and `true` if it has
+    /// an escape.
     #[inline]
     fn check(&mut self, at: usize, close: Option<Close>) -> Step<(usize, bool)> {
         let end = close.map_or(self.bytes.len(), |close| close.at);
@@ -344,7 +344,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Pushes a key without an escape and keeps it in mind.
+    /// Pushes a key without an escape and adds it to the filter for duplicates.
     #[inline(always)]
     fn push_key(&mut self, at: usize, key: Slot) -> Step<()> {
         self.push(at, key)?;
@@ -355,7 +355,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The key that was just pushed may have been there before.
+    /// Handles a collision in the filter: the key that was just pushed may be a duplicate.
     #[inline(never)]
     fn meet(&mut self, key: Slot) {
         let before = self.text.slots.get(self.top.slot as usize + 1..self.text.slots.len() - 1);
@@ -383,7 +383,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Room for more slots, up to the limit.
+    /// Reserves capacity for more slots, up to the limit.
     #[cold]
     fn grow(&mut self, at: usize) -> Step<()> {
         let slots = &mut self.text.slots;
@@ -395,7 +395,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Where the white space that may start at `at` ends.
+    /// Skips optional white space at `at`; returns where it ends.
     #[inline(always)]
     fn space(&mut self, bytes: &[u8], at: usize) -> usize {
         if byte(bytes, at) > b' ' { at } else { self.skip(at) }
@@ -431,7 +431,7 @@ impl Reader<'_> {
         Err(Failed)
     }
 
-    /// Refuses the object that closes at `at` if two of its keys are the same.
+    /// Refuses the object that closes at `at` if two of its keys are equal.
     #[cold]
     #[inline(never)]
     fn unlike(&mut self, at: usize) -> Step<()> {
@@ -448,10 +448,10 @@ impl Reader<'_> {
         ReadError { pointer: self.place(offset), offset, kind }
     }
 
-    /// The value being read when something went wrong; built only then.
+    /// JSON pointer to the value at which parsing failed.
     fn place(&self, offset: usize) -> Pointer {
         let mut pointer = Pointer::root();
-        // A duplicate is found when its object closes: the object itself is the place.
+        // A duplicate key is found when its object closes: the pointer names the object.
         let closing = matches!(byte(self.bytes, offset), b'}' | b']');
         for (level, open) in self.around.iter().chain([&self.top]).enumerate().skip(1) {
             if open.count == 0 || (closing && level == self.around.len()) {
@@ -463,7 +463,7 @@ impl Reader<'_> {
             }
             let slots = self.text.slots.get(open.slot as usize + 1..).unwrap_or_default();
             let mut keys = unique::Keys { rest: slots };
-            // A container on the way to the failure is still open, and always the last member.
+            // Containers above the failure are still open, and each is the last entry of the one around it.
             keys.by_ref().take(open.count as usize - 1).for_each(drop);
             pointer.push(keys.rest.first().map(|key| self.text.name(*key)).unwrap_or_default());
         }
@@ -471,7 +471,7 @@ impl Reader<'_> {
     }
 }
 
-/// The byte at `at`; 0 at the end of the text.
+/// The byte at `at`; 0 after the end of the text.
 #[inline(always)]
 fn byte(bytes: &[u8], at: usize) -> u8 {
     bytes.get(at).copied().unwrap_or(0)

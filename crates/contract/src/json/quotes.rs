@@ -1,20 +1,20 @@
-//! Ends of the strings of a text, found 64 bytes at a time and ahead of the reading.
+//! Search for the ends of strings, 64 bytes at a time and ahead of the parser.
 //!
-//! A reader that searches for the end of one string after the other waits for each end before it can look at what comes
-//! next. Quotes that are found by block do not depend on what was read, so a string costs a few operations on a word.
-//! Escaped quotes are masked out with the arithmetic of simdjson ("Parsing Gigabytes of JSON per Second", section 3.1.1).
+//! A parser that searches for the end of each string must find one end before it can continue. Quotes found by block
+//! do not depend on the parser's progress, so a string costs a few operations on a word. Escaped quotes are masked out
+//! with the arithmetic of simdjson ("Parsing Gigabytes of JSON per Second", section 3.1.1).
 //!
-//! Guarantee: the end of a string is its first quote that is preceded by an even number of backslashes. A string that
-//! holds a backslash or a control character is marked: its reader has to check it, because this search does not.
+//! Guarantees that the end of a string is its first quote preceded by an even number of backslashes. A string with a
+//! backslash or a control character is marked: the parser has to check it, because this search does not.
 
 use std::num::NonZero;
 
 use wide::u8x16;
 
-/// Bytes that are searched at once.
+/// Bytes of one block: a mask of a block is one 64-bit word.
 const BLOCK: usize = 64;
 
-/// One bit for each byte of a block.
+/// Bit masks of one block, one bit per byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Marks {
     /// Quotes that are not escaped.
@@ -23,21 +23,21 @@ struct Marks {
     care: u64,
 }
 
-/// End of a string.
+/// The closing quote of a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Close {
-    /// Place of the closing quote.
+    /// Offset of the closing quote.
     pub(super) at: usize,
-    /// The string holds a backslash or a control character.
+    /// `true` if the string has a backslash or a control character.
     pub(super) needs_care: bool,
 }
 
-/// Unescaped quotes of a text from the first to the last.
+/// Cursor over the unescaped quotes of a text.
 pub(super) struct Quotes<'a> {
     bytes: &'a [u8],
-    /// Start of the block that was searched last; one block before the text at first.
+    /// Start of the current block; initially one block before the text, by wrapping.
     base: usize,
-    /// Marks of that block, without the quotes that were taken.
+    /// Marks of the current block, without the quotes that were already taken.
     marks: Marks,
     /// 1 if the first byte of the next block is escaped.
     escaped: u64,
@@ -50,7 +50,7 @@ impl<'a> Quotes<'a> {
         Self { bytes, base: 0usize.wrapping_sub(BLOCK), marks: Self::NONE, escaped: 0 }
     }
 
-    /// Forgets the quotes before `at`, which is no place inside a string.
+    /// Restarts the search at `at`, which must be outside a string.
     pub(super) const fn restart(&mut self, at: usize) {
         self.base = at.wrapping_sub(BLOCK);
         self.marks = Self::NONE;
@@ -72,10 +72,10 @@ impl<'a> Quotes<'a> {
         Some(Close { at: self.base.wrapping_add(close as usize), needs_care: self.marks.care & inside != 0 })
     }
 
-    /// As [`Quotes::string`], for a string that ends in a later block.
+    /// Slow path of [`Quotes::string`] for a string that ends in a later block.
     #[inline(never)]
     fn string_across(&mut self) -> Option<Close> {
-        // From the opening quote on, which is the only one that is left.
+        // Marks from the opening quote on, the only quote left in this block.
         let mut care = self.marks.care & self.marks.quotes.wrapping_neg();
         while self.next_block() {
             if let Some(left) = NonZero::new(self.marks.quotes) {
@@ -89,13 +89,13 @@ impl<'a> Quotes<'a> {
         None
     }
 
-    /// Goes on to the next block that has a quote, or to the last one.
+    /// Advances to the next block with a quote, or to the last block.
     #[inline(never)]
     fn refill(&mut self) {
         while self.next_block() && self.marks.quotes == 0 {}
     }
 
-    /// Goes on to the next block; false at the end.
+    /// Advances to the next block; returns `false` at the end of the text.
     #[inline(always)]
     fn next_block(&mut self) -> bool {
         let base = self.base.wrapping_add(BLOCK);
@@ -104,7 +104,7 @@ impl<'a> Quotes<'a> {
             Some(block) => marks(block, &mut self.escaped),
             None if rest.is_empty() => return false,
             None => {
-                // Spaces after the end are neither quotes nor in need of care.
+                // Padding with spaces adds no marks.
                 let mut block = [b' '; BLOCK];
                 block.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
                 marks(&block, &mut self.escaped)
@@ -115,7 +115,7 @@ impl<'a> Quotes<'a> {
     }
 }
 
-/// Marks of a block, 16 bytes at a time.
+/// Computes the marks of a block with vectors of 16 bytes.
 #[inline(always)]
 fn marks(block: &[u8; BLOCK], escaped: &mut u64) -> Marks {
     let (parts, _) = block.as_chunks::<16>();
@@ -138,15 +138,15 @@ fn marks(block: &[u8; BLOCK], escaped: &mut u64) -> Marks {
     Marks { quotes: quotes & !escaped_bytes(backslashes, escaped), care: bits(care) }
 }
 
-/// Bytes of a block that are escaped, from its backslashes. `carry` is 1 if the first byte is escaped by the block
-/// before, and is set for the block after.
+/// Computes the mask of escaped bytes of a block from the mask of its backslashes. `carry` is 1 if the previous block
+/// escapes the first byte, and is updated for the next block.
 #[inline(always)]
 const fn escaped_bytes(backslashes: u64, carry: &mut u64) -> u64 {
     const EVEN: u64 = 0x5555_5555_5555_5555;
     let backslashes = backslashes & !*carry;
     let follows = backslashes << 1 | *carry;
     let odd_starts = backslashes & !EVEN & !follows;
-    // The sum carries each run of backslashes that starts at an odd place to the bit after its end.
+    // The sum carries each run of backslashes that starts at an odd bit to the bit after its end.
     let (ends, overflows) = odd_starts.overflowing_add(backslashes);
     *carry = overflows as u64;
     (EVEN ^ (ends << 1)) & follows
@@ -158,7 +158,7 @@ mod tests {
 
     use super::*;
 
-    /// Marks of a block, found one byte after the other.
+    /// Reference implementation of [`marks`], byte by byte.
     fn by_bytes(block: &[u8; BLOCK], escaped: &mut u64) -> Marks {
         let mut marks = Quotes::NONE;
         for (place, byte) in block.iter().enumerate() {
@@ -169,7 +169,7 @@ mod tests {
         marks
     }
 
-    /// Strings of `text` as a reader finds them that looks at one byte after the other: their opening quotes and ends.
+    /// Reference implementation, byte by byte: the opening quotes of the strings of `text`, and their ends.
     fn strings(text: &[u8]) -> Vec<(usize, Option<Close>)> {
         let mut found = Vec::new();
         let mut at = 0;

@@ -1,4 +1,4 @@
-//! Strings: finding their end, checking their escapes, reading their text.
+//! Strings: checking their escapes and control characters, and unescaping their text.
 
 use std::borrow::Cow;
 
@@ -6,12 +6,12 @@ use wide::u8x16;
 
 use super::error::ReadErrorKind;
 
-/// A key prepared once for repeated look-ups.
+/// A key for repeated look-ups.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key(Box<str>);
 
 impl Key {
-    /// Prepares `text`.
+    /// Creates a key with this text.
     #[must_use]
     pub fn new(text: &str) -> Self {
         Self(text.into())
@@ -22,10 +22,10 @@ impl Key {
     }
 }
 
-/// Eight bytes from `at` on, the first one lowest; zeros stand for what is after the end.
+/// Loads eight bytes from `at` on in little-endian order, padded with zeros after the end.
 #[inline(always)]
 pub(crate) fn ahead(bytes: &[u8], at: usize) -> u64 {
-    // No text has more bytes; this says so to the compiler.
+    // No text has more bytes than `BYTES_ADDRESSABLE`. The cast lets the compiler see that `at + 8` cannot overflow.
     let at = at as u32 as usize;
     match bytes.get(at..at + 8).and_then(<[u8]>::first_chunk) {
         Some(word) => u64::from_le_bytes(*word),
@@ -33,7 +33,7 @@ pub(crate) fn ahead(bytes: &[u8], at: usize) -> u64 {
     }
 }
 
-/// Less than eight bytes.
+/// Slow path of [`ahead`] for fewer than eight bytes.
 #[inline(never)]
 fn last(bytes: &[u8], at: usize) -> u64 {
     let Some(word) = bytes.last_chunk() else {
@@ -47,11 +47,11 @@ fn last(bytes: &[u8], at: usize) -> u64 {
     if gone < 8 { u64::from_le_bytes(*word) >> (gone * 8) } else { 0 }
 }
 
-/// Bytes that [`check`] searches at once.
+/// Bytes that [`check`] examines at once.
 const BLOCK: usize = 16;
 
-/// Checks the string whose text is `from..close`; returns `true` if it holds an escape. `Err` carries the place and the
-/// reason.
+/// Checks the string whose raw text is `from..close`; returns `true` if it has an escape. `Err` carries the offset and
+/// the reason.
 pub(super) fn check(bytes: &[u8], from: usize, close: usize) -> Result<bool, (usize, ReadErrorKind)> {
     let (mut base, mut checked) = (from, from);
     while base < close {
@@ -76,7 +76,7 @@ pub(super) fn check(bytes: &[u8], from: usize, close: usize) -> Result<bool, (us
     Ok(checked > from)
 }
 
-/// Backslashes and controls of the block that starts at `base`, before `close`, one bit each.
+/// Bit mask of the backslashes and control characters before `close` in the block that starts at `base`.
 #[inline(always)]
 fn stops_of_block(bytes: &[u8], base: usize, close: usize) -> u16 {
     let block = match bytes.get(base..base + BLOCK).and_then(<[u8]>::first_chunk) {
@@ -125,7 +125,7 @@ fn hex4(bytes: &[u8], at: usize) -> Result<u32, (usize, ReadErrorKind)> {
     })
 }
 
-/// The text of a string that [`check`] accepted. `raw` stands between the quotes.
+/// Unescapes `raw`, the text between the quotes of a string that [`check`] accepted.
 #[inline]
 pub(super) fn unescape(raw: &str, escaped: bool) -> Cow<'_, str> {
     if escaped { Cow::Owned(unescaped(raw)) } else { Cow::Borrowed(raw) }

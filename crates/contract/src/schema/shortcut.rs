@@ -1,34 +1,36 @@
-//! A first look at a value that can only say yes.
+//! Fast path of validation: accepts valid values of plain schemas, and never refuses a value.
 //!
-//! Most schemas of tools are plain: types, properties, required, bounds, enums of text. For those a value that keeps the
-//! schema is recognised in one walk over the tape. Guarantee: what is accepted here keeps the schema in every dialect.
-//! Everything else (a schema with any other keyword, a value that fails or whose reading takes care, such as a number of
-//! many digits or a text with escapes) is left to the compiled validator, which alone can refuse.
+//! Most schemas of tools are plain: types, properties, required, bounds, enums of strings. A [`Shortcut`] checks a
+//! value against such a schema in one walk over the tape. Guarantees that an accepted value is valid in every dialect.
+//! Everything else is left to the compiled validator, which alone can refuse: schemas with any other keyword, invalid
+//! values, and values that need exact handling, such as numbers with many digits or strings with escapes.
 
 use serde_json::{Map, Value};
 
 use crate::json::{ALL_IN_HEAD, Node, Slot, Text, head, tag};
 
-/// Doubles and integers up to this size are told apart exactly.
+/// Maximum magnitude up to which every integer is exact as a double.
 const EXACT_INTEGER_MAX: u64 = 1 << 53;
 
-/// A plain schema.
+/// A plain schema, prepared for a walk over the tape.
 #[derive(Debug)]
 pub(super) struct Shortcut {
-    /// The tags that a value may have, one bit each. A number that is written as 1.0 is an integer in some dialects
-    /// only, so here it is none.
+    /// Bit set of the tags that a value may have. A number written as 1.0 is an integer in some dialects only, so here
+    /// it is not one.
     tags: u16,
-    /// Those of them for which nothing else is asked.
+    /// Subset of `tags` that needs no further check.
     free: u16,
-    /// Bytes of a text, quotes included, for which nothing else has to be looked at; the second is how many more than
-    /// the first.
+    /// Byte lengths, quotes included, at which a string without an escape needs no further check: from the first
+    /// number to the sum of both. One wrapping subtraction and one comparison test for it.
     sizes: (u64, u64),
-    /// Integers for which nothing else has to be looked at.
+    /// Integers that need no further check.
     integers: Integers,
+    /// Strings of `enum` or `const`.
     texts: Option<Vec<Name>>,
-    /// Characters of a text that is none of a few.
+    /// Length bounds in characters, for strings without an `enum`.
     length: Option<(u64, u64)>,
     bounds: Vec<Bound>,
+    /// Bounds of an array's element count.
     entries: Option<(u64, u64)>,
     items: Option<Box<Shortcut>>,
     object: Option<Members>,
@@ -44,16 +46,16 @@ const fn bits(tags: &[u8]) -> u16 {
     bits
 }
 
-/// A name to compare with many others: most differ in their length or in their first bytes.
+/// A string to compare with many others. Comparing shape and head rules out most of them.
 #[derive(Debug)]
 struct Name {
-    /// The shape and the word of a slot with this text.
+    /// Shape of a slot with this text; `head` is its word.
     shape: u64,
     head: u64,
     text: Box<str>,
 }
 
-/// Integers from the least to the most.
+/// Inclusive range of integers.
 #[derive(Debug, Clone, Copy)]
 struct Integers {
     least: i64,
@@ -62,7 +64,7 @@ struct Integers {
 
 impl Integers {
     const ALL: Self = Self { least: i64::MIN, most: i64::MAX };
-    /// Stays empty when it is narrowed.
+    /// Empty range; it stays empty when it is narrowed.
     const NONE: Self = Self { least: i64::MAX, most: i64::MIN };
 
     #[inline(always)]
@@ -79,7 +81,7 @@ enum Bound {
     Below(Limit),
 }
 
-/// A bound that is exact both as an integer and as a double, or is no integer.
+/// Value of a bound: an integer that is exact as a double too, or a double.
 #[derive(Debug, Clone, Copy)]
 enum Limit {
     Integer(i64),
@@ -89,7 +91,7 @@ enum Limit {
 #[derive(Debug)]
 struct Members {
     properties: Vec<Property>,
-    /// The bits of all that must be there.
+    /// Bits of all required properties.
     required: u64,
     others: Others,
 }
@@ -97,7 +99,7 @@ struct Members {
 #[derive(Debug)]
 struct Property {
     name: Name,
-    /// A bit of its own if it must be there, else none.
+    /// A bit of its own if the property is required, else 0.
     required: u64,
     schema: Shortcut,
 }
@@ -110,7 +112,7 @@ enum Others {
 }
 
 impl Shortcut {
-    /// The shortcut of an admitted schema, if it is plain. `formats` are asserted, or mere annotations.
+    /// Builds the shortcut of an admitted schema, if it is plain. `formats` is true if `format` asserts.
     pub(super) fn of(schema: &Value, formats: bool) -> Option<Self> {
         let schema = match schema {
             Value::Bool(true) => return Some(Self::any()),
@@ -147,7 +149,7 @@ impl Shortcut {
         Some(plain)
     }
 
-    /// Works out what can be said at a glance.
+    /// Computes the sets and ranges that need no further check: `free`, `sizes` and `integers`.
     fn settle(&mut self) {
         let mut looked_at = 0;
         if let Some(texts) = &mut self.texts {
@@ -174,7 +176,8 @@ impl Shortcut {
             self.sizes = (0, u64::MAX);
         }
         if let Some((least, most)) = self.length {
-            // A character takes one byte to four: so many bytes are enough, and so many not too many.
+            // A UTF-8 character is 1 to 4 bytes, so a byte count from `enough` to `most` satisfies the length bounds
+            // without counting characters.
             let enough = if least == 0 { 0 } else { (least - 1).saturating_mul(4).saturating_add(1) };
             if let (true, Some(more)) = (self.tags & bits(&[tag::TEXT]) != 0, most.checked_sub(enough)) {
                 self.sizes = (enough.saturating_add(2), more);
@@ -189,7 +192,7 @@ impl Shortcut {
         Self {
             tags: u16::MAX,
             free: u16::MAX,
-            // None: no text is so long.
+            // Empty range: no string is so long.
             sizes: (u64::MAX, 0),
             integers: Integers::NONE,
             texts: None,
@@ -201,14 +204,14 @@ impl Shortcut {
         }
     }
 
-    /// `true` if `value` certainly keeps the schema.
+    /// `true` if `value` is certainly valid; `false` if only the validator can decide.
     pub(super) fn accepts(&self, value: Node<'_>) -> bool {
         let (text, slots) = value.tape();
         slots.split_first().is_some_and(|(slot, rest)| self.accept(*slot, rest, text).is_some())
     }
 
-    /// What comes after the value at `slot` on the tape, if it certainly keeps the schema; `rest` is what comes after
-    /// its own slot.
+    /// Returns the slots after the value at `slot` if the value is certainly valid. `rest` starts right after its own
+    /// slot.
     #[inline(always)]
     fn accept<'a>(&self, slot: Slot, rest: &'a [Slot], text: &Text<'_>) -> Option<&'a [Slot]> {
         if self.free >> slot.tag() & 1 == 1 {
@@ -241,7 +244,7 @@ impl Shortcut {
             && self.length.is_none_or(|range| has_length(range, slot, text))
     }
 
-    /// Anything that is neither a container nor a text without an escape.
+    /// Checks a value that is neither a container nor a string without an escape.
     #[inline(never)]
     fn accept_scalar(&self, slot: Slot, text: &Text<'_>) -> bool {
         match slot.tag() {
@@ -274,11 +277,11 @@ impl Shortcut {
     }
 }
 
-/// `true` if a text has as many characters as `range` allows.
+/// `true` if the number of characters of a string without an escape is within the range.
 #[inline]
 fn has_length((least, most): (u64, u64), slot: Slot, text: &Text<'_>) -> bool {
     let bytes = slot.len().wrapping_sub(2) as u64;
-    // A character takes one byte to four.
+    // A UTF-8 character is 1 to 4 bytes.
     if bytes <= most && bytes.div_ceil(4) >= least {
         return true;
     }
@@ -315,7 +318,7 @@ impl Members {
         let mut rest = rest;
         let mut left = object.count();
         let mut missing = self.required;
-        // Members are mostly written in the order of their schema.
+        // Members are mostly written in the order of the schema's properties.
         for property in &self.properties {
             let (true, [key, value, inside @ ..]) = (left > 0, rest) else { break };
             if property.name.is(*key, text) {
@@ -330,7 +333,7 @@ impl Members {
         (missing == 0).then_some(rest)
     }
 
-    /// The members that are left, in any order, of an object that lacks those `missing`.
+    /// Checks the `left` remaining members in any order. `missing` are the bits of required properties not seen yet.
     #[inline(never)]
     fn accept_others<'a>(
         &self,
@@ -368,7 +371,7 @@ impl Name {
         Self { shape: Slot::text_shape(text.len()), head: head(text), text: text.into() }
     }
 
-    /// `true` if the string at `slot` has no escape and is this text.
+    /// `true` if the string at `slot` has no escape and equals this text.
     #[inline(always)]
     fn is(&self, slot: Slot, text: &Text<'_>) -> bool {
         self.head == slot.word()
@@ -378,7 +381,7 @@ impl Name {
 }
 
 impl Bound {
-    /// The integers of these that keep to a bound, as far as that can be said at a glance.
+    /// Narrows a range to the integers within this bound. A bound that is no integer makes it empty.
     fn narrow(self, Integers { least, most }: Integers) -> Integers {
         match self {
             Self::AtLeast(Limit::Integer(n)) => Integers { least: least.max(n), most },

@@ -20,7 +20,7 @@ pub(super) struct Enriched {
     new: usize,
     /// Trips in options, whose daily prices the desk does not have.
     skipped: usize,
-    /// What winners kept of the most they could have won, on average over their sums.
+    /// Profit of all winners as a part of the most that they could have won.
     captured: Option<f64>,
 }
 

@@ -25,7 +25,7 @@ pub(crate) struct Expectancy {
     pub(crate) profit_factor: Option<f64>,
     /// After fees, per trade.
     pub(crate) expectancy: Option<Money>,
-    /// The same in units of the average loss.
+    /// Expectancy in units of the average loss.
     pub(crate) expectancy_r: Option<f64>,
     pub(crate) net: Money,
 }

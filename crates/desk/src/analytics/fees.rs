@@ -31,7 +31,7 @@ struct Costs {
     regulatory: Money,
     exchange: Money,
     total: Money,
-    /// What was bought and sold.
+    /// Value of all purchases and sales.
     traded: Money,
     /// Total over traded, in basis points; absent where nothing was traded.
     basis_points: Option<f64>,

@@ -32,7 +32,7 @@ pub(super) struct CostOfFree {
     shares: i64,
     /// Fees that were paid all the same.
     fees: Money,
-    /// What their prices gave up against the middle of the quote.
+    /// Loss of their prices against the middle of the quote.
     spread: Money,
     /// Fees and spread.
     free_cost: Money,

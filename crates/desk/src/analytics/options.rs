@@ -35,7 +35,7 @@ struct Order {
     strategy: Kind,
     legs: Vec<String>,
     contracts: i64,
-    /// What was paid in all, fees not counted; negative when received.
+    /// Total paid, without fees; negative when received.
     premium: Money,
     payoff: Payoff,
     /// Whether the contracts are still held.
@@ -44,7 +44,7 @@ struct Order {
     realized: Option<Money>,
 }
 
-/// What the legs are together.
+/// Strategy that the legs make together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]

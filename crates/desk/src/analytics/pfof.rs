@@ -16,13 +16,13 @@ pub(super) struct PfofImpact {
     executions: usize,
     /// Part of all executions in scope that went to such venues.
     routed: Option<f64>,
-    /// What those venues paid the broker.
+    /// Payments of those venues to the broker.
     paid_to_broker: Money,
-    /// What they gave back in prices better than the quote; negative is worse.
+    /// Price improvement over the quote that they gave; negative is worse.
     improvement_to_customer: Money,
     /// The broker's part of what they gave away in all; absent where they gave nothing.
     broker_part: Option<f64>,
-    /// What these executions gave up against the middle of the quote.
+    /// Loss of these executions against the middle of the quote.
     shortfall_to_middle: Money,
     venues: Vec<VenueImpact>,
 }

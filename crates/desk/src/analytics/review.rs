@@ -27,7 +27,7 @@ pub(super) struct Review {
     entry_value_after_win: Option<f64>,
     long: Expectancy,
     short: Expectancy,
-    /// What stands out; empty where nothing does.
+    /// Remarks on whatever stands out; empty if nothing does.
     remarks: Vec<String>,
 }
 

@@ -13,7 +13,7 @@ pub(super) struct Sqn {
     trades: usize,
     /// √trades × mean ÷ deviation of net profit; absent with fewer than two trades or no spread at all.
     sqn: Option<f64>,
-    /// The same with trades counted as 100 at most, so that many trades do not make a poor system good.
+    /// SQN with at most 100 trades counted, so that many trades do not make a poor system good.
     sqn_100: Option<f64>,
     mean: Option<f64>,
     /// Of the sample.

@@ -36,12 +36,12 @@ pub(super) struct Size {
     entry: Money,
     stop: Money,
     risk_per_share: Money,
-    /// What may be lost.
+    /// Maximum loss allowed.
     risk_budget: Money,
     /// Bounded by the risk, and by the cash where bought.
     shares: i64,
     value: Money,
-    /// What a stop at its price would lose.
+    /// Loss if the trade is stopped at the stop's price.
     loss_at_stop: Money,
     /// Of the cash.
     part_of_cash: Option<f64>,

@@ -18,7 +18,7 @@ pub(super) struct OAuthTable {
     /// `authorization_code`, where a person logs in once with `toolcrib auth NAME`, or `client_credentials`.
     #[serde(default)]
     grant: GrantWord,
-    /// Who the gateway is to the authorization server; it registers itself where it may if this is absent.
+    /// Client id at the authorization server; if absent, the gateway registers itself where it may.
     client_id: Option<String>,
     client_secret: Option<String>,
     /// An https URL at which `toolcrib auth --client-metadata URL` was published: who the gateway is, to authorization

@@ -68,7 +68,7 @@ struct File {
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     toolsets: BTreeMap<toml::Spanned<String>, Toolset>,
-    /// What is allowed and what is loaded at the start.
+    /// Toolsets that are allowed, and those that are loaded at the start.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     selection: SelectionConfig,
@@ -91,7 +91,7 @@ struct TlsTable {
     key: PathBuf,
 }
 
-/// What is done about tools that are not what the lock says: pass, warn, approve or quarantine, class by class.
+/// Action on tools that differ from the lock, for each class of change: pass, warn, approve or quarantine.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct DriftTable {
@@ -188,7 +188,7 @@ struct Server {
     /// Leave it out.
     #[serde(default)]
     disabled: bool,
-    /// What happens when a contract is not kept, tool by tool; the first rule that says something counts.
+    /// Actions on a broken contract, by tool; the first rule that says something counts.
     #[serde(default)]
     rules: Vec<RuleTable>,
 }
@@ -239,7 +239,7 @@ enum ModeWord {
     Off,
 }
 
-/// Who may call over HTTP; nobody is asked on loopback if this is absent.
+/// Credentials that callers over HTTP need; if absent, none are needed on loopback.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct AuthTable {

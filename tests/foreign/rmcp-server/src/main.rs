@@ -1,6 +1,6 @@
 //! The fixture of the official conformance suite on the official Rust SDK: `rmcp-conformance-server --listen ADDR`.
 //!
-//! What it fails by itself is the SDK's; the gateway in front of it has to pass whatever it passes.
+//! A check that fails without the gateway is a failure of the SDK. The gateway in front of it must pass all others.
 
 mod asking;
 mod content;

@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 use crate::asking::sampling;
 use crate::content::text;
 
-/// What a round ends with.
+/// Outcome of a round.
 pub(crate) enum Turn {
     Done(Value),
     Asks(Value),
 }
 
-/// What the client brought back.
+/// Answers and state that the client sent with its retry.
 pub(crate) struct Brought<'a> {
     pub(crate) answers: Option<&'a BTreeMap<String, Value>>,
     pub(crate) state: Option<&'a str>,

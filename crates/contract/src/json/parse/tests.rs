@@ -9,7 +9,7 @@ fn kind(text: &str) -> ReadErrorKind {
     read(text).unwrap_err().kind
 }
 
-/// R1.1: white space goes, every token stays as it was written.
+/// R1.1: white space is dropped, every token is kept as it was written.
 #[test]
 fn tokens_survive_as_they_were_written() {
     let text = r#" { "b" : 1.0 , "a":[ 9007199254740993 , 1e2, -0 , "\u00e9\/" ] , "c":{ } , "d":[ ]} "#;
@@ -137,7 +137,7 @@ fn errors_name_the_place() {
 }
 
 proptest::proptest! {
-    /// R1.1: what serde_json writes is read, and reads as the same value.
+    /// R1.1: a text that `serde_json` writes is parsed to the same value.
     #[test]
     fn reads_what_serde_json_writes(value in crate::arbitrary::json()) {
         let text = serde_json::to_string_pretty(&value).unwrap();
@@ -146,7 +146,7 @@ proptest::proptest! {
         proptest::prop_assert_eq!(document.root().to_compact(), serde_json::to_string(&value).unwrap());
     }
 
-    /// Any text that is read is JSON to serde_json too, with the same value.
+    /// Every accepted text is accepted by `serde_json` too, with the same value.
     #[test]
     fn never_reads_what_serde_json_refuses(text in "[\\[\\]{}\",:0-9eE+.\\\\a-fnrtulsu \n-]{0,40}") {
         if let Ok(document) = Document::parse(text.as_bytes(), &Limits::message()) {
@@ -155,8 +155,8 @@ proptest::proptest! {
         }
     }
 
-    /// R1.1: one byte of a long text is changed; it is read if and only if `serde_json` reads it, as the same value, but
-    /// for what is refused here alone.
+    /// R1.1: a text with one changed byte is accepted if and only if `serde_json` accepts it, with the same value.
+    /// Duplicate keys are the exception: only this parser refuses them.
     #[test]
     fn a_changed_byte_is_judged_as_serde_json_judges_it(
         values in proptest::collection::vec(crate::arbitrary::json(), 1..6),
@@ -177,8 +177,8 @@ proptest::proptest! {
         }
     }
 
-    /// R1.1: an object is refused if and only if a key stands in it twice, however many there are and however they are
-    /// written, by the first key that stood before.
+    /// R1.1: an object is refused if and only if it has a duplicate key, whatever the number and spelling of its keys.
+    /// The error names the first key that repeats an earlier one.
     #[test]
     fn a_key_that_stands_twice_is_always_found(
         keys in proptest::collection::vec(("[ab]{0,3}|samehead[a-c]{0,2}|[a-z]{1,12}", proptest::bool::weighted(0.1)), 0..90),

@@ -8,7 +8,7 @@ fn accepts(schema: &Value, text: &str) -> bool {
     Shortcut::of(schema, false).unwrap().accepts(document.root())
 }
 
-/// R1.7
+/// R1.7: valid values of a plain schema are accepted without the compiled validator, and no others.
 #[test]
 fn what_keeps_a_plain_schema_is_accepted_at_a_glance() {
     let schema = json!({"type": "object", "required": ["id"], "additionalProperties": false, "properties": {
@@ -36,16 +36,16 @@ fn what_keeps_a_plain_schema_is_accepted_at_a_glance() {
     }
 }
 
-/// R1.7
+/// R1.7: values that need exact handling are left to the compiled validator.
 #[test]
 fn what_takes_care_is_left_to_the_validator() {
-    // Kept in some dialects or after unescaping, but not for a glance to say.
+    // Valid in some dialects or after unescaping, which the shortcut does not decide.
     assert!(!accepts(&json!({"type": "integer"}), "1.0"));
     assert!(!accepts(&json!({"minimum": 1}), "18446744073709551615"));
     assert!(!accepts(&json!({"minimum": 0.5}), "9007199254740993"));
     assert!(!accepts(&json!({"maxLength": 1}), r#""\u0041""#));
     assert!(!accepts(&json!({"enum": ["A"]}), r#""\u0041""#));
-    // An escaped key is read as what it means.
+    // An escaped key is compared by its unescaped text.
     assert!(!accepts(&json!({"properties": {"a": {"type": "null"}}}), r#"{"\u0061":1}"#));
     assert!(accepts(
         &json!({"properties": {"a": {"type": "null"}}, "required": ["a"]}),
@@ -53,7 +53,7 @@ fn what_takes_care_is_left_to_the_validator() {
     ));
 }
 
-/// R1.7
+/// R1.7: a schema with any other keyword is left to the compiled validator.
 #[test]
 fn a_schema_with_any_other_keyword_has_no_shortcut() {
     for schema in [
