@@ -86,6 +86,27 @@ fn every_module_says_at_its_head_what_it_is() {
 }
 
 #[test]
+fn doc_comments_name_their_subject() {
+    let riddles = [
+        concat!("Wh", "at"),
+        concat!("Wh", "o"),
+        concat!("The ", "same"),
+        concat!("So ", "many"),
+        concat!("I", "t"),
+    ];
+    assert_none(&complaints(|file| {
+        let text = file.ends_with(".rs").then(|| text(file))??;
+        let mut continues = false;
+        let (number, line) = text.lines().enumerate().find(|(_, line)| {
+            let comment = doc_comment(line);
+            let is_first = !std::mem::replace(&mut continues, comment.is_some());
+            is_first && comment.is_some_and(|comment| riddles.iter().any(|words| begins_with(comment, words)))
+        })?;
+        Some(format!("line {} does not name its subject: {}", number + 1, line.trim()))
+    }));
+}
+
+#[test]
 fn nothing_unfinished_is_left() {
     let marks =
         [concat!("to", "do!("), concat!("unimple", "mented!("), concat!("FIX", "ME"), concat!("XX", "X:")];
@@ -159,4 +180,15 @@ fn found(file: &str, forbidden: &[&str]) -> Option<String> {
     let (number, line) =
         text.lines().enumerate().find(|(_, line)| forbidden.iter().any(|word| line.contains(word)))?;
     Some(format!("line {}: {}", number + 1, line.trim()))
+}
+
+/// Returns the text of a line that is a doc comment.
+fn doc_comment(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    line.strip_prefix("///").or_else(|| line.strip_prefix("//!")).map(str::trim_start)
+}
+
+/// Returns true if `text` begins with these whole words.
+fn begins_with(text: &str, words: &str) -> bool {
+    text.strip_prefix(words).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
 }

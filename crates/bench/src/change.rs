@@ -1,7 +1,6 @@
-//! Two versions of a server against each other, and the whole history of a real one where it is at hand.
+//! Diff of two versions of a server, and of the whole release history of a real server if its data is available.
 //!
-//! The peer of a comparison is the cheapest check there is, whether the two digests are equal, which says that something
-//! changed and not what.
+//! The baseline is a comparison of digests, which shows only that something changed.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -52,7 +51,7 @@ pub(crate) fn run(effort: Effort) -> Result<bool> {
     Ok(holds)
 }
 
-/// A server of which the newer version demands more, knows fewer states and takes other limits.
+/// Definitions of a server. Its newer version requires more, and allows fewer states and other limits.
 fn version(is_newer: bool) -> Result<Vec<Definition>> {
     (0..TOOLS)
         .map(|number| {

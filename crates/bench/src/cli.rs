@@ -1,6 +1,6 @@
-//! The first seconds: from starting the program to an answered call, the help, and the program's size.
+//! Start-up: time from starting the program to the first answered call, time of `--help`, and the program's size.
 //!
-//! The program is the one that was built beside this one; `xtask bench cli` builds it.
+//! Measures the binary `toolcrib` beside this program; `xtask bench cli` builds it.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ pub(crate) fn run(effort: Effort) -> Result<bool> {
     Ok(holds)
 }
 
-/// The program as a newcomer starts it, in a data folder that is not there yet.
+/// The program as a new user starts it, with a data folder that does not exist yet.
 struct Serving {
     child: Child,
     data: PathBuf,

@@ -1,4 +1,4 @@
-//! The contract's claims, measured against the bare parts it is made of.
+//! Claims about contracts: validation, admission, refusal and digest, against the bare parts they are made of.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -80,7 +80,7 @@ fn contract(schema: &Value) -> Result<Contract> {
     Ok(Contract::compile(definition, &SchemaOptions::default(), &SchemaCache::new())?)
 }
 
-/// The check alone, and with the reading that must come before it on either side: the second is what a call pays.
+/// Measures the check alone, and with the parsing that precedes it on either side, which is the cost for a call.
 fn checks(title: &str, schema: &Value, value: &Value, effort: Effort) -> Result<bool> {
     let contract = contract(schema)?;
     let bare = jsonschema::options().offline().should_validate_formats(false).build(schema)?;
@@ -124,7 +124,7 @@ fn admission(effort: Effort) -> Result<bool> {
         .run(effort))
 }
 
-/// 26 definitions, each of the next one twice.
+/// Definition with 26 subschemas that each refer to the next one twice.
 fn bomb(keyword: &str) -> String {
     let next = |i: usize| json!({"$ref": format!("#/$defs/d{i}")});
     let definitions: serde_json::Map<_, _> =

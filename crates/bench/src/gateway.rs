@@ -1,8 +1,8 @@
 //! The gateway with every check on, against nginx as a blind proxy, an SDK proxy, and the servers themselves.
 //!
-//! Every proxy is a process of its own in front of the same server. The load of the races against nginx comes from wrk,
-//! and once more from a client of our own in this process that leaves more of the machine to the proxies; that one makes
-//! the other calls as well. CPU per call is the proxy's own.
+//! Every proxy is a process of its own in front of the same server. The load of the races against nginx comes from wrk
+//! and, in separate races, from this process's own client, which uses less CPU. Most other races use clients of this
+//! process. CPU per call is that of the proxy alone.
 
 mod as_shipped;
 pub(crate) mod canned;
@@ -38,24 +38,24 @@ use wrk::Wrk;
 const CONNECTIONS: usize = 16;
 const MANY_CONNECTIONS: usize = 64;
 
-/// How a process lies in memory is luck that lasts as long as it does: in the races against nginx everything is started
-/// anew so often.
+/// Starts of all processes per race against nginx. The memory layout of a process affects its speed as long as it runs,
+/// so each race measures several starts.
 const STARTS: usize = 5;
 
 const OURS: &str = "toolcrib, arguments and answer checked";
 
-/// A part of the benchmark that can be had by itself.
+/// A part of the benchmark that can be run alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Part {
     /// The program with every default, log, gate and audit on, against nginx.
     Shipped,
-    /// The same with recorded answers of real servers.
+    /// The program with every default, with recorded answers of real servers.
     Answers,
-    /// The same with TLS and HTTP/2; shown, not claimed.
+    /// The program with TLS and HTTP/2; shown, not claimed.
     Secure,
     /// The bare gateway against nginx, called by wrk.
     Nginx,
-    /// The same with a client that costs less; shown, not claimed.
+    /// The bare gateway against nginx, with a client that costs less; shown, not claimed.
     OwnClient,
     /// Races against other MCP proxies.
     Proxies,
@@ -71,7 +71,7 @@ pub(crate) enum Part {
     Memory,
 }
 
-/// All parts, or those that are asked for.
+/// Runs the parts in `only`, or all of them if it is empty.
 pub(crate) fn run(effort: Effort, only: &[Part]) -> Result<bool> {
     let effort = effort.steady();
     let parts = if only.is_empty() { Part::value_variants() } else { only };
@@ -159,7 +159,7 @@ fn neighbours(effort: Effort) -> Result<bool> {
     neighbours::run(&format!("http://{}/mcp", canned.address), effort)
 }
 
-/// What is called in a race, by whom, and how much CPU it may cost against the first.
+/// One race: the call, the client, and the limit of CPU per call relative to the first proxy.
 struct Cell<'a> {
     title: &'a str,
     client: Client,
@@ -169,11 +169,11 @@ struct Cell<'a> {
 }
 
 impl Cell<'_> {
-    /// Prints what came out; CPU is judged for the second against the first.
+    /// Prints the results. CPU is judged for the second proxy against the first.
     fn judge(&self, measured: &Measured, effort: Effort) -> bool {
         let (mut holds, costs) = measured.report(effort);
         let mut first = None;
-        // The last is the server itself, whose CPU is not counted.
+        // The last contender is the server itself, whose CPU is not counted.
         for (number, (name, seconds)) in measured.names().zip(&costs).take(costs.len() - 1).enumerate() {
             let us = seconds * 1e6;
             let ratio = us / *first.get_or_insert(us);
@@ -195,14 +195,14 @@ enum Client {
     Own,
 }
 
-/// A client at one end.
+/// Load generator of one contender.
 enum Caller {
     Wrk(Wrk),
     Own(Load),
 }
 
 impl Caller {
-    /// After the answer to a call on every connection was checked whole.
+    /// Creates the load generator, after checking one whole answer on every connection.
     fn new(cell: &Cell<'_>, to: SocketAddr) -> Result<Self> {
         let mut load = Load::new(to, cell.connections, Speaks::Modern, "tools/call", cell.params)?.long();
         load.check(is_answer)?;
@@ -220,10 +220,10 @@ impl Caller {
     }
 }
 
-/// A proxy in a race: its name, where it listens, its process, and what is claimed about it.
+/// A proxy in a race: its name, address, process and claim.
 type Proxy<'a> = (&'a str, SocketAddr, &'a Child, Claim);
 
-/// Rounds of a race of proxies before the same server, with what each cost.
+/// Measures proxies in front of the same server, with CPU, and the server itself.
 fn measure(cell: &Cell<'_>, proxies: &[Proxy<'_>], server: SocketAddr, effort: Effort) -> Result<Measured> {
     let mut race = Race::new(cell.title);
     for (name, address, child, claim) in proxies {
@@ -236,7 +236,7 @@ fn measure(cell: &Cell<'_>, proxies: &[Proxy<'_>], server: SocketAddr, effort: E
     Ok(race.with_program("the server itself", Claim::None, move |given| bare.run(given)).measure(effort))
 }
 
-/// A race against nginx, which understands nothing, and how our memory grew in the meantime.
+/// Runs a race against nginx, a proxy without knowledge of MCP, and prints how much the gateway's memory grew.
 fn blind_race(cell: &Cell<'_>, claim: Claim, effort: Effort) -> Result<bool> {
     let starts = if effort.judges() { STARTS } else { 1 };
     let (mut whole, mut grown): (Option<Measured>, f64) = (None, 0.0);
@@ -250,7 +250,7 @@ fn blind_race(cell: &Cell<'_>, claim: Claim, effort: Effort) -> Result<bool> {
             (OURS, gateway.address, &gateway.child, claim),
             ("nginx tuned for this race", tuned.address, &tuned.child, Claim::None),
         ];
-        // What the first calls need is kept; what is looked for is growth after them.
+        // Warm-up: memory that the first calls allocate stays allocated. Only growth after them counts.
         measure(cell, &proxies, canned.address, effort.part(usize::MAX))?;
         let before = gateway.resident_kib()?;
         let part = measure(cell, &proxies, canned.address, effort.part(starts))?;
@@ -277,7 +277,7 @@ fn has_list(result: &Value) -> bool {
     result.get("tools").and_then(Value::as_array).is_some_and(|tools| tools.len() > crate::serving::TOOLS)
 }
 
-/// Lists come from prepared bytes, whoever stands behind.
+/// Measures `tools/list`, which the gateway answers from prepared bytes.
 fn lists(effort: Effort) -> Result<bool> {
     let sdk = Server::start(Which::Theirs)?;
     let gateway = Server::start_with(Which::Gateway, &[&format!("http://{}/mcp", sdk.address)])?;
@@ -292,7 +292,7 @@ fn lists(effort: Effort) -> Result<bool> {
         .run(effort))
 }
 
-/// A server over stdio: the one from npm where it is installed, which is what people run.
+/// Races in front of stdio servers: one from npm, if it is installed, and the author's own.
 fn over_stdio(effort: Effort) -> Result<bool> {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.deps/npm/node_modules");
     let script = root.join("@modelcontextprotocol/server-everything/dist/index.js");
@@ -324,7 +324,7 @@ fn over_stdio(effort: Effort) -> Result<bool> {
     Ok(holds)
 }
 
-/// The same calls driven directly, through the gateway over stdio as well, and through the gateway over HTTP.
+/// Compares the server driven directly with the gateway over stdio and the gateway over HTTP.
 fn stdio_race(title: &str, words: &[String], params: &Value, claim: Claim, effort: Effort) -> Result<bool> {
     let mut direct = Drive::start(words, CONNECTIONS, params)?;
     let own = std::env::current_exe()?.display().to_string();
@@ -337,7 +337,7 @@ fn stdio_race(title: &str, words: &[String], params: &Value, claim: Claim, effor
     let gateway = Server::start_with(Which::Gateway, &command)?;
     let mut through = Load::new(gateway.address, CONNECTIONS, Speaks::Modern, "tools/call", params)?;
     through.turn();
-    // All make as many calls in one turn.
+    // Turns of every contender have the same number of calls.
     let turns = through.turn_calls() / CONNECTIONS;
     Ok(Race::new(title)
         .counting(through.turn_calls())

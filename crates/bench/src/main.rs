@@ -1,8 +1,8 @@
 //! `cargo run --release -p xtask -- bench NAME`: benchmarks that print ratios, one file each.
 //!
-//! What is compared runs in one process, in turns, so that a busy machine slows both sides alike; a claim is judged by
-//! the median. Exit code 0 only when every claim of the benchmark holds; with `--quick`, which only shows that the
-//! benchmark works, no claim is judged.
+//! Contenders are measured in turns, so that a busy machine slows all of them alike. A claim is judged by the median.
+//! The exit code is 0 only if every claim holds. With `--quick`, which only shows that a benchmark works, no claim is
+//! judged.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for people at a terminal")]
 
 mod change;
@@ -21,7 +21,7 @@ use clap::{Parser, Subcommand};
 
 use crate::race::Effort;
 
-/// As the program has it.
+/// The allocator that the binary `toolcrib` uses.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -50,11 +50,11 @@ enum Bench {
     Change,
     /// The first seconds: start to first call, help, size.
     Cli,
-    /// What gate, journal and audit cost a call.
+    /// Cost of gate, journal and audit per call.
     Safety,
     /// Views, lists and search over 10,000 tools.
     Toolsets,
-    /// The gateway, checks on, against nginx, which understands nothing, and against other MCP proxies.
+    /// The gateway, checks on, against nginx as a plain HTTP proxy, and against other MCP proxies.
     Gateway {
         /// Only this part; may be given several times.
         #[arg(long, value_enum)]

@@ -1,13 +1,13 @@
-//! A race: several ways to do a thing, timed in turns, and what is claimed about them.
+//! A race: several implementations of one task, timed in turns, with claims about their ratios.
 //!
-//! Each round times every contender once, in an order that rotates, each for as many iterations as fill a sample. A
-//! ratio is the median over the rounds of the two times *of the same round*, so that drift of the machine cancels out.
-//! On a machine that is shared, a sample during which its host gave time to somebody else is taken again, whoever it is
-//! of; how often is said.
+//! Each round times every contender once, in rotating order, each for as many iterations as fill a sample. A ratio is
+//! the median over the rounds of the two times *of the same round*, so that drift of the machine cancels out. A sample
+//! during which the host gave too much CPU time to other machines (steal time) is repeated, for every contender alike;
+//! the number of repeats is printed.
 
 use std::time::{Duration, Instant};
 
-/// How much is measured.
+/// Number and length of samples.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Effort {
     rounds: usize,
@@ -15,7 +15,7 @@ pub(crate) struct Effort {
     judges: bool,
 }
 
-/// What is claimed about a contender.
+/// Claim about a contender.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Claim {
     /// At most this many times the time of the first contender.
@@ -24,9 +24,9 @@ pub(crate) enum Claim {
     FasterThanFirst(f64),
     /// One iteration takes at most this long.
     TimeAtMost(Duration),
-    /// At least this many bytes in a second, for an iteration that handles `bytes`.
+    /// At least this many bytes per second, for an iteration that handles `bytes`.
     RateAtLeast { bytes: usize, per_second: f64 },
-    /// Shown, not judged.
+    /// Printed, not judged.
     None,
 }
 
@@ -34,40 +34,40 @@ struct Contender<'a> {
     name: &'a str,
     claim: Claim,
     work: Work<'a>,
-    /// Seconds of CPU that it has used so far, where that is counted.
+    /// Returns the seconds of CPU used so far, if they are counted.
     cost: Option<Box<dyn Fn() -> f64 + 'a>>,
     samples: Samples,
 }
 
-/// What was measured of a contender.
+/// Measurements of one contender.
 #[derive(Debug, Default)]
 struct Samples {
-    /// Seconds for one thing, per round.
+    /// Seconds per item, one entry per round.
     times: Vec<f64>,
-    /// Things done, and seconds of CPU spent on them.
+    /// Items done in all samples; `spent` is the seconds of CPU for them.
     done: f64,
     spent: f64,
 }
 
-/// How a sample is taken.
+/// Work of one sample.
 enum Work<'a> {
-    /// As many iterations as fill the time; each does so many things.
+    /// Repeats `body` often enough to fill the time; each iteration handles `things` items.
     Iterations { body: Box<dyn FnMut() + 'a>, count: u32, things: f64 },
-    /// A program that works for the time it is given and says what it did.
+    /// Runs a program for the given time; it reports the items it did.
     Program { body: Box<dyn FnMut(Duration) -> Done + 'a>, given: Duration },
 }
 
-/// So many things in so much time.
+/// Number of items done, and the time taken.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Done {
     pub(crate) things: f64,
     pub(crate) time: Duration,
 }
 
-/// Contenders under one title; the first one is what the others are compared with.
+/// Contenders under one title. The others are compared with the first.
 pub(crate) struct Race<'a> {
     title: &'a str,
-    /// Things done in one iteration; times are shown for one of them.
+    /// Items per iteration; times are printed per item.
     things: usize,
     contenders: Vec<Contender<'a>>,
 }
@@ -77,24 +77,24 @@ impl Effort {
         Self { rounds: 31, sample: Duration::from_millis(20), judges: true }
     }
 
-    /// Fewer and longer samples, for whole programs: caches that went cold while another one ran do not show.
+    /// Fewer and longer samples, for whole programs: caches that went cold while another program ran weigh less.
     pub(crate) fn steady(self) -> Self {
         if self.judges { Self { rounds: 15, sample: Duration::from_millis(200), ..self } } else { self }
     }
 
-    /// For a program that is started anew for each sample, and counts in seconds. Samples of another program's differ
-    /// more, so there are more of them.
+    /// Samples of one second, for a load generator that is started for each sample and takes whole seconds. Its
+    /// samples vary more, so there are more of them.
     pub(crate) fn by_the_second(self) -> Self {
         let rounds = if self.judges { 25 } else { 1 };
         Self { rounds, sample: Duration::from_secs(1), ..self }
     }
 
-    /// The same in so many parts: this is one of them.
+    /// One of `of` equal parts of this effort.
     pub(crate) fn part(self, of: usize) -> Self {
         Self { rounds: self.rounds.div_ceil(of.max(1)), ..self }
     }
 
-    /// Whether claims are judged.
+    /// `true` if claims are judged.
     pub(crate) fn judges(self) -> bool {
         self.judges
     }
@@ -109,7 +109,7 @@ impl<'a> Race<'a> {
         Self { title, things: 1, contenders: Vec::new() }
     }
 
-    /// One iteration does this many things: times are shown for one.
+    /// Sets the number of items per iteration; times are printed per item.
     pub(crate) fn counting(mut self, things: usize) -> Self {
         self.things = things.max(1);
         self
@@ -121,7 +121,7 @@ impl<'a> Race<'a> {
         self.join(name, claim, Work::Iterations { body: Box::new(body), count: 1, things })
     }
 
-    /// Adds a contender that another program measures, for the time it is given.
+    /// Adds a contender whose `body` measures itself for the time it is given.
     pub(crate) fn with_program(
         self,
         name: &'a str,
@@ -136,7 +136,7 @@ impl<'a> Race<'a> {
         self
     }
 
-    /// The last one costs CPU: `cost` says how many seconds so far.
+    /// Counts CPU for the last contender: `cost` returns the seconds used so far.
     pub(crate) fn costing(mut self, cost: impl Fn() -> f64 + 'a) -> Self {
         if let Some(last) = self.contenders.last_mut() {
             last.cost = Some(Box::new(cost));
@@ -144,12 +144,12 @@ impl<'a> Race<'a> {
         self
     }
 
-    /// Runs, prints a table, and says whether every claim holds.
+    /// Runs the race and prints a table; returns `true` if every claim holds.
     pub(crate) fn run(self, effort: Effort) -> bool {
         self.measure(effort).report(effort).0
     }
 
-    /// Runs.
+    /// Runs the race without printing.
     pub(crate) fn measure(mut self, effort: Effort) -> Measured {
         for contender in &mut self.contenders {
             contender.calibrate(effort.sample);
@@ -166,7 +166,7 @@ impl<'a> Race<'a> {
     }
 }
 
-/// A race that was run.
+/// Result of a race.
 pub(crate) struct Measured {
     title: String,
     rows: Vec<(String, Claim, Samples)>,
@@ -174,7 +174,7 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// Further rounds of the same race.
+    /// Appends the rounds of `more`, another run of the same race.
     pub(crate) fn and(mut self, more: Self) -> Self {
         for ((.., samples), (.., more)) in self.rows.iter_mut().zip(more.rows) {
             samples.times.extend(more.times);
@@ -190,7 +190,7 @@ impl Measured {
         self.rows.iter().map(|(name, ..)| &**name)
     }
 
-    /// Prints a table; says whether every claim holds, and what each contender cost for one thing, in seconds of CPU.
+    /// Prints a table; returns `true` if every claim holds, and the seconds of CPU per item for each contender.
     pub(crate) fn report(&self, effort: Effort) -> (bool, Vec<f64>) {
         println!("\n{}", self.title);
         println!("  {:<36} {:>12} {:>8} {:>9}  claim", "", "median", "spread", "ratio");
@@ -216,7 +216,7 @@ impl Measured {
 }
 
 impl Contender<'_> {
-    /// Finds how many iterations fill a sample; this warms up as well.
+    /// Finds the number of iterations that fill a sample. This also warms up the contender.
     fn calibrate(&mut self, sample: Duration) {
         self.work.fit(sample);
         while self.work.take().time < sample && self.work.grows() {}
@@ -242,7 +242,7 @@ impl Contender<'_> {
 }
 
 impl Work<'_> {
-    /// Begins with samples of this length.
+    /// Resets the iteration count, or sets the sample length of a program.
     fn fit(&mut self, sample: Duration) {
         match self {
             Self::Iterations { count, .. } => *count = 1,
@@ -250,7 +250,7 @@ impl Work<'_> {
         }
     }
 
-    /// Does more next time, if that is how it fills a sample.
+    /// Doubles the iterations of the next sample; returns `false` if that is not possible.
     fn grows(&mut self) -> bool {
         match self {
             Self::Iterations { count, .. } if *count < u32::MAX / 2 => {
@@ -275,21 +275,21 @@ impl Work<'_> {
     }
 }
 
-/// A sample is disturbed when more than this part of its time was taken from the machine.
+/// Maximum steal time of an undisturbed sample, as a part of the sample's time.
 const STOLEN_PART_MAX: f64 = 0.05;
 
-/// How often one sample is taken again: the connections of the others wait meanwhile, and servers hang up on those that
-/// wait for long.
+/// Maximum repeats of one disturbed sample. The connections of the other contenders are idle meanwhile, and servers
+/// close connections that are idle for long.
 const RETAKEN_TIMES_MAX: usize = 4;
 
-/// How often samples are taken again.
+/// Counter of repeated samples.
 struct Patience {
     times_max: usize,
-    /// The one that is taken now.
+    /// Repeats of the current sample.
     times: usize,
-    /// All of them.
+    /// Repeats of all samples.
     retaken: usize,
-    /// Disturbed, and counted all the same.
+    /// Samples that were disturbed and counted nevertheless.
     disturbed: usize,
 }
 
@@ -317,19 +317,19 @@ impl Patience {
     }
 }
 
-/// Time that the machine wanted and did not get so far, of all cores together; none where nobody says so.
+/// Steal time of all cores since boot; zero if the system does not report it.
 fn stolen() -> Duration {
     let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
     Duration::from_millis(10 * stolen_ticks(&stat).unwrap_or(0))
 }
 
-/// The eighth number of the first line, in hundredths of a second.
+/// Reads the eighth number of the first line of `/proc/stat`, in hundredths of a second.
 fn stolen_ticks(stat: &str) -> Option<u64> {
     stat.strip_prefix("cpu ")?.split_ascii_whitespace().nth(7)?.parse().ok()
 }
 
 impl Claim {
-    /// The claim in words, and whether it is kept.
+    /// Returns the claim in words, and `true` if it holds; `None` without a claim.
     fn judge(self, time: f64, ratio: f64) -> (String, Option<bool>) {
         match self {
             Self::TimesFirstAtMost(most) => (format!("at most {most}× the first"), Some(ratio <= most)),
@@ -358,7 +358,7 @@ fn paired_ratio(times: &[f64], first: &[f64]) -> f64 {
     median(&times.iter().zip(first).map(|(time, first)| time / first).collect::<Vec<_>>())
 }
 
-/// Median distance from the median, as a part of it.
+/// Median absolute deviation, relative to the median.
 fn spread(values: &[f64]) -> f64 {
     let middle = median(values);
     median(&values.iter().map(|value| (value - middle).abs()).collect::<Vec<_>>()) / middle

@@ -1,4 +1,4 @@
-//! The registry's claims: import, search, pages and memory over 20,000 servers and 200,000 tools, and conversion.
+//! Claims about the registry: import, search, pages and memory with 20,000 servers and 200,000 tools, and conversion.
 
 use std::fmt::Write as _;
 use std::hint::black_box;
@@ -76,7 +76,7 @@ fn measured(effort: Effort, quick: bool, folder: &Path) -> Result<bool> {
     holds &= legacy(quick, folder)?;
     let file = folder.join("registry.json");
     write_registry(&file, if quick { QUICK_SERVERS } else { SERVERS })?;
-    // A process of its own, so that its memory is that of the registry alone.
+    // A separate process, so that its memory is that of the registry alone.
     let output = std::process::Command::new(std::env::current_exe()?)
         .arg("registry-part")
         .arg(&file)
@@ -118,7 +118,7 @@ fn measured(effort: Effort, quick: bool, folder: &Path) -> Result<bool> {
     Ok(holds)
 }
 
-/// ToolHive's file to upstream and back, over the real registry where it stands, else over one of our making.
+/// Converts ToolHive's file to upstream's format and back: the real registry if it is available, else a generated one.
 fn conversion(effort: Effort) -> Result<bool> {
     let (text, named) = match real("toolhive/registry-legacy-2026-02-18.json") {
         Some(text) => (text, "the registry of 2026-02"),
@@ -227,7 +227,7 @@ fn registry_text(out: &mut impl std::io::Write, servers: usize) -> Result<()> {
     Ok(write!(out, "]}}}}")?)
 }
 
-/// What the measured process does: import, then questions through the API.
+/// Body of the measured process: import, then requests to the API.
 pub(crate) fn part(file: &Path, database: &Path) -> Result<()> {
     let store = Catalogue::from(Store::open(database)?);
     let begun = Instant::now();

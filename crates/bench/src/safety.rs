@@ -1,4 +1,4 @@
-//! What safety costs: a read-only call with gate, loop guard and audit on, against the same server without; and a
+//! Cost of safety: a read-only call with gate, loop guard and audit on, against the same server without them; and a
 //! destructive call with its token, whose intent is on disk before it runs, against the same call ungated.
 
 use std::net::SocketAddr;
@@ -16,13 +16,13 @@ use crate::serving::client::{Load, Speaks};
 use crate::serving::process::Server as Process;
 use crate::serving::{Which, echo_schema};
 
-/// A read-only call with safety on takes at most so many times the time without.
+/// Maximum time of a read-only call with safety on, as a multiple of the time without.
 const READ_ONLY_AT_MOST: f64 = 1.03;
-/// What a gated call costs beyond the same call ungated, at the median.
+/// Maximum time that the gate adds to a destructive call at the median, in milliseconds.
 const GATED_MS_MAX: f64 = 2.0;
 const GATED_CALLS: usize = 1_000;
 
-/// A folder on the disk that the program itself is on: where memory plays disk, a flush would cost nothing.
+/// A folder on the disk that holds this program: on a memory file system a flush would cost nothing.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -39,7 +39,7 @@ impl Drop for Folder {
     }
 }
 
-/// Everything is counted, and nobody is stopped for being a benchmark.
+/// Policy whose counters run but whose limits are never reached, so that the load is not stopped.
 fn policy() -> Policy {
     Policy {
         repeats_max: u32::MAX,
@@ -65,7 +65,7 @@ async fn server(folder: Option<&Folder>) -> Result<Server> {
     Ok(server)
 }
 
-/// One of the two servers that are compared.
+/// Serves one of the two servers that are compared.
 pub(crate) async fn serve(
     announce: impl FnOnce(SocketAddr) -> std::io::Result<()>,
     watched: bool,
@@ -128,7 +128,7 @@ fn gated(effort: Effort) -> Result<bool> {
             let [bare, floor, gated] = &mut times;
             floor.push(tokio::task::block_in_place(|| flush.once())?);
             for (server, arguments, times) in [(&off, arguments(), bare), (&on, confirmed, gated)] {
-                // How the last call ended is being written; its flush is not part of this call.
+                // Waits until the previous call's ending is written: its flush is not part of this call.
                 if let Some(safety) = server.engine().safety() {
                     safety.store().append(Vec::new()).await?;
                 }
@@ -164,7 +164,7 @@ fn gated(effort: Effort) -> Result<bool> {
     Ok(kept || !effort.judges())
 }
 
-/// What the disk itself takes: the bytes of a commit, over and over in the same place, each time made durable.
+/// Baseline of the disk: writes the bytes of one commit over existing ones and syncs them, each time.
 struct Flush {
     file: std::fs::File,
     turn: u64,
@@ -194,7 +194,7 @@ impl Flush {
     }
 }
 
-/// The time that this part of the calls stayed under.
+/// Quantile of the times.
 fn at(times: &[f64], part: f64) -> f64 {
     let mut sorted = times.to_vec();
     sorted.sort_by(f64::total_cmp);

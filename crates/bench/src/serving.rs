@@ -1,6 +1,6 @@
 //! `tools/call` of an echo with input and output validation, and `tools/list` of 200 tools, over HTTP, against the same
-//! tools on rmcp's own server, which validates nothing. Same requests, same client, each server a process of its own with
-//! as many threads as the other. Last, the memory of idle legacy sessions.
+//! tools on rmcp's own server, which validates nothing. Both get the same requests from the same client; each is a
+//! process of its own with the same number of threads. Also prints the memory of idle legacy sessions.
 
 pub(crate) mod client;
 mod ours;
@@ -20,15 +20,15 @@ pub(crate) use process::{Server, cpu_seconds, resident_kib};
 
 /// Threads of each server.
 const WORKERS: usize = 2;
-/// Tools beside the echo.
+/// Number of tools besides the echo.
 pub(crate) const TOOLS: usize = 200;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Which {
     Ours,
-    /// In its fastest form: no sessions.
+    /// rmcp's server in its fastest form: no sessions.
     Theirs,
-    /// Keeps a session for every legacy client, as ours does.
+    /// rmcp's server with a session for every legacy client, as ours has.
     TheirsSessions,
     /// The author's server over stdin and stdout.
     OursStdio,
@@ -40,17 +40,17 @@ pub(crate) enum Which {
     Gateway,
     /// The gateway in front of a command, over stdin and stdout.
     GatewayStdio,
-    /// A server that does harm, in the way that is named where a URL stands otherwise.
+    /// A hostile server; the argument `url` names its behaviour.
     Hostile,
     /// A proxy made of the official SDK's client and server.
     RmcpProxy,
-    /// A read-only echo, with nothing switched on.
+    /// A read-only echo without gate, journal and audit.
     Plain,
-    /// The same with gate, journal and audit on.
+    /// A read-only echo with gate, journal and audit on.
     Watched,
 }
 
-/// The echo's schema, in and out.
+/// Input and output schema of the echo.
 pub(crate) fn echo_schema() -> Value {
     json!({"type": "object", "properties": {
         "text": {"type": "string", "maxLength": 1000},
@@ -60,7 +60,7 @@ pub(crate) fn echo_schema() -> Value {
     }, "required": ["text", "count"], "additionalProperties": false})
 }
 
-/// One of the listed tools. With its name it is about as long as the median definition of a large public server.
+/// Name, description and input schema of a listed tool, about as long as a large public server's median definition.
 pub(crate) fn listed(number: usize) -> (String, String, Value) {
     let description = format!(
         "Tool number {number}: reads the records of one department and returns those that match, newest first, with their \
@@ -125,7 +125,7 @@ struct Cell {
     connections: usize,
     method: &'static str,
     params: Value,
-    /// Our throughput is at least so many times theirs.
+    /// Minimum of our throughput, as a multiple of theirs.
     least: f64,
     right: fn(&Value) -> bool,
 }

@@ -68,7 +68,7 @@ fn server() -> Result<Server> {
     Ok(server)
 }
 
-/// A connection that asks again and again.
+/// A keep-alive connection that repeats `tools/list`.
 struct Client {
     tcp: TcpStream,
     request: Vec<u8>,
@@ -90,7 +90,7 @@ impl Client {
         Ok(Self { tcp: TcpStream::connect(address)?, request: request.into(), buffer: vec![0; 1 << 20] })
     }
 
-    /// Sends one request and reads the whole answer; the size of its body.
+    /// Sends one request and reads the whole answer; returns the size of its body.
     fn ask(&mut self) -> Result<usize> {
         self.tcp.write_all(&self.request)?;
         let mut head = Vec::new();
@@ -120,7 +120,7 @@ impl Client {
     }
 }
 
-/// A hyper server that answers everything with the same bytes.
+/// Serves the same bytes for every request, on hyper.
 async fn serve_static(listener: tokio::net::TcpListener, body: Bytes) {
     while let Ok((tcp, _)) = listener.accept().await {
         let body = body.clone();

@@ -1,6 +1,6 @@
 //! Races of the gateway as it is shipped: the echo, recorded answers of real servers, TLS and HTTP/2, and memory.
 //!
-//! Every call has arguments of its own: the loop guard, which is on by default, stops a caller that repeats itself.
+//! Every call has different arguments: the loop guard, which is on by default, stops a caller that repeats a call.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::serving::{Connection, ID, Server, Speaks, Which, cpu_seconds, request
 
 const SHIPPED: &str = "toolcrib as shipped";
 
-/// Connections from one address stay below `CONNECTIONS_PER_ADDRESS_MAX`.
+/// Connections from one address, below `CONNECTIONS_PER_ADDRESS_MAX`.
 const CONNECTIONS_EACH: usize = 4_950;
 const REST_MIB_MAX: f64 = 30.0;
 const IDLE_CONNECTIONS_MIB_MAX: f64 = 64.0;
@@ -30,7 +30,7 @@ fn echo() -> Value {
     json!({"name": "echo", "arguments": {"text": text, "count": 3, "tags": ["a", "b"], "mode": "plain"}})
 }
 
-/// The echo against nginx as its package sets it up, without its access log and with it.
+/// Echo race against nginx with its package's configuration, without and with its access log.
 pub(super) fn echoes(effort: Effort) -> Result<bool> {
     let mut holds = true;
     for (title, connections) in [
@@ -44,7 +44,7 @@ pub(super) fn echoes(effort: Effort) -> Result<bool> {
     Ok(holds)
 }
 
-/// Recorded answers of real servers, of 16 to 256 KiB.
+/// Races with recorded answers of real servers, of 16 to 256 KiB.
 pub(super) fn answers(effort: Effort) -> Result<bool> {
     let recording = Recording::make()?;
     let mut holds = true;
@@ -90,7 +90,7 @@ fn race(cell: &Cell<'_>, answers: Option<&str>, claim: Claim, effort: Effort) ->
     Ok(whole.is_some_and(|whole| cell.judge(&whole, effort)))
 }
 
-/// TLS over HTTP/1.1 called by wrk and HTTP/2 called by h2load, beside nginx with the same certificate. Shown, not claimed.
+/// Races over TLS beside nginx, each with its own certificate: HTTP/1.1 called by wrk, HTTP/2 by h2load. Not judged.
 pub(super) fn secure(effort: Effort) -> Result<bool> {
     let effort = effort.by_the_second();
     let canned = Server::start(Which::Canned)?;
@@ -136,7 +136,7 @@ fn report(measured: &Measured, effort: Effort) {
     }
 }
 
-/// A certificate for 127.0.0.1 that nobody signed.
+/// Creates a self-signed certificate for 127.0.0.1 in `folder`.
 pub(super) fn certificate(folder: &Path) -> Result<()> {
     let made = Command::new("openssl")
         .args([
@@ -160,7 +160,7 @@ pub(super) fn certificate(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Memory of the program at rest, and with idle connections.
+/// Measures the memory of the program at rest, and with idle connections.
 pub(super) fn memory(effort: Effort) -> Result<bool> {
     let canned = Server::start(Which::Canned)?;
     let gateway = Shipped::start(canned.address)?.ready()?;
@@ -187,7 +187,7 @@ pub(super) fn memory(effort: Effort) -> Result<bool> {
     Ok(holds || !effort.judges())
 }
 
-/// A connection of this address that has made one call and stays open.
+/// Opens a connection from this address, makes one call and leaves the connection open.
 fn called_once(from: Ipv4Addr, to: SocketAddr) -> Result<Connection> {
     static CALLS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
     let id = CALLS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);

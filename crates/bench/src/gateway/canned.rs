@@ -1,5 +1,5 @@
-//! A modern MCP server that answers from prepared bytes: it costs as little as a server can, so that what is measured
-//! is what stands in front of it.
+//! A modern MCP server that answers from prepared bytes: it uses little CPU, so that a race measures the proxy in front
+//! of it.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -16,10 +16,10 @@ use serde_json::{Value, json};
 use super::recorded::{self, Recorded};
 use crate::serving::echo_schema;
 
-/// Bytes of the structured content of a large answer, about.
+/// Approximate bytes of the structured content of a large answer.
 const LARGE_BYTES: usize = 64 * 1024;
 
-/// For proxies that speak the older revision to what is behind them.
+/// Result of `initialize`, for proxies that use a legacy revision towards their server.
 const INITIALIZED: &str = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"canned","version":"1"}}"#;
 
 struct Answers {
@@ -27,7 +27,7 @@ struct Answers {
     list: String,
     echo: String,
     large: String,
-    /// Name of a recorded tool as it stands in a call, and its answer.
+    /// Name member of a recorded tool as written in a call, and the tool's result.
     recorded: Vec<(String, String)>,
 }
 

@@ -1,4 +1,4 @@
-//! The gateway with its checks, without a log and without gate and audit, whose cost `bench safety` measures.
+//! The gateway with its checks, without log, gate and audit. `bench safety` measures the cost of gate and audit.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -8,13 +8,13 @@ use toolcrib::{HttpOptions, Server};
 use toolcrib_gateway::{Gateway, Source};
 use toolcrib_upstream::Spec;
 
-/// As many as the machine of the published figures has.
+/// Worker threads: one per core of the machine of the published figures.
 const THREADS: usize = 2;
-/// What a second server, which does harm, is given.
+/// Call deadline of the hostile second server, in milliseconds.
 const BAD_MS_MAX: u64 = 500;
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// In front of a command, as clients that start commands have it.
+/// Serves over stdio in front of a command.
 pub(crate) async fn serve_stdio(command: &[String]) -> Result<()> {
     let server = Server::new("gateway", "1.0.0")?;
     let gateway = Gateway::start(server.engine().clone(), commands(command)?)?;
@@ -22,7 +22,7 @@ pub(crate) async fn serve_stdio(command: &[String]) -> Result<()> {
     Ok(server.serve_stdio().await?)
 }
 
-/// So many servers of one command.
+/// Returns as many sources of one command as the first word says.
 fn commands(words: &[String]) -> Result<Vec<Source>> {
     let (count, words) = words.split_first().context("a number and a command")?;
     let count: usize = count.parse().context("how many servers")?;

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::race::Done;
 use crate::serving::{Speaks, request};
 
-/// Client threads: as many as the machine of the published figures has cores.
+/// Client threads: one per core of the machine of the published figures.
 const THREADS: usize = 2;
 
 pub(crate) struct H2Load {

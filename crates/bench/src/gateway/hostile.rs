@@ -1,4 +1,4 @@
-//! A modern server whose one tool does harm, in one named way.
+//! A modern server whose only tool misbehaves in the way that `behaviour` names.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -16,7 +16,7 @@ pub(crate) fn serve(
     for connection in listener.incoming().flatten() {
         let behaviour = behaviour.clone();
         std::thread::spawn(move || {
-            // Whoever hangs up has had enough.
+            // An error means that the peer closed the connection.
             let _ = talk(&connection, &behaviour);
         });
     }

@@ -1,10 +1,10 @@
-//! What a hostile server costs its neighbours: the slowest hundredth of their calls, with it and without.
+//! Effect of a hostile server on its neighbours: the 99th percentile of their call times, with it and without.
 //!
-//! Two phases follow each other several times in the same gateway, each for as long. In both, eight other callers call
-//! with a pause: in one a server that behaves, in the other the hostile one. So what differs is the server and not the
-//! number of callers, who are load by themselves. What counts is the median of the ratios, as everywhere. After five
-//! failures in a row the calls of a server are refused for two seconds and then tried with one: that is part of what is
-//! measured.
+//! Two phases of equal length alternate several times in the same gateway. In both, eight other callers call with a
+//! pause: in one phase a server that behaves, in the other the hostile one. So the phases differ in the server and not
+//! in the number of callers, who are load by themselves. The claim is about the median of the ratios. The circuit
+//! breaker is part of the measurement: after five failures in a row, calls of a server are refused for two seconds,
+//! then one call probes it.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -67,7 +67,7 @@ pub(super) fn run(url: &str, effort: Effort) -> Result<bool> {
     Ok(holds)
 }
 
-/// How long the slowest hundredth of calls takes at least, in seconds.
+/// 99th percentile of the call times of one phase, in seconds.
 fn slowest_hundredth(load: &mut Load, phase: Duration) -> Result<f64> {
     let mut times = Vec::new();
     let end = Instant::now() + phase;
@@ -80,7 +80,7 @@ fn slowest_hundredth(load: &mut Load, phase: Duration) -> Result<f64> {
     Ok(times.get(times.len() * 99 / 100).copied().unwrap_or(f64::NAN))
 }
 
-/// Callers of one tool, until it is dropped.
+/// Callers of one tool; dropping it stops them.
 struct Poking {
     stopped: Arc<AtomicBool>,
     answered: Arc<AtomicUsize>,
@@ -97,7 +97,7 @@ impl Poking {
                 std::thread::spawn(move || {
                     while !stopped.load(Ordering::Relaxed) {
                         let load = Load::new(gateway, 1, Speaks::Modern, "tools/call", &params);
-                        // A refusal is an answer.
+                        // A refusal counts as an answer.
                         if load.and_then(|mut load| load.once()).is_ok() {
                             answered.fetch_add(1, Ordering::Relaxed);
                         }
@@ -110,7 +110,7 @@ impl Poking {
         Self { stopped, answered, threads }
     }
 
-    /// How many calls were answered until everybody stopped.
+    /// Stops all callers; returns the number of answered calls.
     fn stop(self) -> usize {
         let answered = self.answered.clone();
         drop(self);

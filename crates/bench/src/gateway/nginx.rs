@@ -1,5 +1,5 @@
-//! nginx from Debian's packages as the blind proxy, with connections kept on both sides and no log: as the package sets
-//! it up, with a process for each core and its own buffers, and tuned for this one race.
+//! nginx from Debian's packages as a proxy without knowledge of MCP, with keep-alive on both sides. [`Setup`] lists its
+//! configurations.
 
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
@@ -10,13 +10,13 @@ use anyhow::{Context as _, Result, bail};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Setup {
-    /// `/etc/nginx/nginx.conf` of the package, but for the log.
+    /// The package's `/etc/nginx/nginx.conf` without the access log.
     Debian,
-    /// With the access log that the package turns on.
+    /// The package's configuration with its access log.
     Logging,
-    /// With TLS, and HTTP/2 where a client asks for it.
+    /// The package's configuration with TLS, and HTTP/2 by ALPN.
     Secure,
-    /// One process that never sleeps under load, and buffers that take any answer whole.
+    /// Tuned for the race: one process, and buffers that hold any answer whole.
     Tuned,
 }
 
@@ -104,7 +104,7 @@ impl Nginx {
 
 impl Drop for Nginx {
     fn drop(&mut self) {
-        // Its processes end with it only when it is asked.
+        // SIGTERM, because worker processes end with their master only if it is asked to stop.
         let asked = Command::new("kill").arg(self.child.id().to_string()).status();
         if asked.is_err() {
             let _ = self.child.kill();

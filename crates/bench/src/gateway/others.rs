@@ -1,6 +1,6 @@
-//! Other people's proxies, each in front of the same server and raced by itself: the crate `mcp-proxy`, and FastMCP's.
+//! Races against proxies of other projects, each in front of the same server: the crate `mcp-proxy`, and FastMCP's.
 //!
-//! What is not installed is said and left out; `xtask bench gateway` installs both.
+//! A proxy that is not installed is reported and left out; `xtask bench gateway` installs both.
 
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ const CONNECTIONS: usize = 16;
 const PATIENCE: Duration = Duration::from_secs(30);
 const FASTMCP: &str = include_str!("fastmcp_proxy.py");
 
-/// At least so many times as fast as each.
+/// Minimum throughput, as a multiple of each proxy's.
 const LEAST: f64 = 3.0;
 
 struct Other {

@@ -1,9 +1,9 @@
-//! Answers as real servers give them, with escapes, Unicode, long strings, nested objects and a text mirror beside the
+//! Recorded answers of real servers, with escapes, Unicode, long strings, nested objects and a text mirror beside the
 //! structured content.
 //!
-//! They are recorded at the start of a run: servers from npm read the files of this repository, so that no text of
-//! others is stored. Kinds whose servers cannot be started here (an issue tracker, a browser, a database) are made in
-//! the shape of those servers from the same files.
+//! They are recorded at the start of a run: servers from npm read the files of this repository, so that no third-party
+//! text is stored. Answers of servers that cannot be started here (an issue tracker, a browser, a database) are
+//! generated from the same files in the shape of those servers.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 
 use crate::serving::ID;
 
-/// Sizes of the answers that the claim is about, in bytes.
+/// Range of answer sizes for which the claim is made, in bytes.
 const SIZES: std::ops::RangeInclusive<usize> = 16 * 1024..=256 * 1024;
 
-/// An answer, with the definition of its tool and arguments that are different in every call.
+/// An answer, with its tool's definition and arguments that differ in every call.
 pub(crate) struct Recorded {
     pub(crate) kind: String,
     pub(crate) definition: Value,
@@ -30,7 +30,7 @@ impl Recorded {
         self.definition.get("name").and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Bytes of the result.
+    /// Size of the result in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.result.to_string().len()
     }
@@ -46,14 +46,14 @@ impl Recorded {
     }
 }
 
-/// A file of answers, removed at the end.
+/// A file of answers; dropping it removes the file.
 pub(crate) struct Recording {
     file: PathBuf,
     pub(crate) answers: Vec<Recorded>,
 }
 
 impl Recording {
-    /// Records every answer anew.
+    /// Records all answers.
     pub(crate) fn make() -> Result<Self> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
         let mut answers = from_servers(&root)?;
@@ -61,7 +61,7 @@ impl Recording {
         for answer in &mut answers {
             let bytes = answer.bytes();
             ensure!(SIZES.contains(&bytes), "{}: the answer has {bytes} bytes", answer.kind);
-            // Nobody is there to confirm a call of a tool without hints.
+            // Without the hint, the gate would require a confirmation.
             if let Some(definition) = answer.definition.as_object_mut() {
                 definition.insert("annotations".to_owned(), json!({"readOnlyHint": true}));
             }
@@ -137,7 +137,7 @@ fn from_servers(root: &Path) -> Result<Vec<Recorded>> {
     Ok(answers)
 }
 
-/// The requirements as entities of a knowledge graph.
+/// Requirements of this project as entities of a knowledge graph.
 fn entities(root: &Path) -> Result<Vec<Value>> {
     let text = std::fs::read_to_string(root.join("docs/requirements.md"))?;
     let rows = text.lines().filter(|line| line.starts_with("| R"));
@@ -230,7 +230,7 @@ fn row(number: usize, paragraphs: &[&str]) -> Value {
         "note": note, "updated_at": "2026-11-18 06:05:04", "discontinued": number.is_multiple_of(9)})
 }
 
-/// A server over stdio whose answers are kept as they came.
+/// A stdio server whose answers are recorded unchanged.
 struct Recorder {
     child: Child,
     input: ChildStdin,
@@ -267,7 +267,7 @@ impl Recorder {
             let mut line = String::new();
             ensure!(self.output.read_line(&mut line)? > 0, "the server ended");
             let message: Value = serde_json::from_str(&line)?;
-            // Servers ask and notify besides.
+            // Servers send requests and notifications in between.
             if message.get("method").is_none()
                 && message.get("id").and_then(Value::as_u64) == Some(self.last_id)
             {
@@ -282,7 +282,7 @@ impl Recorder {
         Ok(result)
     }
 
-    /// Calls a tool once; `varied` are the arguments of the race.
+    /// Calls a tool once and records its answer; `varied` are the arguments of the race.
     fn record(&mut self, kind: &str, tool: &str, arguments: &Value, varied: Value) -> Result<Recorded> {
         let result = self.call(tool, arguments)?;
         let named = |definition: &&Value| definition.get("name").and_then(Value::as_str) == Some(tool);

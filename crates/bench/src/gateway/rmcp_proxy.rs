@@ -1,4 +1,4 @@
-//! A proxy as one writes it with the official SDK: its client behind its server, one connection shared by all callers.
+//! A minimal proxy on the official SDK: its client behind its server, one connection shared by all callers.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The gateway as it is shipped: the program `toolcrib` with every default, its log in a file, gate and audit on, in
+//! The gateway as it is shipped: the binary `toolcrib` with every default, its log in a file, gate and audit on, in
 //! front of one server. `xtask bench gateway` builds it beside this program.
 
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::serving::resident_kib;
 
-/// Until its one server is served.
+/// Timeout until its server is ready.
 const READY_MAX: Duration = Duration::from_secs(30);
 
 pub(crate) struct Shipped {
@@ -21,12 +21,12 @@ pub(crate) struct Shipped {
 }
 
 impl Shipped {
-    /// In front of the server at this address, configured by nothing but that.
+    /// Starts it in front of the server at this address, without a configuration file.
     pub(crate) fn start(backend: SocketAddr) -> Result<Self> {
         Self::with(&[], |_| vec![format!("http://{backend}/mcp")])
     }
 
-    /// Configured by a file that `config` writes, given its folder.
+    /// Starts it with the configuration that `config` returns, given the folder of the configuration file.
     pub(crate) fn configured(config: impl FnOnce(&std::path::Path) -> Result<String>) -> Result<Self> {
         let folder = folder()?;
         let text = config(&folder)?;
@@ -60,12 +60,12 @@ impl Shipped {
         let address = line.trim().split("://").nth(1).and_then(|rest| rest.split('/').next());
         shipped.address =
             address.and_then(|address| address.parse().ok()).with_context(|| shipped.said(&line))?;
-        // What it prints later must not fill the pipe.
+        // Drains its later output, which would otherwise fill the pipe.
         std::thread::spawn(move || std::io::copy(&mut output, &mut std::io::sink()));
         Ok(shipped)
     }
 
-    /// Waits until its server is served. Only where it listens without TLS.
+    /// Waits until its server is ready. Precondition: it listens without TLS.
     pub(crate) fn ready(self) -> Result<Self> {
         let end = Instant::now() + READY_MAX;
         loop {
@@ -104,7 +104,7 @@ impl Drop for Shipped {
     }
 }
 
-/// A folder on the disk that the program itself is on: where memory plays disk, a flush would cost nothing.
+/// Creates a folder on the disk that holds this program: on a memory file system a flush would cost nothing.
 fn folder() -> Result<PathBuf> {
     static COUNT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
     let number = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);

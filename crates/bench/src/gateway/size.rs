@@ -1,4 +1,4 @@
-//! Memory of an idle gateway, of legacy sessions that do nothing, and of many tools.
+//! Memory of an idle gateway, of idle legacy sessions, and of many tools.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -14,7 +14,7 @@ pub(super) fn run(effort: Effort) -> Result<bool> {
     let canned = Server::start(Which::Canned)?;
     let gateway = Server::start_with(Which::Gateway, &[&format!("http://{}/mcp", canned.address)])?;
     let idle = gateway.resident_kib()?;
-    // What the first connections of all touch stays, however many sessions come.
+    // Warm-up: memory that the first connections touch stays resident, however many sessions follow.
     for _ in 0..SESSIONS / 10 {
         initialize(gateway.address)?;
     }
@@ -39,7 +39,7 @@ pub(super) fn run(effort: Effort) -> Result<bool> {
     Ok(holds || !effort.judges())
 }
 
-/// Opens a session and leaves.
+/// Opens a session and closes the connection.
 fn initialize(to: SocketAddr) -> Result<()> {
     let body = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#;
     let mut tcp = TcpStream::connect(to)?;

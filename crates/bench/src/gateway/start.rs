@@ -1,4 +1,4 @@
-//! How long a gateway takes to start with ten servers, against the slowest of them.
+//! Start-up time of a gateway with ten servers, compared with the start-up time of one of them.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ const TIMES_MAX: f64 = 1.2;
 
 pub(super) fn run(effort: Effort) -> Result<bool> {
     let own = std::env::current_exe()?.display().to_string();
-    // A server that takes its time, as those do that are installed when they are started.
+    // A server that starts slowly, like those that are installed at their start.
     let script = format!("sleep 1; exec {own} serve ours-stdio");
     let words = ["sh".to_owned(), "-c".to_owned(), script.clone()];
     let params = serde_json::json!({"name": "echo", "arguments": {"text": "hello", "count": 3}});

@@ -1,4 +1,4 @@
-//! A stdio server driven directly: requests on its stdin, as many in flight as connections elsewhere.
+//! Load generator for a stdio server, with a fixed number of requests in flight.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -12,7 +12,7 @@ pub(crate) struct Drive {
     output: BufReader<ChildStdout>,
     call: (String, String),
     in_flight: usize,
-    /// Calls that were sent and not answered.
+    /// Calls that were sent and are not answered yet.
     waiting: usize,
     last_id: u64,
 }
@@ -47,14 +47,14 @@ impl Drive {
         loop {
             let mut line = String::new();
             ensure!(self.output.read_line(&mut line)? > 0, "the server ended");
-            // Some print or notify besides.
+            // Servers may print other lines or send notifications in between.
             if line.contains("\"id\"") && !line.contains("\"method\"") {
                 return Ok(line);
             }
         }
     }
 
-    /// Sends what is missing to the number in flight, in one piece.
+    /// Sends calls up to the number in flight, in one write.
     fn send(&mut self) -> Result<()> {
         let mut text = String::new();
         while self.waiting < self.in_flight {
@@ -70,8 +70,8 @@ impl Drive {
         self.try_turn().unwrap_or_else(|error| panic!("the server failed under load: {error:#}"));
     }
 
-    /// As many answers as there are calls in flight. Each answer that is in makes room for the next call, as on a
-    /// connection; before the driver would wait, it sends what it owes.
+    /// Reads as many answers as there are calls in flight. Each answer makes room for the next call; due calls are sent
+    /// before a read that could block.
     fn try_turn(&mut self) -> Result<()> {
         for _ in 0..self.in_flight {
             if !self.output.buffer().contains(&b'\n') {

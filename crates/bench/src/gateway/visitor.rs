@@ -1,4 +1,4 @@
-//! A client that takes whatever a proxy answers with: a session or none, JSON or a stream, a length or chunks.
+//! A client that accepts every form of answer: with or without a session, JSON or a stream, with a length or chunked.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -11,12 +11,12 @@ use crate::serving::{Connection, header};
 /// Requests on each connection in one turn.
 const CALLS_EACH: usize = 4;
 
-/// How long a connection rests before it is made anew.
+/// Idle time after which connections are opened again.
 const REST: Duration = Duration::from_secs(2);
 
 pub(crate) struct Visitor {
     seats: Vec<Seat>,
-    /// Of a call, without its id.
+    /// Text of a call's body before and after its id.
     body: (String, String),
     last_id: u64,
     to: SocketAddr,
@@ -25,12 +25,12 @@ pub(crate) struct Visitor {
 
 struct Seat {
     connection: Connection,
-    /// Up to the length.
+    /// Request head up to the header `Content-Length`.
     head: String,
 }
 
 impl Visitor {
-    /// Every connection introduces itself.
+    /// Opens the connections; each sends `initialize`.
     pub(crate) fn new(to: SocketAddr, path: &str, count: usize, params: &Value) -> Result<Self> {
         let seats = (0..count).map(|_| Seat::open(to, path)).collect::<Result<_>>()?;
         let rest = format!(",\"method\":\"tools/call\",\"params\":{params}}}");
@@ -49,13 +49,13 @@ impl Visitor {
         }
     }
 
-    /// One call on every connection, whose answer is looked at.
+    /// Makes one call on every connection and checks its answer.
     pub(crate) fn check(&mut self) -> Result<()> {
         self.try_turn(1)
     }
 
     fn try_turn(&mut self, calls_each: usize) -> Result<()> {
-        // Servers close connections that rest, and a slow contender's turn is long.
+        // Servers close idle connections, and the turn of a slow contender is long.
         if self.used.elapsed() > REST {
             for seat in &mut self.seats {
                 seat.connection = Connection::open(self.to)?;

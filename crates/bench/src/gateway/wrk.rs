@@ -1,5 +1,5 @@
-//! wrk from Debian's packages as the client: a program that many measure with, in a process of its own, which keeps its
-//! connections, reads every answer whole, and sends the next request as soon as one is in. Each request has a new id.
+//! wrk from Debian's packages as the client: a widely used load generator, in a process of its own. wrk keeps its
+//! connections open, reads every answer whole, and sends the next request after each answer. Each request has a new id.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::race::Done;
 use crate::serving::{Speaks, request};
 
-/// As many as the machine of the published figures has cores.
+/// Client threads: one per core of the machine of the published figures.
 const THREADS: usize = 2;
 
 pub(crate) struct Wrk {
@@ -22,7 +22,7 @@ pub(crate) struct Wrk {
 }
 
 impl Wrk {
-    /// Over HTTPS, whatever the certificate.
+    /// Calls over HTTPS, without verifying the certificate.
     pub(crate) fn secure(to: SocketAddr, connections: usize, params: &Value) -> Result<Self> {
         let mut wrk = Self::new(to, connections, params)?;
         wrk.url = format!("https://{to}/mcp");
@@ -36,7 +36,8 @@ impl Wrk {
         let parts: Vec<String> =
             body.parts().iter().map(|part| Value::from(part.as_str()).to_string()).collect();
         let parts = parts.join(", ");
-        // A thread has ids of its own, below what Lua would write with an exponent. Its strings are written as JSON's.
+        // Each thread has its own range of ids, below those that Lua would print with an exponent. The head and the
+        // parts are written as JSON strings, which Lua reads.
         let text = format!(
             "local threads = 0\n\
              function setup(thread) threads = threads + 1; thread:set('id', threads * 1000000000) end\n\

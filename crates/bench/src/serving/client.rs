@@ -1,8 +1,7 @@
-//! A client that costs little: blocking sockets, keep-alive, one request in flight on each connection.
+//! A client that uses little CPU: blocking sockets, keep-alive, one request in flight on each connection.
 //!
-//! A connection's next request goes out as soon as its answer is in, while those of the other connections are under
-//! way, until a turn has made all its calls; it ends with nothing in flight, so that turns of two servers do not
-//! overlap.
+//! A connection sends its next request as soon as its answer is in, while the others are in flight, until a turn has
+//! made all its calls. A turn ends with nothing in flight, so that turns of two servers do not overlap.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -17,22 +16,23 @@ use serde_json::{Value, json};
 
 use crate::race::Done;
 
-/// Requests in one turn, for each connection.
+/// Requests per connection in one turn.
 const CALLS_EACH: usize = 16;
-/// The same where a call takes microseconds: the end of a turn, when fewer and fewer are under way, counts for little.
+/// Requests per connection in a long turn, for calls that take microseconds: the end of a turn, when not all
+/// connections are busy, then weighs less.
 const CALLS_EACH_LONG: usize = 64;
-/// Takes a list of 200 tools, or a recorded answer of a real server, in one piece.
+/// Bytes of a connection's buffer: enough for a list of 200 tools or a recorded answer.
 const BUFFER_BYTES: usize = 1 << 20;
-/// Stands in parameters where each request has its id, so that no two calls are equal.
+/// Placeholder in parameters for the request's id, so that no two calls are equal.
 pub(crate) const ID: &str = "@id@";
-/// Takes the head of an answer, and the whole of a short one.
+/// Maximum bytes of an answer's head; a short answer fits whole.
 const HEAD_BYTES: usize = 1 << 10;
 
-/// The protocol a request is sent in.
+/// Era of the requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Speaks {
     Modern,
-    /// A legacy revision without a session.
+    /// Legacy revision without a session.
     Legacy,
 }
 
@@ -45,10 +45,10 @@ impl Speaks {
     }
 }
 
-/// One kind of request over and over, on several connections to one server.
+/// Load generator: repeats one kind of request on several connections to one server.
 pub(crate) struct Load {
     connections: Vec<Connection>,
-    /// Says which of them have an answer.
+    /// epoll instance that reports connections with an answer.
     answered: OwnedFd,
     head: String,
     body: Body,
@@ -74,7 +74,7 @@ impl Load {
         Ok(Self { connections, answered, head, body, last_id: 0, calls_each: CALLS_EACH })
     }
 
-    /// With longer turns.
+    /// Makes turns longer.
     pub(crate) fn long(self) -> Self {
         Self { calls_each: CALLS_EACH_LONG, ..self }
     }
@@ -84,7 +84,7 @@ impl Load {
         self.connections.len() * self.calls_each
     }
 
-    /// How many calls were made.
+    /// Number of calls made so far.
     pub(crate) fn calls(&self) -> f64 {
         self.last_id as f64
     }
@@ -96,7 +96,7 @@ impl Load {
         }
     }
 
-    /// Whole turns for at least the time that is given.
+    /// Runs whole turns for at least the given time.
     pub(crate) fn run(&mut self, given: Duration) -> Done {
         let (begun, before) = (Instant::now(), self.calls());
         while begun.elapsed() < given {
@@ -107,7 +107,7 @@ impl Load {
 
     fn try_turn(&mut self, calls_each: usize, keep: bool) -> Result<()> {
         let count = self.connections.len();
-        // Beside the first of each connection.
+        // Calls after the first one of each connection.
         let mut left = count * calls_each.saturating_sub(1);
         let mut under_way = count;
         for number in 0..count {
@@ -133,7 +133,7 @@ impl Load {
         Ok(())
     }
 
-    /// The next request, on a connection.
+    /// Sends the next request on a connection.
     fn send(&mut self, number: usize) -> Result<()> {
         let Some(connection) = self.connections.get_mut(number) else { return Ok(()) };
         self.last_id += 1;
@@ -141,12 +141,12 @@ impl Load {
         connection.send(format_args!("{}Content-Length: {}\r\n\r\n{body}", self.head, body.len()))
     }
 
-    /// One call on every connection.
+    /// Makes one call on every connection.
     pub(crate) fn once(&mut self) -> Result<()> {
         self.try_turn(1, false)
     }
 
-    /// One call on every connection, whose answer is looked at.
+    /// Makes one call on every connection and checks the results with `right`.
     pub(crate) fn check(&mut self, right: impl Fn(&Value) -> bool) -> Result<()> {
         self.try_turn(1, true)?;
         for (connection, id) in self.connections.iter().rev().zip((0..=self.last_id).rev()) {
@@ -158,7 +158,7 @@ impl Load {
     }
 }
 
-/// Text of a request's body around the places where its id stands.
+/// Text of a request's body, split at the places of its id.
 #[derive(Debug, Clone)]
 pub(crate) struct Body(Vec<String>);
 
@@ -167,20 +167,21 @@ impl Body {
         self.0.join(&id.to_string())
     }
 
-    /// The text between the ids.
+    /// Texts around the ids.
     pub(crate) fn parts(&self) -> &[String] {
         &self.0
     }
 }
 
-/// Head of a request but for its length, and its body. Each [`ID`] in the parameters stands for the request's id.
+/// Returns a request's head without `Content-Length`, and its body. Each [`ID`] in the parameters becomes the request's
+/// id.
 pub(crate) fn request(to: SocketAddr, speaks: Speaks, method: &str, params: &Value) -> (String, Body) {
     let (params, headers) = dress(speaks, method, params);
     let body = format!("{{\"jsonrpc\":\"2.0\",\"id\":{ID},\"method\":\"{method}\",\"params\":{params}}}");
     (format!("{}{headers}", post(to)), Body(body.split(ID).map(ToOwned::to_owned).collect()))
 }
 
-/// The start of a POST, up to the headers of its revision.
+/// Returns the start of a POST, before the headers of its revision.
 pub(crate) fn post(to: SocketAddr) -> String {
     format!(
         "POST /mcp HTTP/1.1\r\nHost: {to}\r\nContent-Type: application/json\r\n\
@@ -188,7 +189,7 @@ pub(crate) fn post(to: SocketAddr) -> String {
     )
 }
 
-/// What a revision wants in every request: `_meta`, and headers.
+/// Adds the `_meta` and the headers that the revision requires in every request.
 fn dress(speaks: Speaks, method: &str, params: &Value) -> (Value, String) {
     let version = speaks.name();
     let mut headers = format!("MCP-Protocol-Version: {version}\r\n");
@@ -213,7 +214,7 @@ fn dress(speaks: Speaks, method: &str, params: &Value) -> (Value, String) {
 pub(crate) struct Connection {
     tcp: TcpStream,
     request: Vec<u8>,
-    /// The last answer, and where its body stands in it.
+    /// The last answer; `body` is the range of its body.
     buffer: Vec<u8>,
     body: std::ops::Range<usize>,
 }
@@ -247,8 +248,8 @@ impl Connection {
         Ok(self.tcp.write_all(&self.request)?)
     }
 
-    /// Reads one answer that says its length and must be a success. Only the head is looked at; the rest of a long body
-    /// is dropped inside the kernel unless it is kept, so that the client takes little from the servers.
+    /// Reads one successful answer with a `Content-Length`. Only the head is examined. Unless `keep` is set, the kernel
+    /// drops the rest of a long body without copying it, so that the client leaves more CPU to the servers.
     fn take_answer(&mut self, keep: bool) -> Result<()> {
         let mut have = 0;
         while !self.head_is_whole(have)? {
@@ -267,7 +268,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Looks for the end of the head in the first bytes of the buffer and notes where the body stands.
+    /// Returns `true` if the first `have` bytes contain a whole head, and stores the range of the body.
     fn head_is_whole(&mut self, have: usize) -> Result<bool> {
         let so_far = self.buffer.get(..have).unwrap_or_default();
         let Some(end) = find(so_far, b"\r\n\r\n") else { return Ok(false) };
@@ -282,12 +283,12 @@ impl Connection {
         self.buffer.get(self.body.clone()).unwrap_or_default()
     }
 
-    /// Reads one answer of any form to its end and gives back its head.
+    /// Reads one answer of any form to its end; returns its head.
     pub(crate) fn read_head(&mut self) -> Result<String> {
         Ok(self.read_any()?.0)
     }
 
-    /// The same with its body, framing included.
+    /// Reads one answer of any form to its end; returns its head and its body, chunk framing included.
     pub(crate) fn read_any(&mut self) -> Result<(String, Vec<u8>)> {
         let mut text = Vec::new();
         loop {

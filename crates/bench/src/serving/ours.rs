@@ -1,4 +1,4 @@
-//! The author's server, as an author writes it.
+//! A server on `toolcrib`, as an author would write it.
 
 use std::net::SocketAddr;
 
@@ -20,7 +20,7 @@ pub(super) async fn serve_stdio() -> Result<()> {
     Ok(server(TOOLS, listed)?.serve_stdio().await?)
 }
 
-/// A definition of under 400 bytes: 10,000 of them are within `UPSTREAM_LIST_BYTES_MAX`.
+/// Returns a definition of under 400 bytes, so that 10,000 of them stay within `UPSTREAM_LIST_BYTES_MAX`.
 fn short(number: usize) -> (String, String, Value) {
     let schema = json!({"type": "object", "properties": {
         "query": {"type": "string", "description": "Words that a record must contain"},

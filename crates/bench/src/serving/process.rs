@@ -1,4 +1,4 @@
-//! A server in its own process, and what that process has used.
+//! A server in its own process, and the CPU time and memory of a process.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -19,7 +19,7 @@ impl Server {
         Self::start_with(which, &[])
     }
 
-    /// The same with further words on its command line.
+    /// Like [`Server::start`], with further words on the command line.
     pub(crate) fn start_with(which: Which, words: &[&str]) -> Result<Self> {
         let value = which.to_possible_value().context("a server without a name")?;
         let name = value.get_name();
@@ -39,7 +39,7 @@ impl Server {
         self.child.id()
     }
 
-    /// Resident memory.
+    /// Resident memory of the server.
     pub(crate) fn resident_kib(&self) -> Result<f64> {
         resident_kib(&self.child)
     }
@@ -52,7 +52,7 @@ pub(crate) fn resident_kib(child: &Child) -> Result<f64> {
     Ok(line.trim().trim_end_matches("kB").trim().parse()?)
 }
 
-/// User and system time of a process so far, of all its threads and of the processes it has started.
+/// User and system time so far of a process and its running child processes, all threads included.
 pub(crate) fn cpu_seconds(child: &Child) -> Result<f64> {
     let own = child.id();
     let children = std::fs::read_to_string(format!("/proc/{own}/task/{own}/children")).unwrap_or_default();
@@ -63,7 +63,7 @@ pub(crate) fn cpu_seconds(child: &Child) -> Result<f64> {
 fn process_seconds(id: u32) -> Result<f64> {
     const TICKS_PER_SECOND: f64 = 100.0;
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat"))?;
-    // The name before the last parenthesis may hold anything.
+    // Fields are counted after the last parenthesis, because the process name before it may contain anything.
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
     let ticks =
         |at: usize| fields.get(at).and_then(|field| field.parse::<f64>().ok()).context("an unreadable stat");

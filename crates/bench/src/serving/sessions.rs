@@ -1,4 +1,4 @@
-//! What idle legacy sessions cost: each client initializes, says so, and goes silent.
+//! Memory of idle legacy sessions: each client sends `initialize` and `notifications/initialized`, then nothing.
 
 use anyhow::{Context as _, Result};
 use serde_json::json;
@@ -15,7 +15,7 @@ pub(super) fn run() -> Result<()> {
     for (name, which) in [("rmcp", Which::TheirsSessions), ("toolcrib", Which::Ours)] {
         let server = Server::start(which)?;
         let mut connection = Connection::open(server.address)?;
-        // The first few pay for what all share.
+        // Warm-up: the first sessions allocate what all sessions share.
         open(&server, &mut connection, 10).with_context(|| name.to_owned())?;
         let before = server.resident_kib()?;
         open(&server, &mut connection, SESSIONS).with_context(|| name.to_owned())?;

@@ -1,5 +1,5 @@
-//! The same tools on rmcp's own server, in its fastest form unless sessions are asked for: stateless, with plain JSON
-//! answers, on bare hyper.
+//! A server on rmcp with the same tools, directly on hyper. Without sessions it runs in its fastest form: stateless,
+//! with plain JSON answers.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
