@@ -174,7 +174,9 @@ pub(crate) fn changes(old: &Definition, new: &Definition, options: &Options, oth
             "execution" => {
                 let support = |value: Option<&Value>| value.and_then(|own| own.get("taskSupport")).cloned();
                 let (from, to) = (support(was), support(is));
-                if from == to {
+                // Absent means forbidden.
+                let forbidden = Value::from("forbidden");
+                if from.as_ref().unwrap_or(&forbidden) == to.as_ref().unwrap_or(&forbidden) {
                     drafts.push(Draft::new("vendor.changed", path).parts(was, is).named(key.as_str()));
                 } else {
                     let free = to.as_ref().and_then(Value::as_str) == Some("optional");

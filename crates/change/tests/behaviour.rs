@@ -310,6 +310,23 @@ fn approving_is_bound_to_the_digest_reviewed() {
     assert_eq!(lock.definitions("s"), seen);
 }
 
+/// R7.4: without `execution.taskSupport` tasks are forbidden, so saying so changes nothing.
+#[test]
+fn forbidden_tasks_are_the_same_as_none() {
+    let plain = tool(&json!({"name": "t"}));
+    let says = |support: &str| tool(&json!({"name": "t", "execution": {"taskSupport": support}}));
+    for (old, new) in [(&plain, &says("forbidden")), (&says("forbidden"), &plain)] {
+        let found = diff([old.clone()].as_slice(), [new.clone()].as_slice(), &Options::default());
+        assert!(
+            found.changes.iter().all(|change| change.verdict == Level::Compatible),
+            "{:?}",
+            found.changes
+        );
+    }
+    let required = diff(&[plain], &[says("required")], &Options::default());
+    assert_eq!(only(&required).verdict, Level::Breaking);
+}
+
 /// R7.6: a waiver removes a finding; an expired or unused waiver is reported.
 #[test]
 fn waivers_need_a_reason_and_end() {

@@ -1,13 +1,13 @@
 //! `toolcrib lock`: pins what servers offer, and approves single tools by the digest that was reviewed (R7.7).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
 
 use anyhow::{Context as _, anyhow};
 use serde_json::json;
-use toolcrib_change::Lock;
-use toolcrib_contract::Digest;
+use toolcrib_change::{Lock, LockedTool};
+use toolcrib_contract::{Definition, Digest};
 
 use crate::Outcome;
 use crate::convert::read;
@@ -19,6 +19,9 @@ use crate::terminal::counted;
 
 /// Default name of the lock file.
 pub(crate) const LOCK: &str = "toolcrib.lock";
+
+/// Names of pins that a message lists.
+const LISTED_MAX: usize = 20;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = crate::origin::HELP)]
@@ -33,6 +36,10 @@ pub(crate) struct Args {
     /// gone. With several servers TOOL is SERVER/TOOL.
     #[arg(long, value_name = "TOOL@DIGEST")]
     approve: Vec<String>,
+    /// Let go of pins of tools that are no longer offered and, where no server is named, of servers that are no longer
+    /// configured. Without it a pin is never lost.
+    #[arg(long, conflicts_with = "approve")]
+    prune: bool,
     /// Pin tools with an unusable schema too, as they are; `check` then wants a waiver for each.
     #[arg(long)]
     pin_unusable: bool,
@@ -53,27 +60,78 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if !args.pin_unusable {
         refuse_unusable(&words, &origins, &args.approve)?;
     }
-    let lock = if args.approve.is_empty() {
-        let mut lock = Lock::default();
-        for origin in origins {
-            lock.extend(&origin.server, origin.definitions);
-        }
-        lock
+    let Pinned { lock, lost } = if args.approve.is_empty() {
+        pinned(args, origins)?
     } else {
         let mut lock = load(&args.output)?;
         for approval in &args.approve {
             approve(&mut lock, &origins, approval)?;
         }
-        lock
+        Pinned { lock, lost: Vec::new() }
     };
     save(&args.output, &lock)?;
     let tools = lock.tools().len();
     let servers: BTreeSet<&str> = lock.tools().iter().map(|tool| tool.server.as_str()).collect();
     let outcome = if args.approve.is_empty() { "pinned" } else { "approved" };
     let json = json!({"outcome": outcome, "file": args.output, "servers": servers, "tools": tools,
-        "approved": args.approve});
-    args.form.say(&format!("{}: {} pinned", args.output.display(), counted(tools, "tool")), &json)?;
+        "approved": args.approve, "lost": lost});
+    let gone = match lost.as_slice() {
+        [] => String::new(),
+        lost => format!(", {} let go of: {}", counted(lost.len(), "pin"), listed(lost)),
+    };
+    args.form.say(&format!("{}: {} pinned{gone}", args.output.display(), counted(tools, "tool")), &json)?;
     Ok(Exit::Nothing)
+}
+
+/// A lock to be written, and the pins of the lock before that it does not have, as SERVER/TOOL.
+struct Pinned {
+    lock: Lock,
+    lost: Vec<String>,
+}
+
+/// Pins what the read servers offer. Pins of other servers stay; a pin is lost only with `--prune`.
+fn pinned(args: &Args, origins: Vec<Origin>) -> Result<Pinned, Failure> {
+    let mut lock = Lock::default();
+    let read: BTreeSet<String> = origins.iter().map(|origin| origin.server.clone()).collect();
+    for origin in origins {
+        lock.extend(&origin.server, origin.definitions);
+    }
+    if !args.output.exists() {
+        return Ok(Pinned { lock, lost: Vec::new() });
+    }
+    let offered: BTreeSet<(String, String)> = lock.tools().iter().map(named).collect();
+    let (mut lost, mut kept) = (Vec::new(), BTreeMap::<&str, Vec<Definition>>::new());
+    let before = load(&args.output)?;
+    for tool in before.tools() {
+        let is_read = read.contains(&tool.server);
+        if is_read && !offered.contains(&named(tool)) || !is_read && args.prune && args.servers.is_empty() {
+            lost.push(format!("{}/{}", tool.server, tool.definition.name()));
+        } else if !is_read {
+            kept.entry(&tool.server).or_default().push(tool.definition.clone());
+        }
+    }
+    for (server, definitions) in kept {
+        lock.extend(server, definitions);
+    }
+    if lost.is_empty() || args.prune {
+        return Ok(Pinned { lock, lost });
+    }
+    let error =
+        anyhow!("{} would be lost, and nothing was changed: {}", counted(lost.len(), "pin"), listed(&lost));
+    Err(Failure::new(Exit::Findings, error).hint("--prune lets go of them"))
+}
+
+fn named(tool: &LockedTool) -> (String, String) {
+    (tool.server.clone(), tool.definition.name().to_owned())
+}
+
+/// Joins names, at most [`LISTED_MAX`] of them.
+fn listed(names: &[String]) -> String {
+    let shown = names.get(..LISTED_MAX).unwrap_or(names).join(", ");
+    match names.len().saturating_sub(LISTED_MAX) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
 }
 
 /// Fails if a schema is unusable; with approvals, only the approved tools are checked.

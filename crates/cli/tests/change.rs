@@ -93,6 +93,29 @@ fn a_lock_holds_until_what_was_reviewed_is_approved() {
     assert_eq!(folder.run(&["lock", "notes=tools.json", "--approve", "search@removed"]).code, Some(0));
 }
 
+/// R7.7: pinning one server keeps the pins of the others, and a pin is lost only with `--prune`, by name.
+#[test]
+fn pinning_one_server_keeps_the_pins_of_the_others() {
+    let folder = Folder::new("one of two");
+    folder.write("notes.json", OLD);
+    folder.write("mail.json", r#"{"tools":[{"name":"send"},{"name":"read"}]}"#);
+    assert_eq!(folder.run(&["lock", "notes=notes.json", "mail=mail.json"]).code, Some(0));
+    let both = folder.read("toolcrib.lock");
+    assert_eq!(folder.run(&["lock", "mail=mail.json"]).code, Some(0));
+    assert_eq!(folder.read("toolcrib.lock"), both);
+
+    folder.write("mail.json", r#"{"tools":[{"name":"send"}]}"#);
+    let refused = folder.run(&["lock", "mail=mail.json"]);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(refused.err.contains("mail/read") && refused.err.contains("--prune"), "{refused:?}");
+    assert_eq!(folder.read("toolcrib.lock"), both, "nothing was changed");
+
+    let pruned = folder.run(&["lock", "mail=mail.json", "--prune", "--format", "json"]);
+    assert_eq!((pruned.code, pruned.json()["lost"].to_string()), (Some(0), r#"["mail/read"]"#.to_owned()));
+    let lock = folder.read("toolcrib.lock");
+    assert!(!lock.contains("\"read\"") && lock.contains("\"send\"") && lock.contains("\"search\""), "{lock}");
+}
+
 /// R7.7: the lines that `check` prints run unchanged and leave no finding, also for a renamed tool.
 #[test]
 fn the_lines_that_approve_can_be_copied() {

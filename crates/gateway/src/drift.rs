@@ -4,13 +4,16 @@
 //! Guarantees: a tool is judged before it is served, at every connect and every change of its list. A quarantined tool
 //! returns only when it equals its pin again, or when its new definition has been pinned.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
 use toolcrib_change::{Level, Lock, Options, Sides, diff, pinned_digest};
 use toolcrib_contract::{Definition, Hints};
 
 use crate::limits::DRIFT_JUDGED_MS_MAX;
+
+/// Names of tools that a log line about kept pins shows.
+const KEPT_SHOWN_MAX: usize = 20;
 
 /// Action on one class of change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize, schemars::JsonSchema)]
@@ -96,6 +99,32 @@ impl Drift {
     #[must_use]
     pub fn new(lock: Lock, classes: Classes) -> Self {
         Self { lock, classes }
+    }
+
+    /// Keeps the pins of the lock before that this one lacks: a pin that vanishes while the gateway runs approves
+    /// nothing.
+    pub(crate) fn keeping(mut self, before: Option<&Self>) -> Self {
+        let mut gone: BTreeMap<&str, Vec<Definition>> = BTreeMap::new();
+        {
+            let pinned: HashSet<(&str, &str)> =
+                self.pinned().map(|(server, definition)| (server, definition.name())).collect();
+            for (server, definition) in before.into_iter().flat_map(Self::pinned) {
+                if !pinned.contains(&(server, definition.name())) {
+                    gone.entry(server).or_default().push(definition.clone());
+                }
+            }
+        }
+        for (server, definitions) in gone {
+            let tools: Vec<&str> = definitions.iter().map(Definition::name).take(KEPT_SHOWN_MAX).collect();
+            tracing::warn!(
+                target: "toolcrib",
+                "the lock no longer pins {} tools of {server} ({}): their pins hold until the next start",
+                definitions.len(),
+                tools.join(", ")
+            );
+            self.lock.extend(server, definitions);
+        }
+        self
     }
 
     /// Returns the pinned definitions, each with its server's name.
@@ -198,6 +227,20 @@ mod tests {
     }
 
     /// R5.7: a tool that equals its pin is served.
+    /// R5.7: a pin that a newer lock lacks stays in force: its tool is not approved by that.
+    #[test]
+    fn a_pin_that_vanishes_approves_nothing() {
+        let broken = OLD.replace("\"to\"", "\"recipient\"");
+        let before = Drift::new(Lock::new("mail", [tool(OLD)]), Classes::default());
+        let judged = |drift: &Drift| drift.judged("mail", &[tool(&broken)]);
+        assert_ne!(OLD, broken);
+        let emptied = Drift::new(Lock::default(), Classes::default()).keeping(Some(&before));
+        assert_eq!(judged(&emptied), judged(&before));
+        let approved =
+            Drift::new(Lock::new("mail", [tool(&broken)]), Classes::default()).keeping(Some(&before));
+        assert!(judged(&approved).is_empty(), "a newer pin takes the place of the old one");
+    }
+
     #[test]
     fn what_is_pinned_is_served_as_it_is() {
         assert!(judged(&[tool(OLD)]).is_empty());

@@ -151,7 +151,7 @@ impl Gateway {
         check(&sources)?;
         let gone: Vec<Arc<Upstream>> = {
             let mut members = self.lock();
-            members.drift = drift.map(Arc::new);
+            members.drift = drift.map(|drift| Arc::new(drift.keeping(members.drift.as_deref())));
             let mut old: HashMap<String, Member> =
                 members.all.drain(..).map(|member| (member.source.name().to_owned(), member)).collect();
             members.all = sources

@@ -5,7 +5,8 @@
 //!
 //! Guarantees: the file never goes back to an earlier record, whichever process writes. It is not advanced while the
 //! log lacks the record that it names, so a log that was truncated and grew again is still detected. A torn write
-//! leaves the previous entry readable.
+//! leaves the previous entry readable. The file of a new folder is signed as the start of an empty log before the
+//! database exists, so at no moment does a log with records stand beside a file that names nothing.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -27,6 +28,8 @@ const ENTRY_BYTES: usize = 20 + 1 + 64 + 1 + 128 + 1;
 const BLANK: u8 = b' ';
 /// Number of entries. They are written alternately, so that one is complete at any moment.
 const ENTRIES: usize = 2;
+/// Number of the record before the first, which stands for the start of a log.
+const START: u64 = 0;
 
 /// Writes the anchor of one data folder.
 #[derive(Debug)]
@@ -39,19 +42,28 @@ pub(crate) struct Anchor {
 }
 
 impl Anchor {
-    pub(crate) fn open(folder: &Path, signer: Signer) -> Result<Self, StoreError> {
+    /// Opens the anchor of a folder; creates it if it does not exist. `is_new` says that the folder has no database yet.
+    pub(crate) fn open(folder: &Path, signer: Signer, is_new: bool) -> Result<Self, StoreError> {
         let path = folder.join(FILE);
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
         let opened = options.open(&path);
         let file = opened.map_err(|cause| StoreError::File { path: path.clone(), cause: Arc::new(cause) })?;
         // The file gets its full size at creation: later writes need no space, so a full disk cannot make them fail.
-        let size = file.metadata().map_or(0, |metadata| metadata.len());
-        if size == 0 {
-            let blank = [BLANK; ENTRIES * ENTRY_BYTES];
-            file.write_all_at(&blank, 0)
-                .map_err(|cause| StoreError::File { path: path.clone(), cause: Arc::new(cause) })?;
-        }
+        let created = (|| {
+            // Another process may be creating it.
+            file.lock()?;
+            if file.metadata()?.len() == 0 {
+                let mut content = vec![BLANK; ENTRIES * ENTRY_BYTES];
+                let start = write(&signer.sign(Purpose::Anchor, START, &[0; 32]));
+                if is_new && let Some(place) = content.get_mut(..ENTRY_BYTES) {
+                    place.copy_from_slice(start.as_bytes());
+                }
+                file.write_all_at(&content, 0)?;
+            }
+            file.unlock()
+        })();
+        created.map_err(|cause| StoreError::File { path: path.clone(), cause: Arc::new(cause) })?;
         Ok(Self { path, file, signer, last: 0 })
     }
 
@@ -80,7 +92,7 @@ impl Anchor {
             let entries = entries(&self.file).map_err(failed)?;
             let newest = newest(&entries, self.signer.public());
             if let Some((_, newest)) = newest
-                && (newest.seq >= head.seq || !holds(newest)?)
+                && (newest.seq >= head.seq || newest.seq != START && !holds(newest)?)
             {
                 return Ok(());
             }
@@ -96,8 +108,10 @@ impl Anchor {
 /// Content of a folder's anchor file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Anchored {
-    /// The file does not exist, or names no record yet.
+    /// The file does not exist, or names nothing.
     Missing,
+    /// The log had no record yet when the file was last written.
+    Start,
     /// No entry has a valid signature of this key.
     Unsigned,
     At(Checkpoint),
@@ -116,7 +130,11 @@ pub(crate) fn read(folder: &Path, key: PublicKey) -> Result<Anchored, StoreError
         return Ok(Anchored::Missing);
     }
     let entries: Vec<_> = text.chunks(ENTRY_BYTES).map(parse).collect();
-    Ok(newest(&entries, key).map_or(Anchored::Unsigned, |(_, newest)| Anchored::At(newest.clone())))
+    Ok(match newest(&entries, key) {
+        None => Anchored::Unsigned,
+        Some((_, newest)) if newest.seq == START => Anchored::Start,
+        Some((_, newest)) => Anchored::At(newest.clone()),
+    })
 }
 
 fn entries(file: &File) -> io::Result<Vec<Option<Checkpoint>>> {
@@ -164,6 +182,20 @@ mod tests {
         folder
     }
 
+    /// R4.8: the first records of a new folder stand beside an anchor from the first moment on, so a check that runs
+    /// meanwhile finds nothing missing.
+    #[test]
+    fn a_new_folder_has_a_signed_start() {
+        let folder = folder("start");
+        let signer = Signer::new(&[3; 32]);
+        let anchor = Anchor::open(&folder, signer.clone(), true).unwrap();
+        assert_eq!(read(&folder, signer.public()).unwrap(), Anchored::Start);
+        assert_eq!(read(&folder, Signer::new(&[4; 32]).public()).unwrap(), Anchored::Unsigned);
+        anchor.raise(&signer.sign(Purpose::Head, 1, &[1; 32]), |_| Ok(false)).unwrap();
+        assert!(matches!(read(&folder, signer.public()).unwrap(), Anchored::At(first) if first.seq == 1));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
     /// R4.8: two processes that write in any order never move the anchor back to an earlier record.
     #[test]
     fn an_anchor_only_grows_and_survives_a_torn_write() {
@@ -172,8 +204,11 @@ mod tests {
         let key = signer.public();
         let head = |seq: u64| signer.sign(Purpose::Head, seq, &[u8::try_from(seq).unwrap(); 32]);
         assert_eq!(read(&folder, key).unwrap(), Anchored::Missing);
-        let (one, other) =
-            (Anchor::open(&folder, signer.clone()).unwrap(), Anchor::open(&folder, signer.clone()).unwrap());
+        let (one, other) = (
+            Anchor::open(&folder, signer.clone(), false).unwrap(),
+            Anchor::open(&folder, signer.clone(), true).unwrap(),
+        );
+        assert_eq!(read(&folder, key).unwrap(), Anchored::Missing, "whoever creates it decides");
         let at = || match read(&folder, key).unwrap() {
             Anchored::At(anchor) => anchor.seq,
             missing => panic!("{missing:?}"),

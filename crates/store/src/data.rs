@@ -39,7 +39,8 @@ impl DataFolder {
         connection::make_folder(path)?;
         let keys = Keys::load_or_create(path)?;
         separation::separate(path)?;
-        let mut anchor = Anchor::open(path, keys.signer.clone())?;
+        // Before the database, so that there is no moment in which it has records and no anchor.
+        let mut anchor = Anchor::open(path, keys.signer.clone(), !path.join(JOURNAL).exists())?;
         let after = Box::new(move |db: &Connection| anchor.follow(db));
         let store = Store::open_followed(&path.join(JOURNAL), after)?;
         let (catalogue, profiles) = (Arc::default(), Arc::default());

@@ -63,7 +63,7 @@ fn lock_credential_and_stop_speak_json() {
     home.write("old.json", r#"{"tools":[{"name":"find","inputSchema":{"type":"object"}}]}"#);
     assert_eq!(
         told(&home, &["lock", "shop=old.json"]),
-        json!({"outcome": "pinned", "file": "toolcrib.lock", "servers": ["shop"], "tools": 1, "approved": []})
+        json!({"outcome": "pinned", "file": "toolcrib.lock", "servers": ["shop"], "tools": 1, "approved": [], "lost": []})
     );
     let made = told(&home, &["credential", "add", "ada", "--honours", "--data", "data"]);
     assert_eq!(keys(&made), ["name", "operator", "honours", "secret"]);

@@ -1,10 +1,17 @@
 //! Expansion of variables in a value: `${NAME}`, `${NAME:-default}` and VS Code's `${env:NAME}`.
 //!
-//! Guarantees: an unset variable is an error with its name, never an empty text. The value of a variable is not
-//! expanded again. `$${` stands for `${`.
+//! Guarantees: an unset or empty variable without a default is an error with its name, so nothing expands to an empty
+//! text by accident. The value of a variable is not expanded again. `$${` stands for `${`. `${workspaceFolder}` is the
+//! absolute path of the file's folder, or of the folder around it where a client keeps the file in one of its own
+//! (`.vscode/mcp.json`).
+
+use std::path::PathBuf;
 
 use super::Reader;
 use super::place::{ConfigError, Problem};
+
+/// Folders of a workspace in which clients keep their files.
+const CLIENT_FOLDERS: [&str; 6] = [".vscode", ".cursor", ".windsurf", ".gemini", ".codex", ".claude"];
 
 impl Reader<'_> {
     pub(super) fn expand(&self, value: &str) -> Result<String, ConfigError> {
@@ -36,7 +43,7 @@ impl Reader<'_> {
             return Err(near(Problem::AsksForInput(format!("${{{text}}}"))));
         }
         if matches!(text, "workspaceFolder" | "workspaceRoot") {
-            return Ok(self.folder().display().to_string());
+            return Ok(self.workspace().map_err(near)?.display().to_string());
         }
         let (name, default) = match text.split_once(":-") {
             Some((name, default)) => (name, Some(default)),
@@ -49,10 +56,24 @@ impl Reader<'_> {
         if !is_name {
             return Err(near(Problem::BadVariable(format!("${{{text}}}"))));
         }
-        self.environment
-            .variable(name)
-            .or_else(|| default.map(str::to_owned))
-            .ok_or_else(|| near(Problem::MissingVariable(name.to_owned())))
+        let value = self.environment.variable(name);
+        match (value.filter(|value| !value.is_empty()), default) {
+            (Some(value), _) => Ok(value),
+            (None, Some(default)) => Ok(default.to_owned()),
+            (None, None) => Err(near(Problem::MissingVariable(name.to_owned()))),
+        }
+    }
+
+    /// Returns the absolute path of the workspace that the file belongs to.
+    fn workspace(&self) -> Result<PathBuf, Problem> {
+        let unknown = |_| Problem::MissingVariable("workspaceFolder".to_owned());
+        // The folder of a bare file name is empty, which stands for the current one.
+        let folder = std::env::current_dir().map_err(unknown)?.join(self.folder());
+        let folder: PathBuf = std::path::absolute(folder).map_err(unknown)?.components().collect();
+        let is_clients_own =
+            folder.file_name().is_some_and(|name| CLIENT_FOLDERS.iter().any(|own| name == *own));
+        let around = folder.parent().filter(|_| is_clients_own).map(ToOwned::to_owned);
+        Ok(around.unwrap_or(folder))
     }
 
     pub(super) fn expand_all(&self, values: &[String]) -> Result<Vec<String>, ConfigError> {

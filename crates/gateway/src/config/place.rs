@@ -75,7 +75,7 @@ pub enum Problem {
     NoTransport(String),
     #[error("server {0:?} has both a command and a url")]
     TwoTransports(String),
-    #[error("the variable {0} is not set")]
+    #[error("the variable {0} is not set, or is empty")]
     MissingVariable(String),
     #[error("{0:?} is no variable; expected ${{NAME}} or ${{NAME:-default}}")]
     BadVariable(String),

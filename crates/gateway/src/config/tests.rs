@@ -14,12 +14,41 @@ impl Environment for Variables {
 }
 
 fn read(path: &str, text: &str) -> Result<Config, ConfigError> {
-    let variables = Variables(HashMap::from([("TOKEN", "s3cret"), ("HOME", "/srv/me")]));
+    let variables = Variables(HashMap::from([("TOKEN", "s3cret"), ("HOME", "/srv/me"), ("EMPTY", "")]));
     Config::read(Path::new(path), text, Prefixing::Default, &variables)
 }
 
 fn refused(path: &str, text: &str) -> String {
     read(path, text).unwrap_err().to_string()
+}
+
+/// R5.1: `${workspaceFolder}` is the absolute path of the workspace, wherever the file stands and however it is named.
+#[test]
+fn the_workspace_folder_is_an_absolute_path() {
+    let text = r#"{"mcpServers":{"files":{"command":"x","args":["${workspaceFolder}"]}}}"#;
+    let here = std::env::current_dir().unwrap();
+    for (path, workspace) in [
+        ("mcp.json", here.clone()),
+        ("./mcp.json", here.clone()),
+        ("a/mcp.json", here.join("a")),
+        (".vscode/mcp.json", here.clone()),
+        ("a/.cursor/mcp.json", here.join("a")),
+        ("/srv/a/.vscode/mcp.json", "/srv/a".into()),
+        ("/srv/a/mcp.json", "/srv/a".into()),
+    ] {
+        let config = read(path, text).unwrap();
+        let Transport::Stdio(command) = &config.sources[0].spec.transport else { panic!("no command") };
+        assert_eq!(command.arguments, [workspace.display().to_string()], "{path}");
+    }
+}
+
+/// R5.1: a missing variable is an error with its name, and so is one that would expand to nothing.
+#[test]
+fn an_empty_variable_needs_a_default() {
+    let text = |value: &str| format!("[servers.a]\ncommand = \"x\"\nargs = [\"{value}\"]\n");
+    let refusal = refused("toolcrib.toml", &text("${EMPTY}"));
+    assert!(refusal.contains("the variable EMPTY is not set, or is empty"), "{refusal}");
+    assert!(read("toolcrib.toml", &text("${EMPTY:-}")).is_ok());
 }
 
 /// R5.1: `toolcrib.toml` is read, with `${VAR}`.

@@ -145,7 +145,7 @@ impl AuditLog {
     pub fn end(&self, key: PublicKey) -> Result<u64, StoreError> {
         let anchored = match anchor::read(&self.folder, key)? {
             Anchored::At(anchor) => anchor.seq,
-            Anchored::Missing | Anchored::Unsigned => 0,
+            Anchored::Missing | Anchored::Start | Anchored::Unsigned => 0,
         };
         Ok(self.head()?.map_or(0, |head| head.seq).max(anchored))
     }
@@ -222,7 +222,7 @@ fn walk(db: &Connection, key: PublicKey, anchor: Anchored) -> Result<Verified, S
         },
         Anchored::Unsigned => return Ok(Err(Broken::Anchor)),
         Anchored::Missing if head(db)?.is_some() => return Ok(Err(Broken::NoAnchor)),
-        Anchored::Missing => {}
+        Anchored::Missing | Anchored::Start => {}
     }
     let base = base(db)?;
     if let Some(base) = &base {

@@ -76,7 +76,7 @@ fn end(db: &Connection, key: PublicKey, anchor: Anchored) -> Result<Option<Broke
     Ok(match anchor {
         Anchored::Unsigned => Some(Broken::Anchor),
         Anchored::Missing if last > 0 => Some(Broken::NoAnchor),
-        Anchored::Missing => None,
+        Anchored::Missing | Anchored::Start => None,
         Anchored::At(anchor) if audit_log::holds(db, key, &anchor)? => None,
         Anchored::At(anchor) if anchor.seq > last => Some(Broken::CutOff { last, signed: anchor.seq }),
         Anchored::At(anchor) => Some(Broken::OtherThanAnchor { seq: anchor.seq }),
