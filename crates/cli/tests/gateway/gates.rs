@@ -135,6 +135,8 @@ fn one_question_and_one_execution(pair: &Pair, how: &str) {
     until("written", || pair.records("inner", "outcome").len() == 4);
     let intents = pair.records("inner", "intent");
     assert_eq!(intents.len(), 4, "{how}: each ran once: {intents:?}");
+    // Records of questions are written behind the calls.
+    until("written", || pair.records("outer", "asked").len() >= 4);
     assert_eq!(pair.records("outer", "asked").len(), 4, "{how}: one question each");
 }
 

@@ -83,6 +83,9 @@ fn nothing_is_drawn_where_nobody_looks() {
     assert_eq!((piped.code, piped.err.as_str()), (0, ""));
 }
 
+/// Number of pairs whose judgement takes several ticks on any machine.
+const PAIRS: usize = 40_000;
+
 /// Number of servers whose import takes a while on any machine.
 const SERVERS: usize = 40_000;
 
@@ -91,7 +94,7 @@ const SERVERS: usize = 40_000;
 fn long_files_show_how_far_they_are() {
     let home = Home::new("progress-files");
     let (mut pairs, mut servers) = (String::new(), Vec::new());
-    for at in 0..4000 {
+    for at in 0..PAIRS {
         let old = format!(
             r#"{{"type":"object","properties":{{"p{at}":{{"type":"string","maxLength":{at}}}}},"required":["p{at}"]}}"#
         );
@@ -105,7 +108,7 @@ fn long_files_show_how_far_they_are() {
     }
     home.write("pairs.jsonl", &pairs);
     let judged = terminal::run(&mut home.command(&["compat", "--batch", "pairs.jsonl"]), None);
-    assert_eq!((judged.code, judged.out.lines().count()), (0, 4000), "{}", judged.shown);
+    assert_eq!((judged.code, judged.out.lines().count()), (0, PAIRS), "{}", judged.shown);
     assert!(judged.shown.contains("judging pairs [="), "{:?}", judged.shown);
     let file = format!(
         r#"{{"version":"1.0.0","meta":{{"last_updated":"2026-01-01T00:00:00Z"}},"data":{{"servers":[{}]}}}}"#,
