@@ -1,7 +1,8 @@
 //! Slots: the places in a document where patches are carried, which the format's own schema leaves free.
 //!
 //! A slot is an object with one member per direction that it restores, and `made`, the number of containers that were
-//! created to hold it. Removing the slot with these containers restores the document.
+//! created to hold it. Where a value that is no object stood in the way, `displaced` is that value. Removing the slot
+//! with these containers restores the document.
 
 use toolcrib_contract::json::{Node, ObjectWriter, write_string};
 
@@ -10,6 +11,7 @@ use crate::PUBLISHER_KEY;
 /// Toolcrib's own key.
 pub(crate) const OWN_KEY: &str = "dev.toolcrib";
 const MADE: &str = "made";
+const DISPLACED: &str = "displaced";
 
 /// Path of a slot in one kind of document.
 #[derive(Debug, Clone, Copy)]
@@ -44,12 +46,18 @@ impl Slot {
         let mut rest = ObjectWriter::new();
         let mut others = false;
         for (name, value) in slot.members().filter(|(name, _)| !name.is_text(key)) {
-            others |= !name.is_text(MADE);
+            others |= !name.is_text(MADE) && !name.is_text(DISPLACED);
             rest.copy(name, value);
         }
         let rest = others.then(|| rest.finish());
         // The innermost `made` containers are removed with the slot if they have no other members.
         let removable = usize::try_from(made).unwrap_or(0).min(self.0.len().saturating_sub(1));
+        let firm = self.0.len().saturating_sub(1 + removable);
+        if let (Some(displaced), None, Some(path)) = (slot.get(DISPLACED), &rest, self.0.get(..=firm))
+            && self.is_alone(document, firm)
+        {
+            return replaced(document, path, Some(&displaced.to_compact()), 0).unwrap_or_default();
+        }
         replaced(document, self.0, rest.as_deref(), removable).unwrap_or_else(|| "{}".to_owned())
     }
 
@@ -63,14 +71,34 @@ impl Slot {
             out.raw(key, payload);
             return replaced(document, self.0, Some(&out.finish()), 0).unwrap_or_default();
         }
-        let there = self.0.iter().scan(document, |node, key| {
-            *node = node.get(key)?;
-            Some(())
-        });
-        let made = self.0.len().saturating_sub(1).saturating_sub(there.count());
+        let (mut firm, mut displaced, mut node) = (0, None, document);
+        for key in self.0 {
+            match node.get(key) {
+                Some(container) if container.is_object() => (firm, node) = (firm + 1, container),
+                other => {
+                    displaced = other;
+                    break;
+                }
+            }
+        }
+        let made = self.0.len().saturating_sub(1).saturating_sub(firm);
         let mut out = ObjectWriter::new();
-        out.raw(MADE, &made.to_string()).raw(key, payload);
+        out.raw(MADE, &made.to_string());
+        if let Some(displaced) = displaced {
+            out.raw(DISPLACED, &displaced.to_compact());
+        }
+        out.raw(key, payload);
         replaced(document, self.0, Some(&out.finish()), 0).unwrap_or_default()
+    }
+
+    /// Returns true if the containers of the path after the first `firm` hold nothing but the slot.
+    fn is_alone(self, document: Node<'_>, firm: usize) -> bool {
+        let mut node = Some(document);
+        self.0.iter().enumerate().all(|(depth, key)| {
+            let is_alone = depth <= firm || node.is_some_and(|container| container.len() == 1);
+            node = node.and_then(|container| container.get(key));
+            is_alone
+        })
     }
 }
 
@@ -163,9 +191,17 @@ mod tests {
     #[test]
     fn a_slot_leaves_no_trace() {
         let publisher = format!(r#"{{"name":"x","_meta":{{"{PUBLISHER_KEY}":{{}}}}}}"#);
-        for text in
-            [r#"{"name":"x"}"#, r#"{"_meta":{},"name":"x"}"#, r#"{"_meta":{"a":1}}"#, &publisher, "{}"]
-        {
+        for text in [
+            r#"{"name":"x"}"#,
+            r#"{"_meta":{},"name":"x"}"#,
+            r#"{"_meta":{"a":1}}"#,
+            &publisher,
+            "{}",
+            r#"{"_meta":0,"name":"x"}"#,
+            r#"{"_meta":[1],"custom_metadata":null}"#,
+            r#"{"x-toolcrib":"mine"}"#,
+            r#"{"_meta":{"dev.toolcrib":1.50,"a":2}}"#,
+        ] {
             for slot in [SERVER, ENTRY, TOOLS, FILE] {
                 let once = edited(text, |node| slot.with(node, "a", r#"{"drop":{}}"#));
                 let twice = edited(&once, |node| slot.with(node, "b", "{}"));
