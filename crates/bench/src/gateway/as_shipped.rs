@@ -60,7 +60,8 @@ pub(super) fn answers(effort: Effort) -> Result<bool> {
             cpu_most: None,
         };
         let file = recording.file();
-        holds &= race(&cell, Some(&file), Claim::FasterThanFirst(0.85), effort.by_the_second())?;
+        // Seven races: half as many rounds each keep the whole part under ten minutes.
+        holds &= race(&cell, Some(&file), Claim::FasterThanFirst(0.85), effort.by_the_second().part(2))?;
     }
     Ok(holds)
 }

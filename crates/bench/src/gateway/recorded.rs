@@ -120,7 +120,7 @@ fn from_servers(root: &Path) -> Result<Vec<Recorded>> {
         server.record(
             "a tree of folders (server-filesystem)",
             "directory_tree",
-            &json!({"path": at("crates")}),
+            &json!({"path": at("crates/cli")}),
             json!({"path": varied("crates")}),
         )?,
     ];

@@ -20,11 +20,11 @@ pub(super) async fn serve_stdio() -> Result<()> {
     Ok(server(TOOLS, listed)?.serve_stdio().await?)
 }
 
-/// Returns a definition of under 400 bytes, so that 10,000 of them stay within `UPSTREAM_LIST_BYTES_MAX`.
+/// Returns a definition of under 400 bytes, so that 10,000 of them stay within `UPSTREAM_LIST_BYTES_MAX`
+/// and `UPSTREAM_LIST_NODES_MAX`.
 fn short(number: usize) -> (String, String, Value) {
     let schema = json!({"type": "object", "properties": {
-        "query": {"type": "string", "description": "Words that a record must contain"},
-        "limit": {"type": "integer", "minimum": 1, "maximum": 100}
+        "query": {"type": "string", "description": "Words that a record must contain"}
     }, "required": ["query"], "additionalProperties": false});
     (format!("tool_{number:03}"), format!("Reads the records of department {number}, newest first"), schema)
 }
